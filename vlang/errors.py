@@ -49,7 +49,7 @@ class RangeError(VlangError, OverflowError):
 
 
 class CheckError(VlangError, ArithmeticError):
-    """The first operation of a run in check mode that failed (language.md 6.1).
+    """The first failed operation of a run in check mode (language.md 6.1).
 
     Attributes:
         kind: how the operation failed: "infinite", "infinite operand", "nan", "nan operand", "division by zero",

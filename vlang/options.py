@@ -29,7 +29,7 @@ class Option:
             `choices`), "size" (bytes, or "8G"), "names" (several names), "vertex", or another key of `_READERS` in
             vlang.api.bind_options.
         values: the form of a value, as usage and docs show it.
-        help: what the option does, as usage and docs say it.
+        help: what the option does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
         research: whether the option is passed through `research={...}` and `--research NAME=VALUE`.
         command: whether the command line has the option.
@@ -187,7 +187,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """A number of bytes: 65536, 64K, 32M, 8G (powers of 1024). Raises ValueError with the allowed forms."""
+    """The bytes of a size such as 65536, 64K, 32M or 8G (powers of 1024). Raises ValueError with the allowed forms."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match:
         raise ValueError(f"`{text}` is not a size; write for example 65536, 64K, 32M or 8G")
@@ -198,7 +198,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """A time in seconds: 30, 30s, 500ms, 5m, 2h. Raises ValueError with the allowed forms."""
+    """The seconds of a time such as 30, 30s, 500ms, 5m or 2h. Raises ValueError with the allowed forms."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)", text.strip().lower(), re.ASCII)
     if not match:
         raise ValueError(f"`{text}` is not a time; write for example 30s, 500ms, 5m or 2h")

@@ -74,7 +74,8 @@ REDUCTIONS: dict[str, ReductionRule] = {
 def identity(name: str, type_: Scalar) -> bool | int | float | None:
     """The result of a reduction over no values of `type_`; None stands for the vertex `none`.
 
-    The identity of a tuple or vector consists of those of its components. Raises KeyError if the reduction has none.
+    The identity of a tuple or vector consists of the identities of its components. Raises KeyError if the reduction has
+    no identity.
     """
     if name in ("min", "max"):
         if type_ == VERTEX:

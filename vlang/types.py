@@ -11,8 +11,8 @@ __all__ = [
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
-"""The adjacency direction of the same edges seen from their other end: a gather pulls along "in", a push of the same
-contributions goes along "out".
+"""Maps an adjacency direction to that of the same edges seen from their other end. Contributions that a vertex pulls
+along "in" are pushed along "out".
 """
 
 
@@ -33,12 +33,12 @@ class Scalar:
 
     @cached_property
     def integral(self) -> bool:
-        """Whether this is a signed or unsigned integer type, or that of an integer literal."""
+        """Whether this is a signed or unsigned integer type, or the type of an integer literal."""
         return self.kind in ("int", "uint", "integer")
 
     @cached_property
     def floating(self) -> bool:
-        """Whether this is a floating-point type, or that of a literal with a fraction."""
+        """Whether this is a floating-point type, or the type of a literal with a fraction."""
         return self.kind in ("float", "number")
 
     @cached_property
@@ -105,9 +105,9 @@ _NAMED = {s.name: s for s in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, F
 
 
 def scalar_named(name: str, precision: int = 32) -> Scalar:
-    """The scalar type of this name; `int` and `float` have `precision` bits (32 or 64).
+    """The scalar type with this name; `int` and `float` have `precision` bits (32 or 64).
 
-    Raises KeyError for a name that is no scalar type.
+    Raises KeyError if the name is not that of a scalar type.
     """
     if name in ("int", "float"):
         name = f"{name[0]}{precision}"

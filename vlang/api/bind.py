@@ -25,7 +25,7 @@ __all__ = ["bind_fields", "bind_parameters", "kept_parameters"]
 def bind_parameters(
     program: f.Program, graph: Graph, arguments: dict[str, Any], name: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values for the parameters given, and the remaining arguments.
+    """Convert the arguments that are parameters, and return them and the remaining arguments.
 
     Args:
         program: the IR, with the declarations of the parameters.
@@ -65,7 +65,7 @@ def _copied(value: Any) -> Any:
 
 @contextmanager
 def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """A context that adds a hint to errors about an argument with the name of an option, which may have been meant."""
+    """A context that adds a hint to errors about an argument named like an option: the option may have been meant."""
     try:
         yield
     except (BindError, GraphError) as error:
@@ -107,7 +107,7 @@ def _article(type_: Scalar) -> str:
 
 
 def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
-    """A value converted to a parameter's type, or BindError."""
+    """Convert a value to the type of a parameter. Raises BindError."""
     value = value.item() if isinstance(value, np.generic) else value
     if type_ == BOOL:
         if isinstance(value, bool):

@@ -103,7 +103,10 @@ def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str,
 
 
 def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, Any]:
-    """The items of `options={...}` or `research={...}`. Raises BindError for an unknown name."""
+    """The items of `options={...}` or `research={...}`, by name. Raises BindError for an unknown name.
+
+    door: "options" or "research". known: the options that it may hold.
+    """
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -190,7 +193,7 @@ def _by_priority(options: Options) -> None:
         raise BindError(f"{asked} says how supersteps run, and schedule=\"priority\" has none; leave one of them out")
 
 
-# -------------------------------------------------------------------------------------------------- how each is read
+# ------------------------------------------------------------------------------------------------ readers of values
 
 
 def _mode(option: Option, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A second run that uses every freedom granted by the facts of a program; its result must be the same.
+"""Chaos mode: runs a program a second time, in a random one of all orders that its rules permit, and compares results.
 
 The rules are in section 10 of the language definition.
 """
@@ -41,7 +41,7 @@ Run = Callable[[Graph, Options, Draws], "Result"]
 
 def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: Mapping[str, Any],
               plain: Result) -> ChaosReport:
-    """Run the program once more with every freedom that its facts grant, and compare the results.
+    """Run the program once more, with random choices wherever its facts permit them, and compare the results.
 
     Args:
         run: runs the program on a graph, with options and with draws for the free choices.
@@ -144,9 +144,9 @@ def _floating(type_: Type) -> bool:
 
 
 def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
-    """The distance from the limit of convergence at which the tolerances of the loops let a run stop.
+    """The distance from its limit at which a run may stop under the tolerances of its loops.
 
-    This is the sum of the tolerances in `until` and of n times the tolerances in `activate when`, times `_FACTOR`.
+    Adds the tolerances in `until`, and n times the tolerances in `activate when`, and multiplies the sum by `_FACTOR`.
     """
     total = 0.0
     for loop in facts.loops.values():

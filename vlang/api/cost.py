@@ -104,7 +104,7 @@ def _kept(graph: Graph, domain: str) -> str:
 
 
 def _edges(graph: Graph, domain: str) -> int:
-    """The number of entries in the adjacency of a domain: in "both" of a directed graph, every edge has two."""
+    """The number of entries in an adjacency. In the domain "both" of a directed graph, every edge has two entries."""
     return graph.m * (2 if domain == "both" and graph.directed else 1)
 
 

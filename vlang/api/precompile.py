@@ -40,7 +40,7 @@ class Warmed:
 
 
 def folder() -> Path:
-    """The cache directory. Raises DiskError if there is none to write to."""
+    """The cache directory. Raises DiskError if there is no writable one."""
     place, why_not = find_cache()
     if place is None:
         raise DiskError(f"compiled programs cannot be kept: {why_not}; VLANG_CACHE names another folder")
@@ -88,7 +88,7 @@ def _columns(program: Program) -> Iterator[frozenset[str]]:
 def _counted(work: Callable[[], None]) -> Warmed:
     """Do some work, and count the kernels that it compiles.
 
-    Files in the cache directory are no measure, since other processes may write there at the same time.
+    New files in the cache directory are not counted, since other processes may write there at the same time.
     """
     from vlang.runtime.compile.objects import compiled  # start-up
 

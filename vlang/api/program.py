@@ -144,8 +144,8 @@ class Program:
     def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
         """Run the program on a changed graph, starting from its result on the graph before the change.
 
-        Loops for which rule I is granted continue from their last state: rule I proves that the result is the same.
-        Statements around these loops are computed again, and so are later loops for which it is refused.
+        Loops for which rule I is granted continue from their last state; the result is that of a new run. Statements
+        around these loops are computed again, and so are later loops for which rule I is refused.
 
         Args:
             result: a result of this program; its parameters, given fields and precision are used again.
@@ -219,7 +219,7 @@ class Program:
         return known
 
     def derived(self, form: str | None) -> Program:
-        """The program with linear loops rewritten to send changes, for form "delta" (rule D); itself for None.
+        """The program with linear loops rewritten to send changes (rule D), for form "delta"; the same one for None.
 
         Loops that rule D refuses stay as they are. Raises BindError, with the reasons, if it refuses all loops.
         """

@@ -65,7 +65,7 @@ def _cuda(lowered: Lowered) -> str:
 
 
 def _plan(lowered: Lowered) -> str:
-    """The steps of the run, with the fields and permissions of each; with a graph, also the memory needed."""
+    """The plan: its steps, and the ways of each loop. With a graph, also the memory that a run needs."""
     plan = lowered.plan_for("numba")
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:

@@ -19,8 +19,8 @@ __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "p
 def parse(text: str, filename: str) -> t.File:
     """The tree of a program text.
 
-    Raises ProgramError if there are syntax errors (V001). Its problems are the syntax errors, and the problems that the
-    checker finds in the lines that could be parsed.
+    Raises ProgramError if there are syntax errors (V001). The error lists them, and the problems that the checker finds
+    in the lines that could be parsed.
     """
     text = text.removeprefix("\ufeff")
     reading = read(text, filename)
@@ -48,7 +48,7 @@ def problems_of(file: t.File, precision: int = 32,
                 broken: frozenset[str] = frozenset()) -> tuple[Checked | None, tuple[Problem, ...]]:
     """The tables of a program (None if a problem is an error), and all of its problems.
 
-    broken: names on lines that did not parse; unknown uses of them are not reported.
+    broken: the names on lines that did not parse; they are not reported as unknown.
     """
     run, laws = examine(file, precision, broken)
     problems = in_order(run.problems)
@@ -62,8 +62,8 @@ def examine(file: t.File, precision: int = 32,
             broken: frozenset[str] = frozenset()) -> tuple[Run, dict[t.Reduction, Laws]]:
     """The tables of a program with its problems, and the laws of its declared reductions.
 
-    Wrong parts of the program are missing in the tables. broken: names on lines that did not parse; unknown uses of
-    them are not reported.
+    The tables leave out wrong parts of the program. broken: the names on lines that did not parse; they are not
+    reported as unknown.
     """
     run = Run(file, precision, broken)
     x = Expressions(run)
@@ -87,11 +87,11 @@ def examine(file: t.File, precision: int = 32,
 
 
 def _laws(run: Run) -> dict[t.Reduction, Laws]:
-    """The laws of each declared reduction, without those that are refuted: these are reported (V301)."""
+    """The laws of each declared reduction. A reduction whose laws are refuted is reported (V301) and left out."""
     nodes = [item for item in run.file.items if isinstance(item, t.Reduction)]
     if not nodes:
         return {}
-    from vlang.check.laws.judge import judge_reduction  # start-up: loads NumPy, which most programs are checked without
+    from vlang.check.laws.judge import judge_reduction  # start-up: loads NumPy, which few programs need here
 
     judged = {node: judge_reduction(run, node, run.declared[node][0]) for node in nodes}
     return {node: laws for node, laws in judged.items() if laws is not None}

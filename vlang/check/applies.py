@@ -191,7 +191,7 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
     whole = f"{reduction}({body} for {rewrite.one_line(run.text(domain))}{cond})"
     write: tuple[str, ...] = ()
     edges = over_edges(domain)
-    wide = not edges and reduction in ("sum", "prod") and type_ not in (F32, F64)  # integers over vertices: 64 bits
+    wide = not edges and reduction in ("sum", "prod") and type_ not in (F32, F64)  # such sums of integers have 64 bits
     if len(names) == 1 and not wide:
         keyword = "gather" if edges else "let"
         write = (f"{keyword} {word} = {whole}", _joined(names[0], item.op, reduction, word))

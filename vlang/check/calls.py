@@ -76,7 +76,7 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
 def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight) -> bool:
     """Whether a function takes these arguments, without messages.
 
-    For a declared function only the number of arguments is checked, for a built-in function also their types.
+    The number of arguments is checked and, for a built-in function, their types.
     """
     symbol = x.run.root.find(name)
     if symbol is not None and isinstance(symbol.decl, t.Function):

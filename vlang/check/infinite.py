@@ -1,7 +1,7 @@
 """Warns of integer sums whose terms may be infinite (V205), by tracing `inf` and `-inf` through the program.
 
-The sign "+" stands for `inf`, and "-" for `-inf`. Two kinds of infinite values count as finite here: values that do not
-fit their type, and values that the caller passes. A comparison excludes infinities: `x < y` is false if x is `inf`.
+The sign "+" stands for `inf`, and "-" for `-inf`. Two kinds of infinities are not traced: results that do not fit their
+type, and values that the caller passes. A comparison excludes infinities: `x < y` is false if x is `inf`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OTHER_WAY = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="
 
 
 def judge_sums(run: Run) -> None:
-    """Report V205 for each sum of integers whose terms may be infinite by statements of the program."""
+    """Report V205 for each sum of integers with a term to which the program may assign an infinity."""
     flow = _Flow(run)
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Reduce) and node.name == "sum" and _signed(run, node.body) and _plain(node.body):
@@ -59,7 +59,7 @@ class _Flow:
             self._known[symbol] = self._known.get(symbol, _NO) | signs
 
     def within(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
-        """The infinities that an expression may be.
+        """The infinities that may be the value of an expression.
 
         excluded: the infinities that conditions around the expression rule out, by the text of a value.
         """
@@ -119,7 +119,7 @@ class _Flow:
         return {self._run.text(value): self._against(op, other) for value, op, other in sides}
 
     def _against(self, op: str, other: t.Expr) -> Signs:
-        """The infinities that x cannot be if `x op other` holds."""
+        """The infinities that cannot be the value of x if `x op other` holds."""
         if op in ("<", ">"):
             return frozenset("+" if op == "<" else "-")
         signs = self.within(other, {})

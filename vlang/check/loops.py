@@ -23,7 +23,8 @@ _FORGETS = {"any": "or", "all": "and", "bitor": "|", "bitand": "&"}
 class _Write:
     """One `apply` in a loop.
 
-    gated: whether it may be skipped: it is in an inner loop, or in a `where` whose condition may change in the loop.
+    gated: whether some supersteps may skip it, since it is in an inner loop, or in a `where` whose condition depends on
+    fields of the loop.
     """
 
     node: t.Apply
@@ -147,9 +148,10 @@ def _added(loop: _Loop, write: _Write) -> t.Expr | None:
 
 
 def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
-    """How an expression depends on fields that the loop writes: "constant" (not at all), "linear" or None.
+    """How an expression depends on the fields that the loop writes: "constant", "linear" or None.
 
-    It is "linear" if it is linear in the x of neighbours and depends on no other such field.
+    It is "constant" if it does not depend on them, "linear" if it is linear in the x of neighbours and depends on no
+    other such field, and None otherwise.
     """
     run = loop.run
     symbol = run.symbols.get(node) if isinstance(node, (t.Name, t.Member)) else None
@@ -262,7 +264,7 @@ def _rounding(run: Run, node: t.Node) -> bool:
 
 
 def _joins(loop: _Loop, write: _Write) -> bool:
-    """Whether a write joins the old value by min, max or a declared reduction, so that it moves in one direction."""
+    """Whether a write joins the old value by min, max or a declared reduction, and so moves it in one direction."""
     value = write.node.value
     if write.node.op != "=" or not isinstance(value, t.Call):
         return False

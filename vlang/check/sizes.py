@@ -1,4 +1,4 @@
-"""Limits of the size of expressions after the inlining of functions (V402).
+"""Limits on the size of expressions after functions have been inlined (V402).
 
 The IR has no calls of a `fn`: each call is replaced by the body. Ten functions, each of which calls the one before it
 twice, expand to 1,024 calls. So sizes are computed from the sizes of the called functions, without expanding them.
@@ -22,7 +22,7 @@ MOST_COMPONENTS = 1024  # of a vector: a CPU kernel unrolls its operations; at t
 
 @dataclass(frozen=True)
 class _Size:
-    """The size of an expression, in which an argument of the enclosing function counts as empty.
+    """The size of an expression. In the body of a function, the arguments of the function are counted apart.
 
     Attributes:
         operations: The number of operations.
@@ -101,7 +101,7 @@ class Sizes:
 
 
 def too_deep(run: Run, node: t.Expr) -> None:
-    """Report an expression that is nested too deeply after the inlining of functions."""
+    """Report an expression that is nested too deeply after functions have been inlined."""
     if _said(run):
         return
     run.report(Code.TOO_LARGE, f"the calls in this are nested more than {MOST_LEVELS} levels deep", node.span,
@@ -109,7 +109,7 @@ def too_deep(run: Run, node: t.Expr) -> None:
 
 
 def _said(run: Run) -> bool:
-    """Whether an exceeded limit has been reported. Only the first is, since there are often many of them."""
+    """Whether an exceeded limit has been reported already. Others are not reported: a program often has many."""
     return any(p.code is Code.TOO_LARGE for p in run.problems)
 
 
@@ -119,7 +119,7 @@ def too_long(run: Run, span: t.Span) -> None:
 
 
 def _parts(node: t.Node) -> Iterator[t.Expr]:
-    """The expressions directly in a node."""
+    """The expressions that are direct children of a node."""
     for spec in fields(node):
         value = getattr(node, spec.name)
         for part in value if isinstance(value, tuple) else (value,):

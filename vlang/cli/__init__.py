@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         gc.set_threshold(*_COLLECTIONS)
     try:
         status = _run(list(sys.argv[1:] if argv is None else argv))
-        if not sys.stdout.closed:  # the language server closes it
+        if not sys.stdout.closed:  # the language server closes stdout
             sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
@@ -111,7 +111,7 @@ def _run(argv: list[str]) -> int:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
-            where = error.filename or "standard output"  # functions that write files name them
+            where = error.filename or "standard output"  # functions that write files set `filename`
             return _failed(f"error: {where}: {(error.strerror or str(error)).lower()}", 1)
         if short := _too_little(error):
             return _failed(f"error: {short}", 1)
@@ -119,7 +119,7 @@ def _run(argv: list[str]) -> int:
 
 
 def _no_memory(error: MemoryError) -> str:
-    """The message for a MemoryError: the needed and the available memory, and advice, if memory allows to find out."""
+    """The message for a MemoryError, with the needed and the available memory if they can be determined."""
     try:
         from vlang.runtime.storage.room import named  # start-up
 

@@ -62,7 +62,7 @@ def _formatted(name: str) -> tuple[str, str]:
 def _report(name: str, before: str, after: str, check: bool, diff: bool) -> None:
     if diff:
         shown = "".join(_difference(name, before, after))
-        click.echo(visible(shown) if sys.stdout.isatty() else shown, nl=False)  # a pipe gets a patch that applies
+        click.echo(visible(shown) if sys.stdout.isatty() else shown, nl=False)  # a pipe gets the unescaped patch
     elif before != after:
         say(f"{name}: would be formatted")
 

@@ -69,7 +69,7 @@ def graph_options(command: F) -> F:
 
 
 def check_reading(program: Program, reading: dict[str, Any]) -> None:
-    """Raise click.UsageError for reading options that supply data that the program does not read."""
+    """Raise click.UsageError for a reading option that has no effect on the program."""
     edges = [edge.name for edge in program.edges]
     if reading["weights"] is not None and "weight" not in edges:
         if not edges:

@@ -50,7 +50,7 @@ def command(graph: str, as_json: bool, sums: bool, threads: int | None, **readin
 
 
 def describe_file(file: PageFile, sums: bool) -> dict[str, Any]:
-    """The properties of a page file, in types that JSON has. sums: whether to read all of it and verify checksums."""
+    """The properties of a page file, as JSON values by name. sums: whether to read all of it and verify checksums."""
     said = file.description.facts
     names = ("first_id", "last_id", "largest_out_degree", "largest_in_degree", "isolated_vertices")
     facts: dict[str, Any] = {
@@ -67,7 +67,7 @@ def describe_file(file: PageFile, sums: bool) -> dict[str, Any]:
 
 
 def describe(graph: Graph) -> dict[str, Any]:
-    """The properties of a graph, in types that JSON has."""
+    """The properties of a graph, as JSON values by name."""
     facts: dict[str, Any] = {
         "vertices": graph.n,
         "edges": graph.m,

@@ -181,7 +181,7 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
 
 
 def _table_column(name: str, source: str) -> tuple[str, str] | None:
-    """The file and column of the source `FILE:COLUMN`, or of `FILE`, which means the column `name`; else None."""
+    """The file and column of the source `FILE:COLUMN`. The source `FILE` means the column `name`. Otherwise None."""
     path, colon, column = source.rpartition(":")
     if colon and column and os.path.exists(path):
         return path, column
@@ -266,7 +266,7 @@ def _of_npy(source: str) -> Any:
 
 
 def _of_archive(name: str, source: str, n: int) -> tuple[Any, Any]:
-    """The array `name` of an .npz file, and the vertex ids in the file; None if it has no ids."""
+    """The array `name` of an .npz file, and the vertex ids in the file, or None if there are no ids."""
     from vlang.runtime.graph.archive import Archive  # start-up
 
     with Archive(Path(source)) as archive:

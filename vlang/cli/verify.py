@@ -1,4 +1,4 @@
-"""`vlang run --verify`: a second run with other pages must give the same bits, and loops must be at their fixpoints.
+"""`vlang run --verify`: a run with other threads and pages must give the same bits, and loops must be at fixpoints.
 
 The checks follow from the facts of a program, never from its name.
 """
@@ -98,7 +98,7 @@ def _host(result: Result, name: str) -> np.ndarray[Any, Any]:
 
 
 def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays agree: floats within 1e-5 of their value or of the mean magnitude, other values exactly."""
+    """Whether two arrays agree: floats up to 1e-5 of the value or of the mean magnitude, other values exactly."""
     if a.dtype.kind != "f":
         return _same_bits(a, b)
     sizes = np.abs(b[np.isfinite(b)].astype(np.float64))
@@ -109,7 +109,7 @@ def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 def _once_more(program: Program, loop: Restart, options: Options, result: Result) -> str:
     """Run one more superstep of a loop from the result, and say whether its fields stay as they are.
 
-    Raises InternalError if they must stay as they are, and do not.
+    Raises InternalError if the loop must be at a fixpoint, and is not.
     """
     from vlang.api.partial_run import one_more_superstep  # start-up
 

@@ -22,7 +22,7 @@ PUNCTUATION = r"[()\[\],.:]"
 
 @dataclass(frozen=True)
 class WordClass:
-    """Words of one colour.
+    """Words that have the same colour.
 
     Attributes:
         words: the words.

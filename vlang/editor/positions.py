@@ -1,4 +1,4 @@
-"""Positions in a text as the language server protocol counts them: lines, and code units of an encoding as columns."""
+"""Positions in a text as lines and columns of the language server protocol. Columns count code units of an encoding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTHS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}  # bytes of a code unit
 class Places:
     """Converts between character offsets in a text and (line, column), all from 0.
 
-    encoding: the encoding whose code units columns count: "utf-16" (the protocol's default), "utf-8" or "utf-32".
+    encoding: "utf-16" (the protocol's default), "utf-8" or "utf-32"; columns count its code units.
     """
 
     text: str

@@ -1,6 +1,6 @@
 """The registry of diagnostics: one row for each code. Every message refers to its row.
 
-A new diagnostic is a row here, a page docs/diagnostics/CODE.md and a wrong program tests/mistakes/CODE/page.vp;
+To add a diagnostic, add a row here, a page docs/diagnostics/CODE.md and a wrong program tests/mistakes/CODE/page.vp.
 `python -m tests.docs.diagnostics` writes the index and the examples of the pages.
 """
 

@@ -1,8 +1,8 @@
 """The canonical layout of a program text (`vlang fmt`).
 
-Blocks are indented by four spaces. In consecutive declarations, the names, types and `=` are aligned; in consecutive
-gathers, applies and lets, the names and `=`; and so are comments at line ends. There is at most one blank line between
-two lines. The author's line breaks are kept.
+Blocks are indented by four spaces. In consecutive declarations, the names, types and `=` are aligned. In consecutive
+gathers, applies and lets, the names and `=` are aligned. Comments at the ends of consecutive lines are aligned as well.
+There is at most one blank line between two lines. The author's line breaks are kept.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class _Written:
 
 
 def _joined(line: str, brackets: Sequence[int | None]) -> str:
-    """A line that is continued: it ends with a backslash unless a bracket is open."""
+    """A line that continues on the next one, with a backslash at its end unless a bracket is open."""
     return line if brackets else line + " \\"
 
 

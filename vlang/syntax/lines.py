@@ -79,7 +79,7 @@ class Line:
 
     @property
     def opens(self) -> bool:
-        """Whether it ends with a colon, which begins a block."""
+        """Whether it ends with the colon that begins a block."""
         return self.words[-1].text == ":"
 
 

@@ -30,7 +30,8 @@ class Problem:
         notes: further parts of the program, each with a label.
         help: lines of advice, including proposals that the user must complete.
         write: program lines that compile if they replace the part `replaces`.
-        replaces: the part that `write` replaces; None for `span`. If it is empty, `write` is inserted below its line.
+        replaces: the part that `write` replaces; None for `span`. If this span is empty, `write` is inserted below its
+            line.
     """
 
     code: Code
@@ -93,7 +94,7 @@ def failure(problems: Iterable[Problem], text: str, filename: str) -> ProgramErr
 
 
 def _marked(text: str, span: Span, label: str, mark: str) -> list[str]:
-    """The first program line of a span and, below it, marks for the part of the span in that line, with the label."""
+    """The first line of a span and, below it, a line that marks the span and shows the label."""
     begin = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", begin)
     line = text[begin : len(text) if end < 0 else end].rstrip("\r")

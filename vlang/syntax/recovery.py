@@ -126,7 +126,7 @@ def _header(found: Scan) -> bool:
 
 
 def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
-    """Report a parse error and mark its line as bad. Returns False if the line was marked before: no progress."""
+    """Report a parse error and mark its line as bad. Returns False if it was marked already: this makes no progress."""
     at_end = isinstance(error, UnexpectedEOF) or getattr(getattr(error, "token", None), "type", "") == "$END"
     place = len(layout.text) if at_end else error.pos_in_stream or 0
     index, offset = layout.line_at(place)

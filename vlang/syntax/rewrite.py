@@ -23,7 +23,7 @@ def one_line(text: str) -> str:
 
 
 def edited(text: str, span: t.Span, edits: Iterable[tuple[t.Span, str]]) -> str:
-    """The part `span` of the text, on one line, with each span in `edits` replaced by the text beside it."""
+    """The part `span` of the text on one line, after edits. edits: pairs of a span and the text that replaces it."""
     out, place = [], span.start
     for part, new in sorted(edits, key=lambda e: e[0].start):
         out += [text[place : part.start], new]

@@ -204,7 +204,7 @@ def _other(there: object, here: Key) -> str:
     return ""
 
 
-# ----------------------------------------------------------------------------------------------------------- begins
+# -------------------------------------------------------------------------------------------------------- beginning
 def _begin(folder: StateFolder, plan: Plan, graph: Graph, key: Key, notes: Notes) -> Saved | None:
     """The checkpoint from which a run continues; None if the run starts from the beginning."""
     damaged: list[Generation] = []

@@ -27,7 +27,7 @@ def integer_warnings(
     Args:
         stages: The stages of the program.
         ranges: The values that its integers may have on graphs of this size.
-        found: The output fields that may be infinite from finite operands.
+        found: The output fields that may have become infinite from finite operands.
         call: The bound call.
         fields: The output fields after the run, by name.
         given: The names of the fields that the caller passed.

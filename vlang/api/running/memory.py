@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["chosen_budget", "check_need", "need_on", "within_budget"]
 
 _VARIABLE = "VLANG_MEMORY"
-_LARGE = 1 << 20  # graphs with fewer vertices and edges than this need no comparison with the free memory
+_LARGE = 1 << 20  # below this number of vertices and edges, a need is not compared with the free memory
 
 
 def chosen_budget(options: Options, environ: Mapping[str, str] = os.environ) -> int | None:

@@ -14,7 +14,7 @@ __all__ = ["verified_plan", "verified_program", "verified_schedule"]
 
 
 def verified_program(program: Program) -> Program:
-    """Return the program unchanged. Raises InternalError if VLANG_VERIFY_IR is set and it breaks a rule of the IR."""
+    """Return the program. If VLANG_VERIFY_IR is set, raises InternalError if the program breaks a rule of the IR."""
     if os.environ.get("VLANG_VERIFY_IR"):
         from vlang.ir.verify import verify_program  # start-up
 
@@ -23,7 +23,7 @@ def verified_program(program: Program) -> Program:
 
 
 def verified_schedule(schedule: Schedule) -> Schedule:
-    """Return the schedule unchanged. Raises InternalError if VLANG_VERIFY_IR is set and it breaks a rule."""
+    """Return the schedule. If VLANG_VERIFY_IR is set, raises InternalError if the schedule breaks a rule."""
     if os.environ.get("VLANG_VERIFY_IR"):
         from vlang.ir.verify_schedule import verify_schedule  # start-up
 
@@ -32,7 +32,7 @@ def verified_schedule(schedule: Schedule) -> Schedule:
 
 
 def verified_plan(plan: Plan) -> Plan:
-    """Return the plan unchanged. Raises InternalError if VLANG_VERIFY_IR is set and it breaks a rule."""
+    """Return the plan. If VLANG_VERIFY_IR is set, raises InternalError if the plan breaks a rule."""
     if os.environ.get("VLANG_VERIFY_IR"):
         from vlang.emit.verify_plan import verify_plan  # start-up
 

@@ -1,4 +1,4 @@
-"""Is a declared reduction a commutative monoid with its identity? (V301; language.md section 12)
+"""Judges whether a declared reduction is a commutative monoid with its identity (V301; language.md section 12).
 
 These methods are tried in order: the form of the body; all operands, if they are few; special operands; z3, if it is
 installed; random operands. A refutation reports the smallest counterexample: small numbers come before large ones, and
@@ -109,7 +109,7 @@ class _Broken:
 
     Attributes:
         law: "commutative", "associative" or "identity".
-        lines: calls of the reduction, with results, that break the law.
+        lines: calls of the reduction, with their results, which show this.
         given: the values of the parameters in these calls.
     """
 
@@ -315,7 +315,7 @@ def _random_values(scalar: Scalar, domain: Interval, rng: np.random.Generator) -
     return rng.integers(low_int, high_int + 1, _RANDOM_TRIPLES)
 
 
-# --------------------------------------------------------------------- witnesses
+# --------------------------------------------------------------- counterexamples
 
 
 def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:

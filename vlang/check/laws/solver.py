@@ -36,7 +36,7 @@ class Found:
         proved: whether all laws hold.
         idempotent: whether f(a, a) = a holds as well.
         operands: operands that may break a law; each is a number or a tuple of numbers.
-        given: the values of the parameters with which they may break it.
+        given: the values of the parameters for which these operands may break it.
     """
 
     proved: bool = False
@@ -86,7 +86,7 @@ class _Query:
         return self.body.joined(self.node, left, right, self.type)
 
     def answer(self) -> Found:
-        """Decide the laws one after the other, until one may not hold."""
+        """Check the laws one after the other, up to the first one that z3 does not prove."""
         a, b, c = self.operands
         identity = self.terms.fit(self.body.value(self.node.identity, {}), self.type)
         differ = self.terms.differ
@@ -104,9 +104,12 @@ class _Query:
         return Found(True, self._check(idempotent, 0)[0] == "unsat")
 
     def _check(self, broken: Formula, count: int) -> tuple[str, Any]:
-        """Ask z3 for operands that break a law: its verdict, and a model in which the first `count` operands are small.
+        """Ask z3 for operands that break a law.
 
-        broken: the formula that the law does not hold.
+        broken: the formula which says that the law does not hold.
+
+        Returns:
+            The verdict of z3, and a model in which the first `count` operands are small.
         """
         solver = self.terms.z3.Solver(ctx=self.terms.context)
         solver.set("timeout", _MILLISECONDS)
@@ -236,7 +239,7 @@ class _Translator:
         raise Untranslatable
 
     def _alike(self, a: Any, b: Any, node: t.Expr | None) -> tuple[Any, Any]:
-        """Two values converted to the type of `node` or, without `node`, to the type of the one that is no literal."""
+        """Convert two values to the type of `node` or, without `node`, to the type of the one that is not a literal."""
         if node is not None:
             type_ = concrete(self.run.types[node], self.run.precision)
             return self.terms.fit(a, type_), self.terms.fit(b, type_)

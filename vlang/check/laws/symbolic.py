@@ -102,7 +102,7 @@ class Terms:
         if low > high:
             raise Untranslatable
         infinite = type_.kind == "int" and not finite and high == type_.highest
-        if type_.kind == "int":  # without -inf
+        if type_.kind == "int":  # -inf is left out
             low, high = max(low, type_.lowest + 1), min(high, type_.highest - 1)
         within = self.all(whole.value >= low, whole.value <= high)
         self.assumed.append(self.any(within, whole.value == I64.highest) if infinite else within)

@@ -27,7 +27,7 @@ class Run:
     Attributes:
         file: the tree.
         precision: 32 or 64, the bits of `int` and `float`.
-        broken: names on lines that did not parse; unknown uses of them are not reported.
+        broken: the names on lines that did not parse; they are not reported as unknown.
         problems: the problems found so far.
         types, symbols, targets, declared: as in `Checked`.
         levels: the level of every expression: graph, vertex or edge.
@@ -145,7 +145,7 @@ class Run:
         return [s.type for s in self.arguments.get(symbol, ())]
 
     def least_arguments(self, symbol: Symbol) -> int:
-        """The number of arguments that a call must pass: up to the last parameter without default."""
+        """The number of arguments that a call must pass: those up to the last parameter without default."""
         if not isinstance(symbol.decl, t.Function):
             return 2
         needed = [i for i, p in enumerate(symbol.decl.params) if p.default is None]
