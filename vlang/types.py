@@ -21,7 +21,7 @@ class Scalar:
     """The type of a single value.
 
     kind: "bool", "int" (signed), "uint", "float" or "vertex". Literals and counters have the kind "integer" or
-    "number": the context sets their final type; where it does not, they become `int` and `float`.
+    "number". Their final type follows from the context; without one that decides, it is `int` or `float`.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Vector:
-    """`T[k]`: k numbers or bools."""
+    """The type of a vector, `T[k]`: k numbers or bools."""
 
     item: Scalar
     size: int
@@ -74,7 +74,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Tuple:
-    """`(T1, T2, ...)`, of scalars."""
+    """The type of a tuple of scalars, `(T1, T2, ...)`."""
 
     items: tuple[Scalar, ...]
 
@@ -84,7 +84,7 @@ class Tuple:
 
 @dataclass(frozen=True)
 class VertexSet:
-    """`vertices`: a list of vertices, for parameters only."""
+    """The type `vertices`, a list of vertices. Only parameters may have it."""
 
     def __str__(self) -> str:
         return "vertices"

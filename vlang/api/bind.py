@@ -65,7 +65,7 @@ def _copied(value: Any) -> Any:
 
 @contextmanager
 def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """A context that adds a hint to errors about an argument named like an option: the option may have been meant."""
+    """A context manager that adds a hint to errors of an argument named like an option, which may have been meant."""
     try:
         yield
     except (BindError, GraphError) as error:

@@ -26,7 +26,7 @@ __all__ = ["Lowered", "lower_program"]
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program lowered for a graph or, without one, for graphs with all of its edge columns.
+    """A program lowered for a graph or, without one, for graphs that have all edge columns which the program reads.
 
     Attributes: program, graph, options. Public as `vlang.Lowered`; `program.lower` makes it.
     """

@@ -56,7 +56,7 @@ def one_more_superstep(
 
     Args:
         program: the program of the result.
-        result: a result with its origin, computed in this process.
+        result: a result of a run in this process, so that its origin is known.
         loop: the number of the loop in the text.
         names: the fields that the loop takes from the result.
         options: the options of a run on the CPU.

@@ -184,10 +184,10 @@ class Program:
         return self._leaving[key]
 
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
-        """The program lowered for a graph, or for graphs with all of its edge columns: facts, plan, texts and cost.
+        """Lower the program for a graph or, without one, for graphs that have all edge columns which the program reads.
 
-        Nothing is compiled or run, and no GPU is needed. device: "cpu" or "gpu". options: run options as in a call,
-        by name, `research` and `options`. Raises BindError.
+        The result gives the facts, the plan, texts and the cost. Nothing is compiled or run, and no GPU is needed.
+        device: "cpu" or "gpu". options: run options as in a call, by name, `research` and `options`. Raises BindError.
         """
         from vlang.api.lowered import lower_program  # start-up
 
@@ -296,7 +296,7 @@ def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program
     """Compile the text of a program. `filename` is shown in messages; `precision` is 32 or 64.
 
     Raises ProgramError with every problem of the text, each with its line and advice. Raises BindError if the text is
-    not a str, or for any other precision.
+    not a str, or if the precision is neither 32 nor 64.
     """
     if not isinstance(text, str) or not isinstance(filename, str):
         raise BindError(f"vlang.compile takes the text of a program, not {_shown(text)}")

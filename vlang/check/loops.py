@@ -117,7 +117,7 @@ def judge_loops(run: Run) -> None:
 def _repeats(loop: _Loop) -> bool:
     """Report each `x += e` where e is constant in the loop, or sums whole values of x instead of changes.
 
-    Returns whether there is one.
+    Returns whether it has reported one.
     """
     found = False
     for write in loop.writes:

@@ -22,7 +22,9 @@ __all__ = ["memory_budget"]
 def memory_budget(
     program: Program, spec: str, reading: Mapping[str, Any], options: Mapping[str, Any], quiet: bool
 ) -> Iterator[None]:
-    """A context for reading a graph and running a program on it, under the budget of the options or the environment.
+    """A context manager that enforces a memory budget while a graph is read and a program runs on it.
+
+    The budget is that of the options, or else of the environment. A note says what the run needs.
 
     Args:
         program: the program.

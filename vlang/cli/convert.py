@@ -89,7 +89,7 @@ def _say_columns(vertices: str | None) -> None:
 
 @contextmanager
 def _cleaning_up() -> Iterator[None]:
-    """A context in which SIGTERM raises SystemExit, so that unfinished files are removed."""
+    """A context manager that makes SIGTERM raise SystemExit, so that unfinished files are removed."""
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(_TERMINATED)

@@ -1,4 +1,4 @@
-"""`vlang info GRAPH`. The pages of a page file are not read for it."""
+"""`vlang info GRAPH`. The command does not read the pages of a page file."""
 
 from __future__ import annotations
 

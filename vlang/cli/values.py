@@ -139,9 +139,9 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
 
     Args:
         program: the program.
-        words: the values NAME=SOURCE of the options. SOURCE is a .npy file; or an .npz file with an array NAME, such as
-            a result written by `vlang run -o`; or FILE:COLUMN for a text, Parquet or Arrow file of vertices; or one
-            number, true or false for all vertices.
+        words: the values NAME=SOURCE of the options. SOURCE has one of four forms: a .npy file; an .npz file with an
+            array NAME, such as a result written by `vlang run -o`; FILE:COLUMN for a text, Parquet or Arrow file of
+            vertices; a number, true or false for all vertices.
         graph: the graph of the run.
         quiet: whether to leave out notes about unused rows.
 

@@ -176,7 +176,7 @@ def _unclosed(brackets: list[Word], result: Scan) -> bool:
 def _character(text: str, words: list[Word], brackets: list[Word], result: Scan) -> bool:
     """Check the newest word of a line, and return whether it makes the line unparsable.
 
-    brackets: the open brackets of the line, updated.
+    brackets: the stack of open brackets, which this function updates.
     """
     word = words[-1]
     if word.text in ("(", "["):

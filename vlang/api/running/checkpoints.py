@@ -60,7 +60,7 @@ class Notes:
 
 @contextmanager
 def opened_folder(path: str) -> Iterator[StateFolder]:
-    """A context that opens and locks the checkpoint folder of a run. Enter it before the edges of the graph are read.
+    """A context manager that opens and locks the checkpoint folder of a run, to enter before the graph is read.
 
     Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError.
     """
@@ -76,7 +76,7 @@ def opened_folder(path: str) -> Iterator[StateFolder]:
 def keeping(
     plan: Plan, machine: Machine, call: Call, source: str, derive: str | None, folder: StateFolder | None, notes: Notes,
 ) -> Iterator[Keeper]:
-    """A context with the `Keeper` of a run, which saves its state and handles interrupts as the options say.
+    """A context manager with the `Keeper` of a run, which saves its state and handles interrupts as the options say.
 
     Args:
         plan: the plan of the run.

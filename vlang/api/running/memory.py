@@ -89,7 +89,7 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
 
 @contextmanager
 def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Iterator[tuple[str, ...]]:
-    """A context that checks the memory need of a run, enforces the budget while it runs, and yields warnings.
+    """A context manager that checks the memory need of a run, enforces its budget, and yields warnings.
 
     plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory.
     """

@@ -72,7 +72,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
 
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
-    """A context that opens and locks the checkpoint folder of a run; it yields None for a run without checkpoints."""
+    """A context manager that opens and locks the checkpoint folder of a run; it yields None if there is none."""
     if options.checkpoint is None:
         return nullcontext()
     from vlang.api.running.checkpoints import opened_folder  # start-up
@@ -141,7 +141,7 @@ def check_call(program: Program, call: Call) -> None:
 
 
 def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
-    """The fields after a run of `program`, a version of the program with notes."""
+    """Run a version of the program with notes, and return its fields."""
     return _again(call, program, NO_WATCH).values.fields
 
 

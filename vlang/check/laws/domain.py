@@ -117,7 +117,7 @@ def _parts(node: t.Expr, size: int) -> list[t.Expr | None]:
 
 
 def _interval(run: Run, node: t.Expr | None, contracts: dict[Symbol, Interval]) -> Interval:
-    """An interval that contains all values of an expression, from literals and contracts."""
+    """An interval that contains all values of an expression, derived from its literals and from contracts."""
     constant = _constant(node) if node is not None else None
     if constant is not None:
         return Interval(constant, constant)

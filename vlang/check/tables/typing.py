@@ -110,7 +110,10 @@ def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | Non
 
 
 def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal, bool, Scalar]]:
-    """The literals of an expression that are converted to `target`, each with its negation and its new type."""
+    """The literals of an expression that are converted to `target`.
+
+    Yields with each literal whether it is negated, and the type to which it is converted.
+    """
     if isinstance(expr, t.TupleExpr) and isinstance(target, Tuple):
         for part, goal in zip(expr.items, target.items, strict=False):
             yield from _literals(part, goal, negative)
