@@ -132,7 +132,7 @@ def _repeats(loop: _Loop) -> bool:
 
 
 def _added(loop: _Loop, write: _Write) -> t.Expr | None:
-    """The e of `x += e`, `x -= e`, `x = x + e`, `x = e + x`, `x = x - e`."""
+    """The expression e of a write `x += e`, `x -= e`, `x = x + e`, `x = e + x` or `x = x - e`; None for others."""
     node, symbols = write.node, loop.run.symbols
     if len(write.fields) != 1:
         return None

@@ -251,7 +251,7 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
 
 
 def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight) -> Value:
-    """The type and level of a field of a vertex that may not be a neighbour. Reports places where it is not allowed."""
+    """The type and level of a field of any vertex, neighbour or not. Reports places that do not allow it."""
     text = rewrite.short(run.text(node.value))
     if at.inside is not None:
         run.report(Code.NOT_A_VERTEX,

@@ -129,7 +129,7 @@ def _no_memory(error: MemoryError) -> str:
 
 
 def _too_little(error: BaseException) -> str:
-    """The message for an error of the system's loader, of threads or of LLVM caused by a lack of memory; else ""."""
+    """The message if a lack of memory caused an error of the system's loader, of threads or of LLVM; else ""."""
     from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit  # start-up
 
     texts, limit = [], getrlimit(RLIMIT_AS)[0]

@@ -63,4 +63,4 @@ def memory_budget(
         yield
 
 
-_LARGE = 1 << 24  # with at least so many vertices and edges, the need is compared with free memory before reading
+_LARGE = 1 << 24  # the need is compared with free memory before reading if a graph has this many vertices and edges

@@ -104,7 +104,7 @@ def _span(seconds: float) -> str:
 
 
 class _StatusLine:
-    """A status line on a terminal. It appears `after` seconds, so that short runs do not load the library for it."""
+    """A status line on a terminal. It appears only after `after` seconds: short runs do not load its library."""
 
     def __init__(self, after: float) -> None:
         self.terminal = sys.stderr.isatty()

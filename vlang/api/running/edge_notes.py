@@ -1,4 +1,4 @@
-"""Warnings about edge fields whose values may not be those that the user expects."""
+"""Warnings about edge fields with values that the user may not expect."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
 
     Raises:
         OutOfMemory: the budget is too small even to stream pages.
-        BindError: the edges must be streamed, and the program or an option needs them in memory; the message says how
+        BindError: the edges must be streamed, but the program or an option needs them in memory. The message says how
             much memory that takes.
     """
     found = placement_of(plan_for, graph, options)

@@ -319,7 +319,10 @@ def _random_values(scalar: Scalar, domain: Interval, rng: np.random.Generator) -
 
 
 def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
-    """Where two results differ by more than rounding. NaN equals every value or, with `undefined`, none."""
+    """Where two results differ by more than rounding.
+
+    If `undefined`, NaN differs from every value; otherwise it differs from none.
+    """
     if isinstance(left, tuple) and isinstance(right, tuple):
         parts = [_differ(x, y, undefined) for x, y in zip(left, right, strict=True)]
         return cast(Array, np.logical_or.reduce(np.broadcast_arrays(*parts)))

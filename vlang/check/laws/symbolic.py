@@ -222,7 +222,7 @@ class Terms:
         return self.all(a.value != I64.highest, a.value != I64.lowest)
 
     def differ(self, a: Any, b: Any, undefined: bool) -> Formula:
-        """Whether two results differ. undefined: whether NaN differs from every value; else it differs from none."""
+        """Whether two results differ. If `undefined`, NaN differs from every value; otherwise it differs from none."""
         if isinstance(a, tuple):
             return self.any(*(self.differ(x, y, undefined) for x, y in zip(a, b, strict=True)))
         different = self.not_(self.equal(a, b))
