@@ -33,8 +33,8 @@ class Option:
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
         research: whether the option is passed through `research={...}` and `--research NAME=VALUE`.
         command: whether the command line has the option.
-        decides: whether the option can change results. A run continues from a checkpoint only if its values of all
-            such options are those of the checkpoint.
+        decides: whether the option can change results. A run continues from a checkpoint only if all such options have
+            the same values as in the checkpoint.
     """
 
     name: str

@@ -104,7 +104,10 @@ def _span(seconds: float) -> str:
 
 
 class _StatusLine:
-    """A status line on a terminal. It appears only after `after` seconds: short runs do not load its library."""
+    """A status line on a terminal.
+
+    The line appears after `after` seconds, so that short runs do not load the library that draws it.
+    """
 
     def __init__(self, after: float) -> None:
         self.terminal = sys.stderr.isatty()

@@ -155,7 +155,7 @@ class Domain(Node):
             in S`).
         name: the name of the neighbour or vertex: `u` or `v`.
         name_span: the place of `name`.
-        set_name: `S`; None for other kinds.
+        set_name: the name `S`; None for other kinds of domains.
         set_span: the place of `set_name`.
     """
 

@@ -65,9 +65,9 @@ class Laws:
 class Checked:
     """A correct program with its tables.
 
-    An argument that a call of a `fn` leaves out has the default of its parameter. An update (`x += e`) has no node for
-    `x + e`, whose type is `common` of the types of x and e. A shift has the type of its left operand, unless that
-    operand is a literal.
+    If a call of a `fn` leaves out an argument, the default of the parameter is used. An update (`x += e`) has no node
+    for `x + e`; the type of that sum is `common` of the types of x and e. A shift has the type of its left operand,
+    unless that operand is a literal.
 
     Attributes:
         file: the tree.
