@@ -109,7 +109,7 @@ class _Broken:
 
     Attributes:
         law: "commutative", "associative" or "identity".
-        lines: calls of the reduction, with their results, which show this.
+        lines: calls of the reduction, with their results, which show that the law is broken.
         given: the values of the parameters in these calls.
     """
 

@@ -56,7 +56,7 @@ def item(type_: Type) -> Scalar | None:
 
 
 def with_item(type_: Type, new: Scalar) -> Type:
-    """The type with its scalar, or the type of its components, replaced by another scalar type."""
+    """The scalar type `new` or, if `type_` is a vector type, a vector type of the same size with components `new`."""
     return Vector(new, type_.size) if isinstance(type_, Vector) else new
 
 
