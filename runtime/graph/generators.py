@@ -1,4 +1,4 @@
-"""Generated graphs, such as `kron:20` or `grid:1000x1000,weights=1..63`: the same on any machine and thread count."""
+"""Generated graphs such as `kron:20` or `grid:1000x1000,weights=1..63`. Machine and thread count do not change them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ FACTOR = 16
 
 _BLOCK = 1 << 13
 BLOCK_BYTES = 4 * 8 * _BLOCK
-"""Memory that the generators of regular graphs take beside the edges."""
+"""Bytes of memory that the generators of regular graphs use in addition to the edges."""
 
 # Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21:
-# upper left .57, upper right .19, lower left .19, lower right .05; cumulated from the upper left.
+# upper left .57, upper right .19, lower left .19, lower right .05. The constants are cumulative sums in this order.
 A, AB, ABC = (round(p * 2**21) for p in (0.57, 0.76, 0.95))
 
 
@@ -42,12 +42,12 @@ class Spec:
     """The parsed text of a generator.
 
     Attributes:
-        text: the whole text, for messages.
+        text: the whole text of the generator, for messages.
         args: the positional arguments.
-        seed: of random graphs.
+        seed: seed of a random graph.
         directed: whether the graph is directed.
         threads: how many threads generate the edges.
-        empty: makes the arrays of the edges.
+        empty: allocates an array for the edges, given the count and the dtype.
     """
 
     text: str
@@ -99,7 +99,7 @@ def generate(
             `weights=LO..HI` or `weights=W` (see `Graph.with_rule_weights`).
         directed: overrides the option in `spec`; None leaves it.
         threads: None for one per processor.
-        empty: makes the arrays of the edges.
+        empty: allocates an array for the edges, given the count and the dtype.
 
     Random edges may be self-loops or parallel; they are kept (see `Graph.thinned`). Raises GraphError for an unknown
     name or argument.

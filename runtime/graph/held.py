@@ -1,4 +1,4 @@
-"""What a graph holds, and the questions that it answers: counts, columns, ids, notes and adjacency lists."""
+"""The state of a graph and the methods that read it: counts, columns, ids, notes and adjacency lists."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HeldGraph"]
 
-_TEXT_ID = 72  # bytes of an id that is a text, about: the object and its place
+_TEXT_ID = 72  # approximate bytes of an id that is a string: the object and its array entry
 _MANY = 1 << 22
 
 
 class HeldGraph:
-    """The state of a `Graph`, made of an edge list, of adjacency lists or of pages on disk."""
+    """The state of a `Graph`, built from an edge list, from adjacency lists or from pages on disk."""
 
     name: str
     n: int
@@ -53,8 +53,8 @@ class HeldGraph:
     _notes: list[str]
     _kept: tuple[str, ...]
     _adjacencies: Adjacencies | StoredAdjacencies
-    _source: Source | None = None  # how it was read, if it was not changed since
-    _light: Source | None = None  # how its pickle says that it is read again
+    _source: Source | None = None  # how the graph was read; None if it was changed since
+    _light: Source | None = None  # if set, a pickle holds this instead of the arrays
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class HeldGraph:
 
         Args:
             edges: the edges.
-            name: for messages.
+            name: name of the graph, for messages.
             symmetrize: store both directions of every edge.
             threads: how many threads build adjacency lists; None for one per processor.
 
         Raises:
-            GraphError: the arrays do not fit together.
+            GraphError: the lengths of the arrays differ, or a vertex number is out of range.
         """
         edges = _checked(edges)
         threads = threads or available_threads()
@@ -111,13 +111,13 @@ class HeldGraph:
             rows: the adjacency lists, with their edge columns.
             ids: the ids of all vertices.
             directed: False if every edge is stored in both directions.
-            rule: computes the column `weight`; None if there is no such rule.
-            name: for messages.
+            rule: the rule that computes the column `weight`; None if there is no such rule.
+            name: name of the graph, for messages.
             notes: sentences about the source.
             left_out: columns that could not be read, by name.
             threads: how many threads build further adjacency lists.
-            order: of the rows; None for that of the ids.
-            seal: of the page file that has this graph, unchanged; "" for other graphs.
+            order: the order of the rows; None if rows are in the order of the ids.
+            seal: checksum that identifies the page file from which the graph was read; "" for other graphs.
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
@@ -139,7 +139,7 @@ class HeldGraph:
             notes: sentences about the source.
             left_out: columns that could not be read, by name.
             threads: how many threads build adjacency lists of graphs derived from it.
-            order: of the rows; None for that of the ids.
+            order: the order of the rows; None if rows are in the order of the ids.
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
