@@ -27,7 +27,7 @@ class StoredEdges(PageReader, Protocol):
         n, m: the numbers of vertices and of stored directed edges.
         directed: False if every edge is stored in both directions; then "in" is the only kind.
         columns: name -> dtype and range of every edge column.
-        note: a sentence if pages cannot be read in the intended way (direct I/O); "" otherwise.
+        note: a sentence that says why reads go through the page cache of the system; "" if they do not.
         seal: checksum that identifies edges, columns and ids; it is known without reading pages.
     """
 
