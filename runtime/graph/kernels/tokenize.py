@@ -155,7 +155,7 @@ def _skip_comment(text: Any, i: Any) -> Any:
 
 @njit
 def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
-    """(whether the field at i is an integer of at most 18 digits, its value, the position of the next non-blank)."""
+    """Returns (whether the field at i is an integer of at most 18 digits, its value, position of the next field)."""
     minus = np.int64(text[i]) == MINUS
     if minus:
         i += 1

@@ -70,7 +70,7 @@ def _integers(row: Sequence[str]) -> list[int] | None:
 
 
 def _is_matrix(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool) -> bool:
-    """Whether these are rows, columns and entries, and then positions without values."""
+    """Whether the first line counts rows, columns and entries, and the other lines are positions without values."""
     rows, columns, entries = first
     return (all(len(line) == 2 and 1 <= line[0] <= rows and 1 <= line[1] <= columns for line in lines)
             and (entries == len(lines) if whole else entries >= len(lines)))
@@ -90,7 +90,7 @@ def _is_metis(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool)
 
 
 def _metis_form(first: Sequence[int]) -> tuple[int, int] | None:
-    """(numbers before the neighbours on each line, numbers for each neighbour), by the first line; None if wrong."""
+    """The form of METIS lines: (count of numbers before the neighbours, count per neighbour); None if invalid."""
     code = str(first[2]) if len(first) > 2 else "0"
     if len(code) > 3 or set(code) - set("01"):
         return None
