@@ -14,7 +14,7 @@ Report = Callable[[str, float], None]
 
 _MIB = 1 << 20
 _LEAST = 8 * _MIB
-_MOST_ENTRIES = 1 << 18  # most entries of a bucket; larger buckets exceed the caches and take longer to sort
+_MOST_ENTRIES = 1 << 18  # maximum entries of a bucket; larger buckets exceed the caches and take longer to sort
 _LEAST_ENTRIES = 1 << 14
 _UNKNOWN = 1 << 30  # the budget if the system does not report free memory
 
@@ -62,7 +62,7 @@ class Budget:
     def check(self, need: int, what: str) -> None:
         """Raise OutOfMemory if `need` bytes exceed the budget.
 
-        what: what needs them, in the plural, for the message.
+        what: the subject of the message, in the plural.
         """
         if need > self.total:
             raise OutOfMemory(f"{what} need at least --memory {-(-need // _MIB)}M")

@@ -25,8 +25,8 @@ from vlang.runtime.storage.disk_arrays import DiskArrays
 
 __all__ = ["DiskIntegerIds", "DiskTextIds"]
 
-SAMPLE = 256  # every SAMPLE-th id of a run may be the begin of a part of the merge
-LEAST_RUN = 1 << 10  # least number of ids in a run
+SAMPLE = 256  # every SAMPLE-th id of a run is a candidate for the first id of a part of the merge
+LEAST_RUN = 1 << 10  # minimum number of ids in a run
 STEP = 1 << 12  # edges whose ids are inserted before the next check whether the table is full
 _BLOCK = 1 << 16
 _KEY_BYTES = 80  # memory per key, for the table, the sort and the merge

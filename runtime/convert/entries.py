@@ -133,7 +133,7 @@ def scatter(
         edges: the edges.
         kind: the adjacency direction, "in" or "out".
         degrees: uint32[n], the length of each row.
-        most: the most entries of a bucket.
+        most: the maximum number of entries of a bucket.
         room: allocates the arrays of the entries on disk.
         threads: how many threads to use.
         progress: called with the finished fraction, 0 to 1.

@@ -48,7 +48,9 @@ class Reading:
 
 
 def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) -> Source:
-    """Read a file or a generator into edges on disk. Does not drop self-loops or parallel edges yet.
+    """Read a file or a generator into edges on disk.
+
+    The caller must still drop self-loops and parallel edges, and apply a rule in the option `weights`.
 
     Args:
         path: path of a file, or the text of a generator converted to a Path.

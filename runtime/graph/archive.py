@@ -21,7 +21,7 @@ from vlang.runtime.storage.room import require_room
 __all__ = ["Archive"]
 
 _PIECE = 1 << 20
-_WORDS = 1 << 24  # most bytes of an array that holds neither vertices nor edges, such as a name or the notes
+_WORDS = 1 << 24  # maximum bytes of an array without vertices or edges, such as a name or the notes
 _KINDS = {"b": "truth values", "i": "integers", "u": "unsigned integers", "f": "floats", "U": "text", "S": "bytes"}
 
 Array = NDArray[Any]

@@ -130,8 +130,8 @@ class Graph(HeldGraph):
         """This graph without self-loops or parallel edges ("drop"), or with them ("keep"); `notes` reports the change.
 
         Among parallel edges, the edge with the smallest value in the first column stays; if values are equal, the first
-        edge in the list stays. Both directions of an undirected edge stay or go together. Raises GraphError for any
-        word other than "keep" and "drop".
+        edge in the list stays. Both directions of an undirected edge are treated alike. Raises GraphError for any word
+        other than "keep" and "drop".
         """
         for option, value in (("self_loops", self_loops), ("parallel", parallel)):
             if value not in ("keep", "drop"):

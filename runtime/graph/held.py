@@ -64,7 +64,7 @@ class HeldGraph:
         symmetrize: bool = False,
         threads: int | None = None,
     ) -> None:
-        """Take over an edge list: its arrays are not copied and become read-only.
+        """Take ownership of an edge list. Its arrays are not copied and become read-only.
 
         Args:
             edges: the edges.
@@ -73,7 +73,7 @@ class HeldGraph:
             threads: how many threads build adjacency lists; None for one per processor.
 
         Raises:
-            GraphError: the lengths of the arrays differ, or a vertex number is out of range.
+            GraphError: the lengths of the arrays differ, a vertex number is out of range, or a column is not numeric.
         """
         edges = _checked(edges)
         threads = threads or available_threads()
@@ -114,7 +114,7 @@ class HeldGraph:
             rule: the rule that computes the column `weight`; None if there is no such rule.
             name: name of the graph, for messages.
             notes: sentences about the source.
-            left_out: columns that could not be read, by name.
+            left_out: columns that could not be read: name -> reason.
             threads: how many threads build further adjacency lists.
             order: the order of the rows; None if rows are in the order of the ids.
             seal: checksum that identifies the page file from which the graph was read; "" for other graphs.
@@ -131,14 +131,16 @@ class HeldGraph:
         cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (),
         left_out: Mapping[str, LeftOut] = MappingProxyType({}), threads: int | None = None, order: Order | None = None,
     ) -> Self:
-        """A graph whose edges stay on disk: programs stream its pages, and what needs adjacency lists is refused.
+        """A graph whose edges stay on disk.
+
+        Programs stream its pages; methods that need adjacency lists raise GraphError.
 
         Args:
             stored: the edges.
             ids: the ids of all vertices.
             notes: sentences about the source.
-            left_out: columns that could not be read, by name.
-            threads: how many threads build adjacency lists of graphs derived from it.
+            left_out: columns that could not be read: name -> reason.
+            threads: how many threads build the adjacency lists of derived graphs.
             order: the order of the rows; None if rows are in the order of the ids.
         """
         graph = object.__new__(cls)
@@ -162,12 +164,12 @@ class HeldGraph:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was read and changed, one sentence each."""
+        """Sentences about what was read and what was changed."""
         return (*self._notes, *kept_note(self._kept), f"Stored: {self._summary()}.")
 
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
-        """The edge columns: name -> dtype as stored."""
+        """The edge columns: name -> stored dtype."""
         return MappingProxyType({name: column.dtype for name, column in self._adjacencies.columns.items()})
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
@@ -190,11 +192,11 @@ class HeldGraph:
 
     @property
     def streamed(self) -> bool:
-        """Whether its edges are on disk, so that a run streams them."""
+        """Whether the edges are on disk, so that a run streams them."""
         return self.stored is not None
 
     def shape(self) -> Shape:
-        """Its counts, and what is in memory."""
+        """The counts of the graph, and the parts of it that are in memory."""
         ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
         held, ruled = self._adjacencies, frozenset() if self.rule is None else frozenset({"weight"})
         return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
@@ -209,35 +211,39 @@ class HeldGraph:
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
         """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
 
-        In a directed graph, "both" merges the in-edges and out-edges of each vertex into one list by neighbour,
-        in-edges first among equals: 2 m entries. In an undirected graph all three kinds are one object. Rows and
-        neighbours have dense numbers, or those of `order`. Raises GraphError for an unknown column.
+        In a directed graph, "both" merges the in-edges and out-edges of each vertex into one row sorted by neighbour,
+        with in-edges first if neighbours are equal; it has 2 m entries. In an undirected graph all three kinds are one
+        object. Rows and neighbours have dense numbers, or the internal numbers of `order`. Raises GraphError for an
+        unknown column.
         """
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
         return self._adjacencies.adjacency(kind, tuple(columns))
 
     def neighbours(self) -> Neighbours:
-        """The neighbours of each vertex without directions, loops and repetitions; built on first use and cached."""
+        """The distinct neighbours of each vertex in either direction, without self-loops.
+
+        Built on first use, then cached.
+        """
         return self._adjacencies.neighbours()
 
     def excess(self) -> tuple[int, int]:
-        """The numbers of self-loops and of parallel edges, an undirected one counted once; counted on first use."""
+        """The numbers of self-loops and of parallel edges; an undirected edge counts once. Computed on first use."""
         return self._adjacencies.excess()
 
     @property
     def out_degree(self) -> NDArray[np.uint32]:
-        """The out-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
+        """The out-degree of each vertex, uint32[n]; in an undirected graph, the number of its stored edges."""
         return self._by_ids(self.row_lengths("out"))
 
     @property
     def in_degree(self) -> NDArray[np.uint32]:
-        """The in-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
+        """The in-degree of each vertex, uint32[n]; in an undirected graph, the number of its stored edges."""
         return self._by_ids(self.row_lengths("in"))
 
     @property
     def degree(self) -> NDArray[np.uint32]:
-        """in_degree + out_degree, uint32[n]; in an undirected graph, all stored edges of each vertex, counted once."""
+        """in_degree + out_degree, uint32[n]; in an undirected graph, the number of stored edges of each vertex."""
         return self._by_ids(self.row_lengths("both"))
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:

@@ -68,13 +68,13 @@ def load(
     Args:
         graph_type: the class to build.
         path: the file.
-        weights: the edge column that becomes `weight`; None for none.
+        weights: the edge column that becomes `weight`; None if no column was chosen.
         threads: how many threads build adjacency lists; None for one per processor.
 
     Raises:
-        GraphError: the file holds no graph, or no such column, or is damaged.
+        GraphError: the file holds no graph, does not have the column `weights`, or is damaged.
         DiskError: the file cannot be read.
-        OutOfMemory: an array does not fit; nothing is allocated before its size is compared with what is available.
+        OutOfMemory: an array does not fit into memory, which is checked before the array is allocated.
     """
     with Archive(path) as archive:
         if is_own(archive):
@@ -84,7 +84,7 @@ def load(
 
 
 def is_own(archive: Archive) -> bool:
-    """Whether an archive is a graph of vlang, not a matrix. Raises GraphError if it is neither."""
+    """Whether an archive has vlang's format; False for a scipy matrix. Raises GraphError for any other archive."""
     if "vlang_graph" not in archive and not ("format" in archive and "shape" in archive):
         held = ", ".join(archive.names[:8]) or "nothing"
         raise GraphError(f"{archive.path}: neither a graph that vlang saved nor a sparse matrix of "
@@ -104,7 +104,7 @@ def own_graph(
         graph_type: the class to build.
         archive: the open file.
         path: path of the file, for messages.
-        weights: the edge column that becomes `weight`; None for none.
+        weights: the edge column that becomes `weight`; None if no column was chosen.
         threads: how many threads build adjacency lists; None for one per processor.
     """
     version = archive.number("vlang_graph")

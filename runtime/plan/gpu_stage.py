@@ -9,7 +9,7 @@ __all__ = ["GpuStage"]
 
 @dataclass(frozen=True)
 class GpuStage:
-    """The data of a pass on a GPU beyond StageSpec.
+    """The data of a pass on a GPU, in addition to `StageSpec`.
 
     Attributes:
         struct: the C++ type of the pass.
@@ -18,7 +18,8 @@ class GpuStage:
         cell: bytes of the accumulators of a vertex in shared memory, into which atomic operations join contributions; 0
             if no atomic operation can.
         cell_reason: why `cell` is 0; "" otherwise.
-        native: whether a single instruction, and not a compare-and-swap loop, joins a contribution into each of them.
+        native: whether a single instruction, and not a compare-and-swap loop, joins a contribution into each of these
+            accumulators.
         exact: whether the bits of the result are independent of the order of contributions.
         reads_self: whether contributions depend on the receiver.
         push: "direct" if pushes join contributions into the field itself, "cells" if into a separate array, "" if the

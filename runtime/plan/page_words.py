@@ -18,7 +18,7 @@ BLOCK = 4096  # vertices of a block of reductions over vertices
 LANES = 64  # vertices of such a block that are reduced in parallel lanes
 RUN = 256  # vertices whose accumulators a CPU worker keeps in L1 cache at the same time
 
-BLOCK_MOST = 1 << 16  # most vertices of a cache block, as their numbers inside it have 16 bits
+BLOCK_MOST = 1 << 16  # maximum vertices of a cache block, as their numbers inside it have 16 bits
 BLOCK_GROUP = 4  # edges of a row that are stored consecutively
 THREADS = 256  # threads of a thread block on a GPU
 

@@ -118,7 +118,7 @@ class FieldSpec:
     """A vertex field.
 
     Attributes:
-        name: its name.
+        name: the name of the field.
         dtype: the stored type.
         type: the type in the program.
         output: whether the field is a result of the program.
@@ -139,7 +139,7 @@ class ArraySpec:
     """An array other than a field.
 
     Attributes:
-        slot: its full slot name.
+        slot: the full name of its slot.
         dtype: the stored type.
         length: the elements of the array. "vertices", "segments:KIND" and "blocks": one per vertex, segment or block.
             "set:S": one per member of S. "blocked": for each worker, one per place of a cache block; allocated when a

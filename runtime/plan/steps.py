@@ -296,7 +296,7 @@ class ForRangeSpec:
         name: the scalar that holds the current number.
         low: the first number.
         high: the last number.
-        until: the scalar that ends the block when it is true after a number; None if there is no such condition.
+        until: the scalar that ends the block if it is true after an iteration; None if there is no such condition.
         steps: the steps of the block.
         line: the line in the program.
     """

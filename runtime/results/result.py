@@ -44,7 +44,7 @@ class Result(Exported):
         program: name of the program.
         rounds: the total number of rounds of all loops.
         converged: whether every loop ended by its own condition, and not at a limit of rounds.
-        reason: why the first loop that did not converge ended; if all converged, why the last one did.
+        reason: why the first loop that did not converge ended; if all loops converged, why the last loop ended.
         history: one `Round` per round of a loop.
         seconds: wall-clock time of the run in seconds, without checks and compilation.
         edges: the total number of edges traversed.
@@ -60,7 +60,7 @@ class Result(Exported):
         final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, that is, at least as good as
             the value of the target; else None. Other values are intermediate: `top`, summaries and files omit them.
         warnings: sentences that say why the result may not be the intended one.
-        origin: the run, None if no run can resume from this result.
+        origin: the run that computed the result; None if no run can resume from it.
         interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
             superstep before the interrupt, and later statements have not run.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
@@ -199,7 +199,7 @@ class Result(Exported):
         """The first `k` rows in the order of field `by`, as dicts of Python values: `vertex`, then every field.
 
         Args:
-            k: the most rows to return.
+            k: the maximum number of rows to return.
             by: the field; by default the first field that is not of type `vertex`. Vectors are ordered by their first
                 component.
             largest: whether large values come first. The default is False for fields of type `vertex` and for fields
@@ -328,7 +328,7 @@ class Result(Exported):
         return self._shown[name]
 
     def stored(self, name: str) -> NDArray[Any]:
-        """A field as a run stores it: [n], or [n * k] for vectors; bools as bytes, f16 as bits, vertices dense."""
+        """A field as the engine stores it: [n], or [n * k] for vectors; bool as uint8, f16 as uint16, vertices dense."""
         array = np.ascontiguousarray(self._host(name)).reshape(-1)
         if array.dtype == np.bool_ or array.dtype == np.float16:
             return array.view(np.uint8 if array.itemsize == 1 else np.uint16)

@@ -1,4 +1,4 @@
-"""Converts Arrow columns to NumPy arrays: which types are ids or numbers, and advice for all other types."""
+"""Converts Arrow columns to NumPy arrays, decides which types are ids or numbers, and gives advice for other types."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ __all__ = ["FileTable", "seekable_parts", "table_files"]
 
 PARQUET, FILE, STREAM, OLD = "Parquet", "Arrow file", "Arrow stream", "Feather 1"
 _MAGIC = ((b"PAR1", PARQUET), (b"ARROW1\0\0", FILE), (b"\xff\xff\xff\xff", STREAM), (b"FEA1", OLD))
-_ROWS = 1 << 18  # most rows of a batch of Parquet
+_ROWS = 1 << 18  # maximum rows of a batch of Parquet
 
 
 def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:

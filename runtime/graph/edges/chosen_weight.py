@@ -37,5 +37,5 @@ def as_weight(columns: Mapping[str, T], chosen: str) -> dict[str, T]:
 
 
 def without_weight(left_out: Mapping[str, LeftOut]) -> dict[str, LeftOut]:
-    """The columns that were left out, without `weight`."""
+    """`left_out` without the column `weight`."""
     return {name: why for name, why in left_out.items() if name != "weight"}

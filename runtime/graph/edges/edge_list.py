@@ -62,7 +62,7 @@ class VertexIds:
 
     @property
     def numbers(self) -> tuple[int, NDArray[np.uint64] | None]:
-        """The numbers modulo 2^64 that functions of vertex numbers use: (first, None) or (0, uint64[count]).
+        """The numbers of vertices that programs can use, modulo 2^64: (first, None) or (0, uint64[count]).
 
         The number of an integer id is the id itself; if ids are consecutive, only the first is returned. The number of
         a text id is its dense number.
@@ -173,7 +173,7 @@ class VertexIds:
         return operator.index(vertex) if isinstance(vertex, SupportsIndex) else None
 
     def _position(self, key: int | str) -> int:
-        """The position of `key` in the ids, or where it would be inserted."""
+        """The position of `key` in the ids, or the position at which `key` would be inserted."""
         if self._values is None:
             return min(max(int(key) - self.base, 0), self.count)
         if isinstance(key, int):

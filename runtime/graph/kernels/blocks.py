@@ -20,12 +20,12 @@ def jag(
     Args:
         offsets: offsets of the adjacency, u64[n + 1].
         low, high: the first row of the block, and the end.
-        longest: the most edges of a row in a block; a row with more edges counts as empty.
+        longest: the maximum number of edges of a row in a block; a row with more edges counts as empty.
         group: edges of one row that are stored consecutively.
         counts: scratch, longest + 2 entries.
-        order: out, for each place in the order by length, the row minus `low`.
-        places: out, for each row, its place in the order.
-        runs: out, three numbers per run: the first place, the number of places, and the edges per place.
+        order: output, for each place in the order by length, the row minus `low`.
+        places: output, for each row, its place in the order.
+        runs: output, three numbers per run: the first place, the number of places, and the edges per place.
 
     Returns:
         The number of runs.
@@ -77,7 +77,7 @@ def lay(offsets: Any, values: Any, low: Any, order: Any, runs: Any, made: Any, d
         order, runs: as written by `jag`.
         made: the number of runs.
         done: scratch, one element per row, all 0 at the call.
-        out: out, one value per edge of the block.
+        out: output, one value per edge of the block.
     """
     k = np.int64(0)
     for r in range(made):

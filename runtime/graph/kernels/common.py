@@ -35,7 +35,7 @@ def common_of_edges(offsets: Any, targets: Any, first: Any, last: Any, bits: Any
         offsets, targets: adjacency lists, each row increasing.
         first, last: the range of vertices.
         bits: scratch, one bit per vertex, all 0 before and after the call.
-        out: out, u32[entries].
+        out: output, u32[entries].
     """
     for a in range(first, last):
         begin, end = np.int64(offsets[a]), np.int64(offsets[a + 1])
@@ -68,7 +68,7 @@ def spread(
         offsets, targets, values: the simple lists, and one value per entry.
         all_offsets, all_targets: the lists with self-loops and parallel edges.
         first, last: the range of rows.
-        out: out, u32, one value per entry of `all_targets`.
+        out: output, u32, one value per entry of `all_targets`.
     """
     for row in range(first, last):
         at, end = np.int64(offsets[row]), np.int64(offsets[row + 1])

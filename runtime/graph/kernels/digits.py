@@ -76,7 +76,7 @@ def leading_integers(text: Any, i: Any, count: Any, fields: Any, delimiter: Any,
     Args:
         text: bytes.
         i: position of the first field.
-        count: the most fields to read.
+        count: the maximum number of fields to read.
         fields: the number of fields in a line.
         delimiter: the byte between fields, 0 for white space.
         roles, ids, cells, capacity: see `scan` of tokenize.py.

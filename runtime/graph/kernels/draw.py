@@ -42,7 +42,7 @@ def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc
         seed, scale: seed of the graph, and log2 of its number of vertices.
         a, ab, abc: cumulative probabilities of the quadrants, in units of 2^-21.
         half, add, odd, odd_too: constants of the bijection of labels.
-        src, dst: out, u32, indexed by edge number.
+        src, dst: output, u32, indexed by edge number.
     """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):
@@ -67,7 +67,7 @@ def uniform(first: Any, last: Any, seed: Any, scale: Any, src: Any, dst: Any) ->
     Args:
         first, last: the range of edges.
         seed, scale: seed of the graph, and log2 of its number of vertices.
-        src, dst: out, u32, indexed by edge number.
+        src, dst: output, u32, indexed by edge number.
     """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):

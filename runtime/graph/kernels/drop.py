@@ -34,7 +34,7 @@ def count_kept(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any,
         first, last: the range of rows.
         no_loops, no_parallel: not 0 to drop self-loops, or parallel edges.
         directed: 0 counts each dropped undirected edge once.
-        kept: out, u64, one count per row.
+        kept: output, u64, one count per row.
         dropped: i64[2], to which the numbers of dropped self-loops and parallel edges are added.
     """
     for row in range(first, last):
@@ -82,7 +82,7 @@ def pick_first(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any,
         first, last: the range of rows.
         no_loops, no_parallel: not 0 to drop self-loops, or parallel edges.
         starts: u64, the index in `picks` at which the list of each row begins.
-        picks: out, i64, the indices of the kept entries.
+        picks: output, i64, the indices of the kept entries.
     """
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, picks, False)
 

@@ -16,7 +16,7 @@ def count_excess(offsets: Any, targets: Any, first: Any, last: Any, directed: An
         offsets, targets: adjacency lists, each row in increasing order.
         first, last: the range of rows.
         directed: 0 counts each undirected edge once.
-        out: out, i64[2], the numbers of self-loops and of parallel edges.
+        out: output, i64[2], the numbers of self-loops and of parallel edges.
     """
     loops, parallel = np.int64(0), np.int64(0)
     for row in range(first, last):

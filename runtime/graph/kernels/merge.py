@@ -40,7 +40,7 @@ def merge8(in_offsets: Any, in_targets: Any, out_offsets: Any, out_targets: Any,
         in_offsets, in_targets, in_values: the in-edges.
         out_offsets, out_targets, out_values: the out-edges.
         first, last: the range of rows.
-        values: out, one value per merged entry.
+        values: output, one value per merged entry.
     """
     _merge(in_offsets, in_targets, out_offsets, out_targets, first, last, in_values, out_values, values)
 

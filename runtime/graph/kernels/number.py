@@ -94,11 +94,11 @@ def insert_keys(keys: Any, end: Any, numbers: Any, slots: Any, mask: Any, unique
     Args:
         keys: i64.
         end: the number of keys.
-        numbers: out, u32.
+        numbers: output, u32.
         slots: u32, the hash table; its length is a power of two.
         mask: len(slots) - 1.
         uniques: i64, the distinct keys by number.
-        limit: the most distinct keys.
+        limit: the maximum number of distinct keys.
         state: i64, see NEXT and COUNT.
     """
     i, count = state[NEXT], state[COUNT]

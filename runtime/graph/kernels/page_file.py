@@ -92,7 +92,8 @@ def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any
     Args:
         offsets: u32[rows + 1].
         rows, edges: the numbers of rows and edges of the page.
-        targets: u32[edges]. n: the number of vertices.
+        targets: u32[edges].
+        n: the number of vertices.
     """
     if offsets[0] != 0:
         return BEGIN
@@ -131,7 +132,8 @@ def cut_offsets(degrees: Any, rows: Any, inside: Any, edges: Any, offsets: Any) 
     Args:
         degrees: u32[rows], from the first vertex of the page on.
         rows, edges: the numbers of rows and edges of the page.
-        inside: the number of edges of the first vertex that lie in earlier pages. offsets: out, u32[rows + 1].
+        inside: the number of edges of the first vertex that lie in earlier pages.
+        offsets: output, u32[rows + 1].
     """
     at = -inside
     offsets[0] = np.uint32(0)

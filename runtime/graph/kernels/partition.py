@@ -36,7 +36,7 @@ def tally_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, count
         rows, others: u32, the two ends of each edge.
         first, last: the range of edges.
         flags: MIRROR counts both directions, self-loops once; NO_LOOPS leaves self-loops out.
-        counts: u32, one count per row, to which is added.
+        counts: u32, one counter per row, increased by the call.
     """
     loops = np.int64(0)
     for e in range(first, last):
@@ -79,7 +79,7 @@ def count_buckets(rows: Any, others: Any, first: Any, last: Any, flags: Any, coa
         coarse: u32, coarse[i] is the bucket of row i << grain.
         grain: see `coarse`.
         bounds: u32, the first row of each bucket, and the end.
-        counts: i64, one count per bucket, to which is added.
+        counts: i64, one counter per bucket, increased by the call.
     """
     for e in range(first, last):
         row = np.int64(rows[e])
@@ -100,8 +100,8 @@ def place_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, coars
             and `back`.
         cursors: i64, the next free index in `keys`, per bucket.
         shift: the number of bits for the neighbour in a key.
-        keys: out, u64, the keys.
-        places, back: out, i64[last - first]: the index in `keys` of the entry of each edge, and of the entry in the
+        keys: output, u64, the keys.
+        places, back: output, i64[last - first]: the index in `keys` of the entry of each edge, and of the entry in the
             opposite direction; -1 if there is no such entry.
     """
     for e in range(first, last):
@@ -140,8 +140,8 @@ def place_keys(keys: Any, first: Any, last: Any, least: Any, shift: Any, parts: 
         least, shift: the bin of a key is (key - least) >> shift.
         parts: i64, the part of each bin.
         cursors: i64, the next free index in `out`, per part.
-        out: out, the keys.
-        places: out, i64[last - first], the index of each key in `out`.
+        out: output, the keys.
+        places: output, i64[last - first], the index of each key in `out`.
     """
     for i in range(first, last):
         part = parts[np.int64((keys[i] - least) >> np.uint64(shift))]

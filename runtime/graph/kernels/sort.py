@@ -28,7 +28,7 @@ def count_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, shif
         first, last: the range of edges.
         mirror: not 0 to count both directions; self-loops count once.
         shift: log2 of the number of rows per bucket.
-        counts: i64, one count per bucket, to which is added.
+        counts: i64, one counter per bucket, increased by the call.
     """
     for e in range(first, last):
         row = np.int64(rows[e])
@@ -57,12 +57,12 @@ def scatter_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, sh
     Args:
         rows, others: ends of the edges, u32.
         first, last: the range of edges.
-        mirror: flags: bit 0 stores both directions of an edge, bit 1 fills `places`.
+        mirror: a bit mask; bit 0 stores both directions of an edge, bit 1 fills `places`.
         shift, bits: log2 of the number of rows per bucket, and the number of bits for the neighbour in a key.
         low, high: the range of rows.
         base: the index of keys[0] among all entries.
         cursors: i64, the next free index among all entries, per bucket.
-        keys, places: out, the keys and the input positions of the entries.
+        keys, places: output, the keys and the input positions of the entries.
     """
     both = mirror & 1
     placed = mirror & 2
@@ -164,8 +164,8 @@ def finish_buckets(keys: Any, places: Any, starts: Any, first: Any, last: Any, b
         low: the entries are already sorted by the bits below this one.
         placed: not 0 if `places` is used.
         spare_keys, spare_places, counts: scratch arrays of the sort.
-        offsets: out, one element per row of the buckets.
-        targets: out, one element per entry.
+        offsets: output, one element per row of the buckets.
+        targets: output, one element per entry.
     """
     mask = (np.int64(1) << bits) - 1
     for b in range(first, last):

@@ -27,7 +27,7 @@ def check_rows(offsets: Any, targets: Any, bits: Any, first: Any, last: Any, has
         bits: u64, the values of the entries from offsets[first] on; unused if `hashed` is not 2.
         first, last: the range of rows.
         hashed: 0 for no hash, 1 for a hash of (row, target), 2 for a hash of (row, target, value).
-        out: out, u64[1], the sum of the hashes modulo 2^64. Entries with row < target are added and the others
+        out: output, u64[1], the sum of the hashes modulo 2^64. Entries with row < target are added and the others
             subtracted, so the sum over all rows is 0 if both directions of every edge exist.
     """
     wrong = np.int64(0)

@@ -27,7 +27,7 @@ def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
         column: values of 8 bits.
         places: i64, indices into `column`.
         first, last: the range of results.
-        out: out, the results, with the dtype of `column`.
+        out: output, the results, with the dtype of `column`.
     """
     _take(column, places, first, last, out)
 

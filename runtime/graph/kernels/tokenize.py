@@ -276,15 +276,15 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
         setup: i64, see digits.py. In setup[SIGNS], bit 0 is set if the file had a negative id so far, bit 1 if it had
             an id above 2^63 - 1.
         roles: i64[2 fields], see digits.py.
-        ids: out, i64[2, capacity], source and target of each row. An integer id is stored minus setup[BASE], as 64
+        ids: output, i64[2, capacity], source and target of each row. An integer id is stored minus setup[BASE], as 64
             bits; result[BIG] is set if an id exceeds 2^63 - 1. With TEXT_IDS, a token is packed as kind << 62 | length
             << 32 | position; kind 1 means that the token has doubled quotes.
-        cells, floats: out, the same memory, [columns, capacity].
-        odd: out, i64[ODD_CAPACITY, 4]: row, field, first byte and end of each FLOAT token that was not parsed. A
+        cells, floats: output, the same memory, [columns, capacity].
+        odd: output, i64[ODD_CAPACITY, 4]: row, field, first byte and end of each FLOAT token that was not parsed. A
             missing cell has -1 - field in place of the field.
         powers, tens: see `vlang.runtime.graph.read.powers`.
         names: the texts that mean a missing cell, see `_missing`.
-        result: out, see digits.py. PLACE and FIELD are the first byte of the line and the field of an error.
+        result: output, see digits.py. PLACE and FIELD are the first byte of the line and the field of an error.
 
     Returns:
         One of the status codes above.

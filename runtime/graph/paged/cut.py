@@ -35,7 +35,7 @@ def cut_directory(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int,
 
     Args:
         degrees: uint32[n].
-        page_bytes: the size of a page at which the next one begins.
+        page_bytes: the size in bytes at which a page ends and the next one begins.
         edge_bytes: bytes of an edge with its columns.
         whole: True if the end of a page must not cut a row; a page may then be as large as the longest row.
 
@@ -67,12 +67,12 @@ def _cut_pages(
     """The first edge of each page and the end, and the first vertex of each page."""
     room = page_bytes - 256  # 256 bytes are reserved for the alignment of the arrays in a page
     starts, firsts = [0], [0]
-    vertex = edge = 0  # where the current page begins
+    vertex = edge = 0  # vertex and edge at which the current page begins
     ends = np.zeros(1, dtype=np.int64)
     for low, before, block in _blocks(degrees):
         ends = before + np.cumsum(block)
         size = 4 * np.arange(low + 1, low + len(block) + 1) + edge_bytes * ends  # bytes of all rows up to each vertex
-        done = low  # rows before this one are in pages, or in the current page
+        done = low  # rows before `done` are in finished pages or in the current page
         while done < low + len(block):
             most = 4 * vertex + edge_bytes * edge + room
             done = max(done, low + int(np.searchsorted(size, most, side="right")))

@@ -85,7 +85,7 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
     Args:
         graph_type: the class to build.
         path: the file.
-        weights: the edge column that becomes `weight`; None for none.
+        weights: the edge column that becomes `weight`; None if no column was chosen.
         threads: how many threads build adjacency lists; None for one per processor.
 
     Raises:

@@ -57,8 +57,8 @@ class Fault:
     Attributes:
         status: the kind of error.
         lines: the number of lines of the chunk before the line with the error.
-        text: the line.
-        field: the field, from 0.
+        text: the text of the line.
+        field: the index of the field, from 0.
         token: the text of the field.
     """
 
@@ -109,7 +109,7 @@ class Scratch:
         self.result = np.zeros(9, dtype=np.int64)
 
     def fit(self, layout: Layout, size: int) -> None:
-        """Grow to the most rows that `size` bytes can hold, as a field takes at least two bytes."""
+        """Grow to the maximum number of rows in `size` bytes of text, as a field takes at least two bytes."""
         capacity = size // (2 * len(layout.fields)) + 1
         if capacity > self.capacity:
             self.capacity = capacity

@@ -13,7 +13,7 @@ from vlang.runtime.graph.read.text_errors import problem
 __all__ = ["SAMPLE", "Format", "Head", "Line", "read_head"]
 
 SAMPLE = 100
-"""The most lines of data in a `Head`."""
+"""The maximum number of lines of data in a `Head`."""
 
 _BOM = b"\xef\xbb\xbf"
 _FIRST = 1 << 18

@@ -77,7 +77,7 @@ def _is_matrix(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool
 
 
 def _is_metis(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool) -> bool:
-    """Whether the first line has the counts of vertices and edges, and the other lines lists of neighbours."""
+    """Whether the first line counts vertices and edges, and the other lines are lists of neighbours."""
     n, m = first[:2]
     unweighted = len(first) == 2 or first[2] == 0
     if _metis_form(first) is None:

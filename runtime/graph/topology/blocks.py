@@ -150,7 +150,7 @@ def _cuts(edges: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _jag(adjacency: Adjacency, low: int, high: int, start: int, end: int) -> Block:
-    """Build the block of the rows low..high-1; its edges will be start..end-1 of all blocks."""
+    """Build the block of the rows low..high-1, whose edges are start..end-1 in the arrays of all blocks."""
     counts = np.empty(SEGMENT + 2, np.int64)
     # An upper bound of the number of runs: each group of rows with lengths within a factor of two has its own runs.
     runs = np.empty((2 * SEGMENT + 64 * BLOCK_GROUP, 3), np.uint32)

@@ -25,8 +25,8 @@ __all__ = [
 
 DEFAULT_PAGE_SIZE = 32 << 20
 _TASKS = 256  # approximate number of tasks in a pass over all edges
-_MOST_EDGES = (1 << 32) - 1  # most edges of a page, as page-relative offsets have 32 bits
-_LEAST_COST = 8192  # least edges and vertices of a task; smaller tasks cost more than they gain
+_MOST_EDGES = (1 << 32) - 1  # maximum edges of a page, as page-relative offsets have 32 bits
+_LEAST_COST = 8192  # minimum edges plus vertices of a task; smaller tasks cost more than they gain
 
 Int64s = NDArray[np.int64]
 

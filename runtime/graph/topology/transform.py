@@ -157,7 +157,7 @@ def excess(
     Args:
         offsets: uint64[n + 1], the first entry of each row, and the end.
         targets: uint32[entries], the neighbours.
-        directed: whether each edge has a single entry.
+        directed: whether the graph is directed, so that each edge has a single entry.
         threads: how many threads to use.
     """
     parts = row_cuts(offsets, threads * 4)

@@ -20,7 +20,7 @@ _CREW.skip(4 * LINE)
 CREW_ARGS = _CREW.part(CREW_MOST_ARGS, "its arguments")
 CREW_DESKS = _CREW.size()
 
-# The index CREW_DESKS is followed by CREW_DESK words for each helper thread.
+# From index CREW_DESKS on, each helper thread has CREW_DESK words.
 _DESK = Layout()
 CREW_AWAKE = _DESK.word("0 while it sleeps")
 CREW_SEEN = _DESK.word("the last launch that it took part in")

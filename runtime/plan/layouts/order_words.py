@@ -16,13 +16,13 @@ ORDER_MOVED = ORDER_BUCKETS + 1
 ORDER_RUN = 32  # entries in a run of the pool, a power of two
 ORDER_GRANT = 16  # runs that a worker takes from the pool at a time
 ORDER_PLACE = 36  # bits of an index into the pool, for 16 entries for each of 2^32 vertices
-ORDER_AHEAD = 8  # prefetch distance: edges are prefetched for the entry this far ahead
-ORDER_NEAR = 64  # most edges of a vertex that are prefetched
-ORDER_LINE = 16  # one prefetch per so many edges, as a cache line holds so many neighbours
+ORDER_AHEAD = 8  # prefetch distance in entries, for the edges of a vertex
+ORDER_NEAR = 64  # maximum edges of a vertex that are prefetched
+ORDER_LINE = 16  # edges per prefetch: the number of neighbours in a cache line
 ORDER_MOST = 1e300  # larger priorities count as this one
 ORDER_WATCHED = 32  # rounds after which the width is reconsidered
 ORDER_FEW = 64  # with fewer pushing vertices per worker and round, the barrier dominates the time
-ORDER_LEVELS = 4  # most doublings or halvings of the bucket width
+ORDER_LEVELS = 4  # maximum number of times that the bucket width is doubled or halved
 
 # The control block, i64, begins with the layout of a barrier (meet_words.py). Each word that several workers write has
 # its own cache line.
@@ -67,7 +67,7 @@ ORDER_OFFERS = _DESK.word("lists offered so far")
 ORDER_LEAST = _DESK.word("f64: the least priority to enter a new window")
 ORDER_FIRST = _DESK.word("the first bucket of that")
 ORDER_LEFT = _DESK.word("entries of the next bucket when a call ends")
-_DESK.skip(2 * LINE)  # a new cache line, as only the owner uses the words before
+_DESK.skip(2 * LINE)  # starts a new cache line, as only the owner uses the words before
 ORDER_HEAD = _DESK.line("what is on offer: the end of a list, and above it the number of the offer")
 ORDER_REPORT = 8
 ORDER_REPORTS = _DESK.part(4 * ORDER_REPORT, "how a round went, ORDER_REPORT words for each of three in turn")

@@ -6,10 +6,10 @@ from vlang.runtime.plan.layout import Layout
 from vlang.runtime.plan.layouts.meet_words import MEET_WORDS
 from vlang.runtime.plan.plan import PAGE_WORDS
 
-REACH_LONG = 4096  # most edges of a vertex that one worker pushes along; longer rows are divided among workers
-REACH_AHEAD = 8  # prefetch distance: the row of the queue entry this far ahead is prefetched
+REACH_LONG = 4096  # maximum edges of a vertex that one worker pushes along; longer rows are divided among workers
+REACH_AHEAD = 8  # prefetch distance in queue entries, for the row of a vertex
 REACH_FEW = 2048  # with fewer vertices and edges in a frontier, one worker is faster than several with barriers
-REACH_CREW = 8  # most workers of a call of `narrow`
+REACH_CREW = 8  # maximum workers of a call of `narrow`
 
 # The table begins with two page rows, each for a whole adjacency with u64 offsets; vertices push along the first.
 # Addresses and numbers follow.
