@@ -52,7 +52,7 @@ class RuleColumn:
         rule: the rule that computes the weights.
         src: uint32[E], the tails.
         dst: uint32[E], the heads.
-        directed: True if u is the tail and v the head; False if u is the smaller number.
+        directed: whether u of the rule is the tail of an edge (True) or the smaller number (False).
     """
 
     rule: WeightRule

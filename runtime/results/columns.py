@@ -17,7 +17,7 @@ _PART = 1 << 16  # rows that are processed at a time, since a result may be near
 
 
 def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:
-    """A mask, shape of `raw`, of the values `inf`, `-inf` and `none`; None if the type has no such values.
+    """A mask of the values `inf`, `-inf` and `none`, with the shape of `raw`; None if the type has no such values.
 
     type_: the type of the values in the program.
     """

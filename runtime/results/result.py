@@ -328,7 +328,7 @@ class Result(Exported):
         return self._shown[name]
 
     def stored(self, name: str) -> NDArray[Any]:
-        """A field as the engine stores it: [n], or [n * k] for vectors; bool as uint8, f16 as uint16, vertices dense."""
+        """A field as the engine stores it: [n] or [n * k] (vectors); bool as uint8, f16 as uint16, vertices dense."""
         array = np.ascontiguousarray(self._host(name)).reshape(-1)
         if array.dtype == np.bool_ or array.dtype == np.float16:
             return array.view(np.uint8 if array.itemsize == 1 else np.uint16)

@@ -43,7 +43,7 @@ class Frame:
     def __init__(self, given: object, what: str) -> None:
         """Open `given`, for which `is_table` is true.
 
-        what: its name, for messages. Raises GraphError if it exports no table.
+        what: the name of the table, for messages. Raises GraphError if it exports no table.
         """
         pa = pyarrow(f"{what}, a {type(given).__name__},")
         self.name = what

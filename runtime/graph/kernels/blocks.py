@@ -46,7 +46,7 @@ def jag(
         order[counts[row]] = v - low
         places[v - low] = counts[row]
         counts[row] += 1
-    made, begin, filled = np.int64(0), np.int64(0), counts[1]  # counts[1]: the end of the rows with at least one edge
+    made, begin, filled = np.int64(0), np.int64(0), counts[1]  # counts[1] is the number of rows with edges
     while begin < filled:
         v = low + np.int64(order[begin])
         most = np.int64(offsets[v + 1] - offsets[v])

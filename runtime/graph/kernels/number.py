@@ -21,7 +21,8 @@ EXPORTS = {
     "refill_hashes": "void(u64*, i64, u32*, i64)",
 }
 
-# state[...] of the two inserts: index of the next key, number of distinct keys, bytes of stored tokens.
+# Indices into `state` of insert_keys and insert_tokens: the next key, the number of distinct keys, the bytes of stored
+# tokens.
 NEXT, COUNT, USED = 0, 1, 2
 
 NEWLINE, QUOTE = 10, 34

@@ -21,7 +21,7 @@ from vlang.runtime.graph.read.text_errors import problem
 __all__ = ["refuse_by_head", "refuse_by_rows"]
 
 _ANYWAY = "; if these are edges, a header such as `source target` before them"
-_MANY = 10  # lines of another length that are evidence enough if only a part of the file is known
+_MANY = 10  # lines of another length than the first; so many are evidence enough if only a part of the file is known
 
 
 def refuse_by_head(file: TextFile, table: Table) -> None:
@@ -99,7 +99,7 @@ def _metis_form(first: Sequence[int]) -> tuple[int, int] | None:
 
 
 def _are_neighbours(first: Sequence[int], read: Scanned) -> bool:
-    """Whether all lines, if equally long, can be lists of neighbours. METIS has no self-loops."""
+    """Whether the lines, which all have the same length, can be lists of neighbours. METIS has no self-loops."""
     n, m = first[:2]
     lead, each = _metis_form(first) or (len(first), 1)
     left = len(first) - lead

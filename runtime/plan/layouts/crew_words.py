@@ -28,4 +28,4 @@ CREW_LOCK = _DESK.line("a lock of the C library, of up to 64 bytes, for its slee
 CREW_SIGNAL = _DESK.line("the signal that wakes it, likewise")
 CREW_DESK = _DESK.size()
 
-CREW_LOOKS = 4000  # polls of a helper before it sleeps, and of a caller before it yields its processor: about 100 us
+CREW_LOOKS = 4000  # polls, about 100 us, before a helper sleeps or a caller yields its processor
