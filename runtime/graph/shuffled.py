@@ -1,4 +1,4 @@
-"""A graph with randomly ordered rows, to test results that may not depend on the order of contributions (rule R)."""
+"""A graph with randomly ordered rows, so that contributions arrive in a random order (to test rule R)."""
 
 from __future__ import annotations
 

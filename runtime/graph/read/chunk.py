@@ -83,7 +83,7 @@ class Chunk:
         fault: the error that stopped the scan, or None.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
-        wide: field -> the position of its first integer beyond 64 bits, because of which the column is read as floats.
+        wide: field -> a Fault for its first integer beyond 64 bits, because of which the column is read as floats.
     """
 
     layout: Layout

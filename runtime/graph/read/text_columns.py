@@ -27,8 +27,7 @@ def choose_weight(
         path: path of the file, for messages.
         fields: the fields of every line.
         asked: the options; `asked.weights` is a name, or a number from 1.
-        sure: whether the third column is certainly a weight; only used for a file without a header if no columns are
-            chosen.
+        sure: for a file without a header and without a choice of columns, whether the third column must hold weights.
 
     Raises:
         GraphError: the column that should become the weight does not exist.
