@@ -127,7 +127,7 @@ def same_offsets(local: Any, rows: Any, whole: Any, begin: Any, edges: Any) -> A
 
 
 def cut_offsets(degrees: Any, rows: Any, inside: Any, edges: Any, offsets: Any) -> None:
-    """Compute the offsets of a page, if the first `inside` edges of its first vertex lie in earlier pages.
+    """Compute the offsets of a page. The first `inside` edges of its first vertex lie in earlier pages.
 
     Args:
         degrees: u32[rows], from the first vertex of the page on.
