@@ -18,8 +18,7 @@ class GpuStage:
         cell: bytes of the accumulators of a vertex in shared memory, into which atomic operations join contributions; 0
             if no atomic operation can.
         cell_reason: why `cell` is 0; "" otherwise.
-        native: whether a single instruction, and not a compare-and-swap loop, joins a contribution into each of these
-            accumulators.
+        native: whether every atomic operation on `cell` is a single instruction, and not a compare-and-swap loop.
         exact: whether the bits of the result are independent of the order of contributions.
         reads_self: whether contributions depend on the receiver.
         push: "direct" if pushes join contributions into the field itself, "cells" if into a separate array, "" if the

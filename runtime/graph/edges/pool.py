@@ -41,7 +41,7 @@ class Workers:
         return task
 
     def map(self, work: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
-        """`work` applied to every item; results in the order of the items."""
+        """Apply `work` to every item in parallel, and return the results in the order of the items."""
         return on_threads(self.threads, work, list(items))
 
     def blocks(self, work: Callable[[int, int], None], count: int, size: int = 1 << 20) -> None:
