@@ -51,6 +51,7 @@ class LoopPlan:
         two_buffers: Fields read after the pass with their value from before it.
         asynchronous: Updates in place are allowed.
         asynchronous_reason: Why, or why not.
+        together: Whether rule A holds where the parts of a neighbour's tuple are read together.
         copied: The result under rule K, or None.
         order: The rule that allows vertices to run in any order, as in LoopSpec.
         hoists: Expressions that depend only on the sender are messages.
@@ -69,6 +70,7 @@ class LoopPlan:
     two_buffers: frozenset[str]
     asynchronous: bool
     asynchronous_reason: str
+    together: bool
     copied: CopySpec | None
     order: str
     hoists: bool = True
@@ -143,6 +145,7 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
         else fact.any_order_reason,
+        together=torn and "together" in fact.order.marks,
         copied=None if "copied" in without else _copied(fact), order=_order(fact, loop.repeat, torn),
         hoists="hoist" not in without,
     )

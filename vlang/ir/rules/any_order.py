@@ -6,6 +6,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import CONSTANT, DOWN, UP
 from vlang.ir.forms.normal import Write, widens
 from vlang.ir.rules.context import Context, Verdict
+from vlang.ir.rules.tuples import keeps_order
 
 __all__ = ["any_order", "extensive", "priority", "push"]
 
@@ -34,9 +35,17 @@ def any_order(ctx: Context) -> Verdict:
         refused = _against(ctx, write)
         if refused is not None:
             return refused
+    tuples = [write for write in ctx.writes if keeps_order(ctx, write) == "" and _read_together(ctx, write)]
     ways = " and ".join(f"`{scope.word(name)}` only moves {way}" for name, way in ctx.directions.items() if way)
     return Verdict(True, f"A: {ways}, and joined values move the same way or not at all: every order ends in "
-                         "the same least fixpoint, bit for bit")
+                         "the same least fixpoint, bit for bit" +
+                   ("; the parts of a neighbour's tuple must be read together" if tuples else ""),
+                   marks=("together",) if tuples else ())
+
+
+def _read_together(ctx: Context, write: Write) -> bool:
+    """Whether neighbours read several of the fields that are written together."""
+    return len(set(write.fields) & {name for phase in ctx.phases for name in phase.neighbour}) > 1
 
 
 def _not_joined(ctx: Context, write: Write) -> Verdict | None:
@@ -63,7 +72,8 @@ def _against(ctx: Context, write: Write) -> Verdict | None:
     word = scope.word(write.fields[0])
     way = UP if ctx.directions[write.fields[0]] == "up" else DOWN
     user = write.operator is not None and write.operator.name == "user"
-    fits = _plain_copy(ctx, write) if user else moves.of(write.rest) in (CONSTANT, way)
+    order = keeps_order(ctx, write)
+    fits = _plain_copy(ctx, write) if user else order == "" or moves.of(write.rest) in (CONSTANT, way)
     places = [(write.rest, fits, f"the value joined into `{word}`")]
     places += [(where.cond, moves.of(where.cond) in (CONSTANT, UP), f"the `where` around `{word}`")
                for where in write.leaf.wheres]
@@ -76,6 +86,8 @@ def _against(ctx: Context, write: Write) -> Verdict | None:
             return Verdict(False, f"{place} reads `{field}` of a vertex that is not a neighbour", "f")
         if varying is not None:
             return Verdict(False, f"{place} reads `{varying}`, which changes every superstep", "v")
+        if order and expr is write.rest:
+            return Verdict(False, f"{place} may move against it: {order}", "m")
         return Verdict(False, f"{place} may move against `{word}`, which moves {ctx.directions[write.fields[0]]}", "m")
     return None
 

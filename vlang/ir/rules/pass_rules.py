@@ -87,9 +87,14 @@ def fuse(ctx: Context, phase: Phase, order: Verdict) -> Verdict:
     both = (phase.neighbour | phase.distant) & phase.writes
     if not both:
         return Verdict(True, "no statement of the phase reads from a neighbour a field that another one writes" + tail)
-    if order.granted and ctx.kind == "fixpoint":
+    if _apart(order) and ctx.kind == "fixpoint":
         return Verdict(True, "rule A holds: a neighbour's value may be old or new" + tail)
     return Verdict(True, f"if {ctx.named(both)} is written to a second buffer" + tail, marks=tuple(sorted(both)))
+
+
+def _apart(order: Verdict) -> bool:
+    """Whether rule A holds for values that are read one by one."""
+    return order.granted and "together" not in order.marks
 
 
 def buffers(ctx: Context, order: Verdict) -> dict[str, Verdict]:
@@ -99,7 +104,7 @@ def buffers(ctx: Context, order: Verdict) -> dict[str, Verdict]:
         word = ctx.scope.word(name)
         read = [phase for phase in ctx.phases if name in phase.writes and name in phase.neighbour]
         distant = any(name in phase.writes and name in phase.distant for phase in ctx.phases)
-        if order.granted and ctx.kind == "fixpoint":
+        if _apart(order) and ctx.kind == "fixpoint":
             found[name] = Verdict(True, "rule A: a neighbour's value may be old or new")
         elif distant:
             found[name] = Verdict(False, f"the phase that writes it reads `{word}` of vertices that may be anywhere")

@@ -61,7 +61,7 @@ def _refused(writer: StageWriter, how: Pushing) -> str:
         return "every vertex of a frontier has the same value: rounds are in order of priority already"
     if isinstance(_first(writer.stage.gathers[0].reduce.body), f.Field):
         return "values are copied as they are: nothing is added on the way, so all go at once"
-    if not plan.asynchronous:
+    if not (plan.asynchronous or plan.together):
         return plan.asynchronous_reason
     if how.reason:
         return how.reason
@@ -109,10 +109,10 @@ def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function
 def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
     """The function offer: whether a contribution changed the value that the receiver sends, and both its priorities.
 
-    Of a tuple this value is the first part: under rule A no vertex reads another part of a neighbour.
+    Of a tuple this value is the first part, unless neighbours read others, too.
     """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
-    differs = "now[0] != was[0]" if len(how.types) > 1 else "True"
+    differs = "now[0] != was[0]" if len(how.types) > 1 and not _together(writer) else "True"
     after = (
         f"before = {_key('was[0]', low, log)}",
         f"after = {_key('now[0]', low, log)}",
@@ -126,10 +126,18 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
     """The function joined_part: the common part of a vertex from its present words; its fields are not updated yet."""
     assert how.words is not None
-    now = f.Field(how.types[0], how.fields[0], "other")
     words = how.words
+    if _together(writer):
+        known = {f.Field(t, name, "other"): (part,) for t, name, part in zip(how.types, how.fields, words.parts())}
+        return (sender_function(writer, "joined_part", known, tuple(words.look("u")))[0],)
+    now = f.Field(how.types[0], how.fields[0], "other")
     old = f"old = {words.pointer}[{words.place('u')}]"
     return (sender_function(writer, "joined_part", {now: (words.first(),)}, (old,))[0],)
+
+
+def _together(writer: StageWriter) -> bool:
+    """Whether the parts of a neighbour's tuple are read together."""
+    return writer.plan is not None and writer.plan.together
 
 
 def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
