@@ -1,4 +1,4 @@
-"""Common neighbours of the two ends of an edge: a column of every graph, computed once for all runs.
+"""Common neighbours of the two ends of an edge: their numbers are an edge column, computed once per graph.
 
 For `common(self, u)` in a gather where an edge joins self and u, a run does not intersect adjacency lists. Instead, the
 graph keeps the counts of all its edges (vlang.runtime.graph.topology.neighbours), and the pass reads them like the

@@ -58,7 +58,7 @@ def emit(
         contracts: The program's `require`s, from `contract_stages`.
         target: "numba" or "cuda".
         without: Optimisations to leave out.
-        renumbered: Whether the graph stores its vertices in another order than their numbers.
+        renumbered: Whether the graph stores its vertices in another order than by number.
         sizes: Upper bounds on the size of the graph.
 
     Raises:
@@ -284,7 +284,7 @@ class _Emitter:
         return ForRangeSpec(each.name, low, high, until, steps, each.span.line)
 
     def _count(self, name: str, value: f.Expr, span: Span, plan: LoopPlan | None) -> ScalarSpec:
-        """The spec of a loop bound, an i64."""
+        """The spec of a loop bound, which is an i64."""
         times = _NOW if plan is None else _during(plan)
         return self._scalar(name, "limit", f.Op(I64, "cast", (value,)), span, times)
 
@@ -309,5 +309,5 @@ def tolerance(until: f.Expr) -> tuple[f.Expr, ...]:
 
 
 def _during(plan: LoopPlan) -> Times:
-    """Where values between the passes of a loop find past values; if the loop has one pass, values before that pass."""
+    """The arrays of past values for scalars computed between the passes of a loop, or before its only pass."""
     return Times("field", plan.starts, plan.sent, plan.loop.level)

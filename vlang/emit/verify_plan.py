@@ -1,4 +1,4 @@
-"""The rules that hold of a plan, on which the engine relies: every name that a step uses is defined."""
+"""The rules that every plan obeys, on which the engine relies: each name that a step uses is defined."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _values(plan: Plan) -> Iterator[str]:
 
 
 def _stored(plan: Plan) -> Iterator[str]:
-    """A value with several components is stored as NAME.0, NAME.1, ..."""
+    """Stored values that have no scalar; a value with several components has the scalars NAME.0, NAME.1, ..."""
     names = {name.rpartition(".")[0] for name in plan.scalars} | set(plan.scalars)
     wanted = [value.name for value in plan.values]
     for step in every_step(plan.steps):

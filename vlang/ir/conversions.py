@@ -26,7 +26,7 @@ def weak(type_: Type) -> bool:
 
 
 def meet(a: Type, b: Type) -> Type:
-    """The type in which two values are compared, or between which a conditional chooses.
+    """The common type of two values that are compared, or between which a conditional chooses.
 
     Raises TypeError for values without a common type; the checker has excluded them.
     """

@@ -99,7 +99,7 @@ def _rewritten(program: f.Program, facts: Facts, loop: f.Repeat) -> tuple[f.Init
 
 
 def _constant(expr: f.Expr, target: f.Expr) -> f.Expr | None:
-    """The value of an expression where `target` is 0, or None for 0. The expression is linear or affine in `target`."""
+    """The value of an expression at `target` = 0; None if it is 0. The expression is linear or affine in `target`."""
     if expr == target:
         return None
     if target not in f.walk(expr):

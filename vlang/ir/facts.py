@@ -52,8 +52,8 @@ class GatherFacts:
 class EarlyExit:
     """Rule X.
 
-    gathers: the gathers that stop at the absorbing element of their reduction. done: for each of these fields, the
-    value (true or false) at which a vertex need not gather. frontier: the verdict of rule X2.
+    gathers: the gathers that stop at the absorbing element of their reduction. done: fields, each with
+    the value (true or false) at which a vertex need not gather. frontier: the verdict of rule X2.
     """
 
     gathers: tuple[str, ...]

@@ -15,7 +15,7 @@ __all__ = ["ChangeKind", "Going", "going_on"]
 
 @dataclass(frozen=True)
 class ChangeKind:
-    """The kind of a change: which of these happened: edges inserted, edges deleted, vertices added."""
+    """The kind of a change: whether it inserts edges, whether it deletes edges, and whether it adds vertices."""
 
     inserts: bool
     deletes: bool
@@ -35,7 +35,7 @@ class Going:
             finds all vertices that must run.
         notifies: Under I1: contributions read degrees, so a vertex with changed edges must notify its neighbours.
         reruns: Whether a vertex must run again after its own change.
-        sources: Under I2: the ends ("tail", "head") of a changed edge whose contributions differ from before.
+        sources: Under I2: the ends ("tail", "head") of a changed edge whose contributions change.
     """
 
     facts: LoopFacts

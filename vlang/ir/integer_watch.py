@@ -1,8 +1,8 @@
 """Integers that become infinite from finite operands: which fields may, and how a second run finds the statement.
 
-A run only tests whether a field holds an infinity, for fields written by an operation that may give one. If a field
-does, and the values of the run do not rule out an overflow, the program runs once more. In that run, every such
-statement also writes a bool field (a note) that records the overflow.
+Some operations on finite integers may give an infinity. A run only tests whether a field that such an operation writes
+holds an infinity at the end. If one does, and the values of the run do not rule out an overflow, the program runs once
+more. In that run, every statement with such an operation also writes a bool field (a note) that records the overflow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPERATIONS = frozenset({"add", "sub", "mul", "pow"})
 
 @dataclass(frozen=True)
 class Leaving:
-    """The output fields that may become infinite.
+    """The output fields that operations on finite operands may make infinite.
 
     Attributes:
         fields: Output fields that such an operation writes, or whose value depends on one.
@@ -192,7 +192,7 @@ class _Notes:
             yield statement
 
     def _gather(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Note where a gather is infinite although an operation at an edge, or the whole sum, had finite operands."""
+        """Note where a gather is infinite although operands of an operation at an edge, or all terms, are finite."""
         found = list(_risky(reduce, self._ranges))
         value = f.Accumulator(reduce.type, name)
         if reduce.user or not found or not isinstance(reduce.type, Scalar) or reduce.type.kind != "int":

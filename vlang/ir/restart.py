@@ -58,7 +58,7 @@ def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
 def _alone(program: f.Program, loop: LoopFacts) -> bool:
     """Whether the fields of a loop start from their initializers and keep their final values until the program ends.
 
-    Then no statement before the loop reads them, and no statement after the loop writes them.
+    So no statement before the loop may read them, and no statement after the loop may write them.
     """
     mine = frozenset(loop.applied)
     if _reads((require.cond for require in program.requires), mine):

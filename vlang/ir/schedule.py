@@ -150,7 +150,7 @@ class _Packer:
         self._open = _Open()
 
     def _end_pass_before(self, expr: f.Expr) -> None:
-        """End the pass if an expression reads a field that the pass writes, at a vertex that may be anywhere."""
+        """End the pass if an expression reads, at an arbitrary vertex, a field that the pass writes."""
         if self._open.written & anywhere(expr):
             self._close()
 

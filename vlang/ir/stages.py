@@ -25,7 +25,7 @@ class Mask:
     """A bool per vertex: `cond`, and false where the mask `guard` is false.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         cond: The condition.
         guard: The name of the other mask, or None.
         span: The place of the `where`.
@@ -39,7 +39,7 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """Fields set to the components of `value` where the mask `guard` holds.
+    """A write: fields are set to the components of `value` where the mask `guard` is true.
 
     Attributes:
         fields: The fields, one for each component.
@@ -61,7 +61,7 @@ class Stage:
     """One pass.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         domain: "in", "out", "both", or None for a pass over vertices.
         guard: The mask of the gathers, or None.
         before: Masks evaluated before the gathers.
@@ -94,7 +94,7 @@ class ScalarStep:
     """A graph-level value.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         kind: "let" or "global".
         value: Its expression.
         span: The place of the statement.
@@ -126,7 +126,7 @@ class Loop:
 
     @property
     def name(self) -> str:
-        """Unique in the program."""
+        """The name of the loop, unique in the program."""
         return f"loop{self.number}"
 
     @property
@@ -141,7 +141,7 @@ class Loop:
 
     @property
     def fused(self) -> bool:
-        """Whether the loop has one pass, it is the last step of a superstep, and it can also decide activity."""
+        """Whether the loop has only one pass, which is the last step of a superstep and can also decide activity."""
         activate = self.repeat.activate
         return not self.nested and len(self.stages) == 1 and isinstance(self.steps[-1], Stage) and \
             not (activate is not None and set(self.applied) & anywhere(activate.cond))
@@ -191,7 +191,7 @@ class ForVertices:
 
 @dataclass(frozen=True, eq=False)
 class ForRange:
-    """A `for ... from ... to`. name: unique in the program."""
+    """A `for ... from ... to`. name: its name, unique in the program."""
 
     name: str
     each: f.ForRange
@@ -256,7 +256,7 @@ def expressions_of(stage: Stage) -> Iterator[f.Expr]:
 
 
 def anywhere(expr: f.Expr) -> set[str]:
-    """The fields that an expression reads from vertices that another value names (`label.label`)."""
+    """The fields that an expression reads at a vertex that another value names (`label.label`)."""
     return {e.name for e in f.walk(expr) if isinstance(e, f.Field) and isinstance(e.of, f.Expr)}
 
 

@@ -1,4 +1,4 @@
-"""The rules that hold of the IR, one sentence each; `verify_schedule` and `vlang.emit.verify_plan` check later forms.
+"""The rules that the IR obeys, one sentence each; `verify_schedule` and `vlang.emit.verify_plan` check later forms.
 
 They write down what `vlang.ir.lower` guarantees to all later modules. With VLANG_VERIFY_IR=1, as in the tests, every
 program is checked against all rules; without it, this module is not loaded. A broken rule is a bug of vlang: it raises
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rule(Generic[T]):
-    """sentence: what holds. broken: yields, for each place where it does not hold, a description of the place."""
+    """sentence: the rule in words. broken: yields a description of each place where the rule does not hold."""
 
     sentence: str
     broken: Callable[[T], Iterable[str]]

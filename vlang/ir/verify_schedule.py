@@ -1,4 +1,4 @@
-"""The rules that hold of a schedule: passes read only stored values, and every statement of the program runs once."""
+"""The rules that a schedule obeys: passes read only stored values, and every statement of the program runs once."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _kept(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _anywhere(schedule: s.Schedule) -> Iterator[str]:
-    """Fields that a pass writes and then reads at a vertex that may be anywhere; gathers run before the writes."""
+    """Fields that a pass first writes and then reads at an arbitrary vertex; gathers run before all writes."""
     for stage in schedule.stages:
         written: set[str] = set()
         for item in stage.after:

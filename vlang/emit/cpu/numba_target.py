@@ -22,8 +22,8 @@ __all__ = ["NumbaTarget"]
 
 _CALL = re.compile(r"\b([a-z]\w*)\(")
 _SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
-_MOST_KEPT = 16  # at most: components of a vertex's accumulators in a pass by cache blocks
-_MOST_LAID = 4  # at most: components of a vertex's accumulators in a pass by runs of vertices
+_MOST_KEPT = 16  # the most components of a vertex's accumulators in a pass by cache blocks
+_MOST_LAID = 4  # the most components of a vertex's accumulators in a pass by runs of vertices
 _CASES = 24  # scalars computed by one function
 _PASS = "void(u64*, i64*, i64, i64*)"
 
@@ -34,13 +34,13 @@ def _skeleton(name: str, suffix: str = "", fuses: bool = True) -> str:
 
 
 def _called(text: str, suffix: str) -> str:
-    """Generated code in which calls of the pass's own functions get the name of the pass."""
+    """Rename calls in generated code: append the name of the pass to functions that each pass has of its own."""
     heads = skeletons().heads
     return _CALL.sub(lambda found: f"{found[1]}_{suffix}(" if found[1] in heads else found[0], text)
 
 
 def _blocks(writer: StageWriter) -> bool:
-    """Whether a stage has a kernel by cache blocks. Only stages in supersteps of a loop without inner blocks have one.
+    """Whether a stage has a kernel that runs by cache blocks. Only stages in a loop without inner blocks have one.
 
     Accumulators with many components would gain nothing from it, and would double the time to compile.
     """
@@ -52,8 +52,8 @@ def _blocks(writer: StageWriter) -> bool:
 def _runs(writer: StageWriter) -> bool:
     """Whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
 
-    This requires that every vertex does both, and that no vertex of a run reads new values of another vertex of the
-    run, which a pass with updates in place allows.
+    This requires that every vertex does both. It also requires that no vertex of a run reads new values of another
+    vertex of the run, so a pass must not update values in place.
     """
     plan, stage = writer.plan, writer.stage
     if plan is None or plan.asynchronous or stage.before or stage.guard is not None or _leaves(writer):
@@ -76,7 +76,8 @@ def _leaves(writer: StageWriter) -> bool:
 def _scalar_functions(scalars: Sequence[str]) -> list[str]:
     """The functions of all scalars, then `scalars(frame, which, blocks)`, which computes scalar number `which`.
 
-    Each function has at most _CASES cases, because numba's compile time grows with the square of their number.
+    The cases of `which` are split into functions with at most _CASES cases each, because numba's compile time grows
+    with the square of the number of cases in a function.
     """
     functions, parts = [], []
     for first in range(0, len(scalars), _CASES):
@@ -207,7 +208,7 @@ class NumbaTarget:
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:
-        """The functions identity, gather, merge, put and get; the components of all accumulators are side by side."""
+        """The functions that gather, with the components of all accumulators side by side."""
         d, stage = self.dialect, writer.stage
         edge = writer.contributing()
         after: list[str] = []

@@ -150,7 +150,7 @@ class _File:
         return self._lines[node.end_lineno - 1] + node.end_col_offset
 
     def _named(self, files: Mapping[str, _File]) -> Iterator[int]:
-        """Where names end that get the name of the pass: functions that each pass has of its own, defined or called."""
+        """The ends of the names to which the name of the pass is appended: functions of the pass, defined or called."""
         own = {node.name for node in self._tree.body if isinstance(node, ast.FunctionDef)} | self._holes
         own |= {name for name, module in self.imported.items()
                 if module.startswith(_HERE) and module != _HOLES and files[module.removeprefix(_HERE)].own}

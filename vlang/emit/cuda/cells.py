@@ -121,7 +121,7 @@ class Cell:
 
 
 def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
-    """The cells of a stage's accumulators, in order; if an accumulator can have no cell, none, and the reason."""
+    """The cells of a stage's accumulators, in order; or [] and the reason why some accumulator can have no cell."""
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:

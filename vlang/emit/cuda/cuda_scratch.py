@@ -42,7 +42,7 @@ def lifted(
 
 
 def scratch_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) -> str:
-    """The functions scratch_words, file and conclude; "" if no scratch is needed. widths: items per accumulation."""
+    """The functions `scratch_words`, `file`, `conclude`; "" without scratch. widths: items per accumulation."""
     if not writer.structures:
         return ""
     total = " + ".join(f"{_WORDS[name]}(degree)" for name in writer.structures)

@@ -164,7 +164,7 @@ class StageStruct:
 
 
 def from_lane(d: CudaDialect, width: int) -> Function:
-    """The function from_lane, which returns the accumulators of another lane."""
+    """The function `from_lane`, which returns the accumulators of another lane."""
     items = [f"lane_value(mask, {d.part('acc', i)}, lane)" for i in range(width)]
     return Function("from_lane", (), d.pack("Acc", items))
 

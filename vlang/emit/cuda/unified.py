@@ -28,7 +28,7 @@ class Place:
     Attributes:
         function: the name of the function or operation; "" if the reduction cannot be joined in this place.
         native: whether the join is one instruction rather than a compare-and-swap loop.
-        reason: an explanation of both.
+        reason: why it is joined in this way, or cannot be joined.
     """
 
     function: str
@@ -68,7 +68,7 @@ def cell_type(type_: Type) -> Scalar | None:
 
 
 def packed(type_: Tuple) -> bool:
-    """Whether tuples fit one 64-bit word that has their order.
+    """Whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
 
     This requires two components of at most 32 bits, and a second component that is not a float: the bits of floats give
     no total order, because there are two zeros and NaN.

@@ -141,7 +141,7 @@ class Accumulation:
         return (*values, counts)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of the merge of two accumulators; those of a come first in the order of contributions."""
+        """The components of two merged accumulators; the contributions of `a` precede those of `b`."""
         name, body, d = self.reduce.name, self.reduce.body.type, writer.d
         width = self.width
         if self.declared is not None:

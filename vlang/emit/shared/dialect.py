@@ -20,7 +20,7 @@ NONE = (1 << 32) - 1  # the id stored for the vertex `none`
 
 
 def stored_as(type_: Type) -> str:
-    """The name of the type that arrays and slots store.
+    """The name of the type in which arrays and slots store values of a type.
 
     A bool is stored as a byte, an f16 as its 16 bits, a vector as its components, a set of vertices as its size.
     """
@@ -197,23 +197,23 @@ class Dialect(ABC):
 
     @abstractmethod
     def negation(self, a: str) -> str:
-        """Whether a bool is false."""
+        """The negation of a bool."""
 
     @abstractmethod
     def both(self, *parts: str) -> str:
-        """Whether all of some bools are true; every one is evaluated, without short-circuit."""
+        """Whether all bools are true; every one is evaluated, without short-circuit."""
 
     @abstractmethod
     def either(self, *parts: str) -> str:
-        """Whether some of the bools is true; every one is evaluated, without short-circuit."""
+        """Whether at least one bool is true; every one is evaluated, without short-circuit."""
 
     @abstractmethod
     def conjunction(self, *parts: str) -> str:
-        """Whether all of some comparisons are true."""
+        """Whether all comparisons are true."""
 
     @abstractmethod
     def disjunction(self, *parts: str) -> str:
-        """Whether some of the comparisons is true."""
+        """Whether at least one comparison is true."""
 
     @abstractmethod
     def bits(self, *parts: str) -> str:
@@ -268,7 +268,7 @@ class Dialect(ABC):
     def column(self, number: int, name: str) -> str:
         """The pointer to an edge column."""
 
-    # ---------------------------------------------------------------------------- the same for all
+    # ---------------------------------------------------------------------------- the same in all dialects
     def load(self, type_: Type, raw: str) -> str:
         """The code that converts a stored value to the type for computations."""
         if type_ == BOOL:

@@ -1,9 +1,10 @@
 """Exact sums and products of integers: their accumulators, and the conversion to the result (language.md section 6).
 
-A sum is computed exactly and converted once. Its accumulators are chosen when a program is bound to a graph. They have
-the type of the value if the longest row times the largest term fits it, otherwise 64 bits if the product fits these.
-Otherwise, two words of 64 bits sum the upper and the lower half of each term. Where a term may be infinite, one bool
-says whether some term is `inf`, and another whether some term is `-inf`.
+A sum is computed exactly and converted once. Its accumulators are chosen when a program is bound to a graph. A bound of
+the sum is the length of the longest row times the largest term. The accumulators have the type of the value if the
+bound fits this type, or 64 bits if it fits these. Otherwise, two words of 64 bits sum the upper and the lower halves of
+the terms. Where a term may be infinite, one bool says whether some term is `inf`, and another whether some term is
+`-inf`.
 """
 
 from __future__ import annotations

@@ -98,12 +98,12 @@ class Writer:
         self._known.clear()
 
     def value(self, expr: f.Expr) -> str:
-        """The name of a scalar value."""
+        """Write the code of a scalar expression; returns the name of its value."""
         (result,) = self.items(expr)
         return result
 
     def items(self, expr: f.Expr) -> tuple[str, ...]:
-        """The names of the components of a value: one for a scalar, one per item for a tuple or vector."""
+        """Write the code of an expression; returns one name for a scalar, one per item for a tuple or vector."""
         known = self._known.get(expr)
         if known is None:
             known = self._known[expr] = tuple(self.name(text) for text in self._write(expr))
@@ -146,7 +146,7 @@ class Writer:
                      for t, a, b in zip(scalars_of(expr.type), now, self.place.last_sent(expr)))
 
     def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
-        """A field or degree of a vertex that may be anywhere in the graph; zeros if the vertex is `none`."""
+        """A field or degree of an arbitrary vertex; zeros if the vertex is `none`."""
         vertex = self.value(of)
         there = self.name(f"{vertex} != {self.d.constant(None, VERTEX)}")
         index = self.name(self.place.index(self.name(self.d.select(there, vertex, "u32(0)"))))

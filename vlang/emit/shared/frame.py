@@ -108,7 +108,7 @@ class Environment:
         return pointers
 
     def places(self, pointers: list[str], type_: Type, index: str) -> list[str]:
-        """Code of the places of one value's components in the arrays that `array` returns."""
+        """Code of the array elements that hold one value's components, in the arrays that `array` returns."""
         return [self.dialect.element(pointer, index, run.width, part)
                 for pointer, run in zip(pointers, runs_of(type_)) for part in range(run.width)]
 
@@ -230,12 +230,12 @@ class Scope:
         return self.times.own("start") if name in self.times.starts else self.times.previous
 
     def read(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
-        """Code that reads a field from its array of a kind."""
+        """Code that reads a field from its array of slot kind `kind`."""
         return tuple(self.env.dialect.load(part, place)
                      for part, place in zip(scalars_of(expr.type), self.places(expr, kind, index)))
 
     def places(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
-        """Code of the places of a field's components in its array of a kind."""
+        """Code of the array elements that hold a field's components, in the field's array of slot kind `kind`."""
         self.env.visit(f"{kind}:{expr.name}", index)
         pointer, width = self.env.pointer(f"{kind}:{expr.name}", stored_as(expr.type)), width_of(expr.type)
         return tuple(self.env.dialect.element(pointer, index, width, part) for part in range(width))

@@ -195,7 +195,7 @@ def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
 
 
 def prepare(accumulations: Sequence[Accumulation]) -> Function:
-    """prepare: clears the structures for a vertex with `degree` edges, from word `base` of `space` on (numba)."""
+    """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`."""
     lines, places, at = ["bits = table_bits(degree)"], [], "base"
     for number, name in enumerate(structures(accumulations)):
         places.append(at)
@@ -205,7 +205,7 @@ def prepare(accumulations: Sequence[Accumulation]) -> Function:
 
 
 def conclude(d: Dialect, accumulations: Sequence[Accumulation]) -> Function:
-    """conclude: reads the accumulators from the structures (numba)."""
+    """The function `conclude`: reads the accumulators from the structures (numba only)."""
     items, at, number = [], 0, 0
     for a in accumulations:
         parts = [d.part("acc", at + i) for i in range(len(a.types))]

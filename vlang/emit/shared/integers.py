@@ -104,7 +104,7 @@ def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: 
 
 
 def narrowed(writer: Writer, name: str, source: Scalar, target: Scalar, known: Range | None) -> str:
-    """Code that converts an integer to a narrower type: a value that does not fit becomes the nearest that does.
+    """Code that converts an integer to a narrower type: a value that does not fit becomes the nearest value.
 
     Args:
         writer: The writer of the function.

@@ -114,7 +114,7 @@ class ScalarWriter:
     def _fold(
         self, env: Environment, accumulations: list[Accumulation], number: int, times: Times
     ) -> list[Function]:
-        """The functions identity, take, merge, put and get for the partial results of a fold."""
+        """The functions `identity`, `take`, `merge`, `put` and `get` for the partial results of a fold."""
         d = self.dialect
         nothing = Writer(Scope(env), d)
         identity = [text for a in accumulations for text in a.identity(nothing)]

@@ -82,7 +82,7 @@ def early_of(writer: StageWriter) -> Early:
 
 
 def _done(writes: tuple[Write, ...], gather: f.Gather, fields: set[str]) -> str:
-    """The field that a gather is joined into, if a final value of it makes the gather unnecessary; otherwise ""."""
+    """The field that a gather is joined into, if its final value makes the gather unnecessary; otherwise ""."""
     write = _target(writes, gather)
     return write.fields[0] if write is not None and write.fields[0] in fields else ""
 
@@ -122,7 +122,7 @@ def decided(writer: StageWriter, early: Early) -> str:
 
 
 def silent(writer: StageWriter) -> Function:
-    """silent: whether a vertex contributes nothing over any edge (rule Z)."""
+    """The function `silent`: whether a vertex contributes nothing over any edge (rule Z)."""
     d = writer.dialect
     assert writer.plan is not None
     if "identity" in writer.without:

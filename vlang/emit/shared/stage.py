@@ -32,7 +32,7 @@ def parts_of(d: Dialect, accumulations: list[Accumulation], name: str) -> list[t
 
 
 def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
-    """merge: joins two accumulators a and b, a before b."""
+    """The function `merge`: joins two accumulators; the contributions of `a` precede those of `b`."""
     pairs = zip(parts_of(writer.d, accumulations, "a"), parts_of(writer.d, accumulations, "b"))
     names = [name for (a, left), (_, right) in pairs for name in a.merge(writer, left, right)]
     return Function("merge", tuple(writer.lines), writer.d.pack("Acc", names))
@@ -127,7 +127,7 @@ class StageWriter:
 
     # ------------------------------------------------------------------ functions
     def ready(self) -> list[Function]:
-        """ready: computes the masks needed before the gathers. wanted: says whether the gathers run."""
+        """The function `ready` computes the masks needed before the gathers; `wanted` says whether the gathers run."""
         scope = self.scope()
         writer = self.writer(scope)
         names = []
@@ -158,7 +158,7 @@ class StageWriter:
         scope.locals[mask.name] = (name,)
 
     def identity(self) -> Function:
-        """identity: the accumulators before any contribution."""
+        """The function `identity`: the accumulators before any contribution."""
         writer = self.writer(self.scope())
         items = [text for a in self.accumulations for text in a.identity(writer)]
         return Function("identity", tuple(writer.lines), self.dialect.pack("Acc", items))
@@ -184,11 +184,11 @@ class StageWriter:
         return self.env.pointer(slot, "u8")
 
     def merge(self) -> Function:
-        """merge: joins two accumulators."""
+        """The function `merge`: joins two accumulators."""
         return merged(self.writer(self.scope()), self.accumulations)
 
     def _message(self, number: int, expr: f.Expr, index: str) -> list[str]:
-        """Code of the places of the components of a message of vertex `index`."""
+        """Code of the array elements that hold a message of vertex `index`, one per component."""
         slot, dtype, width = f"work:{self._named(number)}", stored_as(expr.type), width_of(expr.type)
         self.frame.array(slot, dtype, width=width)
         self.env.visit(slot, index)
@@ -207,7 +207,7 @@ class StageWriter:
         return tuple(slots)
 
     def send(self) -> Function:
-        """send: computes the messages of one vertex, which takes the role of the neighbour in expressions."""
+        """The function `send`: computes the messages of a vertex, which expressions read as the neighbour."""
         d, scope = self.dialect, self.scope(there="v")
         scope.sends = True
         writer = self.writer(scope)
@@ -228,7 +228,7 @@ class StageWriter:
         return Function("send", (*writer.lines, *lines), "")
 
     def apply(self) -> Function:
-        """apply: does the writes of a vertex after its gathers; returns flags: 1 for changed, 2 for active."""
+        """The function `apply`: writes the fields of a vertex; returns flags, 1 for changed and 2 for active."""
         scope, d = self.scope(), self.dialect
         writer = self.writer(scope)
         for number, mask in enumerate(self.stage.before):

@@ -18,7 +18,7 @@ __all__ = ["operation"]
 
 
 def operation(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """The names of the components of an operation that takes or returns vectors."""
+    """The names of the result's components, for an operation that takes or returns vectors."""
     special = _SPECIAL.get(expr.op)
     if special is not None:
         return special(writer, expr)

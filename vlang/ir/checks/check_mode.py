@@ -314,7 +314,7 @@ def _in_terms(reduce: f.Reduce, span: Span) -> Iterator[_Failure]:
 
 
 def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
-    """`cond` with a read of `change`, if `reduce` has one: then a gather for tests reads the same edges as `reduce`."""
+    """`cond` with a `change` that `reduce` reads, so that a gather for tests reads the same edges as `reduce`."""
     sent = next((e for e in f.walk(reduce) if isinstance(e, f.Field) and e.time == "change" and e.of != "self"), None)
     if sent is None:
         return cond

@@ -137,7 +137,7 @@ class Reduce(Expr):
         name: The name of a built-in or declared reduction.
         body: The contribution.
         domain: The edges or vertices that contribute.
-        cond: The condition under which one contributes; None means always.
+        cond: The condition under which an edge or vertex contributes; None means always.
         default: The value if there are no contributions; None means the identity.
         user: Whether the program declares the reduction.
     """

@@ -47,7 +47,7 @@ class ParamDecl:
     """A parameter.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         type: The type of its value.
         default: An expression over constants and earlier parameters; None if the caller must pass a value.
         span: The place of the declaration.
@@ -64,7 +64,7 @@ class EdgeDecl:
     """An edge field.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         type: The type of its values.
         default: A graph-level expression; None if the graph must have the field.
         span: The place of the declaration.
@@ -81,7 +81,7 @@ class FieldDecl:
     """A vertex field.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         type: The type of its values.
         output: Whether it is declared at top level.
         required: Whether it has no initializer, so that the caller must pass an array.
@@ -106,7 +106,7 @@ class GlobalDecl:
 
 @dataclass(frozen=True)
 class UserReduction:
-    """`reduction f(a, b)`, declared by the program.
+    """The declaration of a reduction, `reduction f(a, b)`.
 
     Attributes:
         name: The name f.
@@ -180,7 +180,7 @@ class InitGlobal(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Gather(Statement):
-    """`name` = `reduce`, for every selected vertex."""
+    """Compute the accumulator `name` by `reduce`, for every selected vertex."""
 
     name: str
     reduce: Reduce
@@ -204,7 +204,7 @@ class Let(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Activate(Statement):
-    """`activate when cond`."""
+    """The statement `activate when cond`."""
 
     cond: Expr
 
@@ -242,7 +242,7 @@ class Repeat(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Statement):
-    """`sweep field up|down`."""
+    """The statement `sweep field up|down`."""
 
     field: str
     up: bool
@@ -251,7 +251,7 @@ class Sweep(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForVertices(Statement):
-    """`for name in set_name`."""
+    """The statement `for name in set_name`."""
 
     name: str
     set_name: str
@@ -260,7 +260,7 @@ class ForVertices(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForRange(Statement):
-    """`for name from low to high until until`.
+    """The statement `for name from low to high until until`.
 
     Attributes:
         name: The variable.

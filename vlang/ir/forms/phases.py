@@ -21,7 +21,7 @@ class Phase:
         neighbour: The fields written in the loop that its reductions read from neighbours.
         own: The fields written in the loop that it reads from the vertex itself, including the old value of a normal
             form.
-        distant: The fields written in the loop that it reads from vertices that may be anywhere (`label.label`).
+        distant: The fields written in the loop that it reads from arbitrary vertices (`label.label`).
         gathered: The accumulators that it computes.
         used: The accumulators that it reads.
         writes: The fields that it writes.

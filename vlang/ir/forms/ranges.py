@@ -170,7 +170,7 @@ class Ranges:
         if isinstance(expr, f.Degree) and isinstance(expr.type, Scalar):
             return (limited(0, self.sizes.row, expr.type),)
         if isinstance(expr, f.EdgeValue) and expr.name not in self._columns and isinstance(expr.type, Scalar):
-            return (limited(0, self.common, expr.type),)  # a number that the graph stores with its edges
+            return (limited(0, self.common, expr.type),)  # a count that the graph stores for each edge
         if isinstance(expr, f.EdgeValue):
             return self._contracted(expr)
         if isinstance(expr, f.GraphValue) and expr.kind == "parameter":

@@ -41,7 +41,7 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """UP if more edges move the joined value in the field's direction, DOWN if they move it against it."""
+    """UP if more edges move the joined value in the field's direction, DOWN if they move it the other way."""
     return move if write.direction == "up" else flip(move)
 
 

@@ -11,14 +11,14 @@ from vlang.ir.forms import forms as f
 
 __all__ = ["stays"]
 
-_THROUGH = frozenset({"abs", "neg", "cast", "sqrt", "vsum", "vmin", "vmax"})  # zero at a zero operand
+_THROUGH = frozenset({"abs", "neg", "cast", "sqrt", "vsum", "vmin", "vmax"})  # they map 0 to 0
 _SWAPPED = {"lt": "gt", "le": "ge"}
 
 
 def stays(cond: f.Expr) -> bool:
     """Whether a condition cannot become true at a vertex where nothing changed, where old and new values are equal.
 
-    A bound of a change that is not a literal is taken as a tolerance, so it is not negative.
+    A bound of a change that is not a literal is assumed to be a tolerance, which is not negative.
     """
     if _steady(cond) or _never(cond):
         return True

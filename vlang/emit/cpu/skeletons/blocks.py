@@ -1,8 +1,8 @@
 """A full pass by cache blocks (vlang.runtime.graph.topology.blocks).
 
-A block stores its vertices in places, in order of row length. keep and kept, which hold the accumulator of a place, are
-written from the program; so are lay and laid (see runs.py) and the functions that edges.py calls. Each vertex takes its
-contributions in the order of its row, as in pull, so the results have the same bits.
+A block stores its vertices in places, in order of row length. `keep` and `kept`, which store and load the accumulators
+of a place, are generated from the program. So are `lay` and `laid` (see runs.py) and the functions that edges.py calls.
+Each vertex takes its contributions in the order of its row, as in pull, so the results have the same bits.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive

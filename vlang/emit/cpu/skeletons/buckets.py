@@ -1,9 +1,10 @@
-"""Buckets of vertices by priority, which each worker has of its own. Layout: ORDER_... in layouts/order_words.py.
+"""Buckets of vertices by priority. Each worker has buckets of its own.
 
 A bucket is a list of runs, which are arrays of ORDER_RUN entries; all runs are full except the newest. A list is
 represented by its end, the index after its last entry. If the end is a multiple of ORDER_RUN, the next entry needs a
 new run. links stores, for each run, the end of the list before this run was added, or 0 for the first run. Run 0 is not
-used as a run, so that 0 means none; reads of its entries are harmless. places[s] is the end of bucket s.
+used as a run, so that 0 means none; reads of its entries are harmless. places[s] is the end of bucket s. Layout:
+ORDER_... in runtime/plan/layouts/order_words.py.
 """
 
 import numpy as np

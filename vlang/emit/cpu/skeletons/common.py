@@ -1,7 +1,7 @@
 """The number of common neighbours of two vertices, from sorted neighbour lists.
 
-The lists are merged, or the longer one is searched if their lengths differ much. They ignore the direction of edges,
-and contain no loops and no repetitions.
+The lists are merged, or the longer one is searched if their lengths differ much. The lists ignore the
+direction of edges, and contain no loops and no repetitions.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64

@@ -1,6 +1,6 @@
 """Work fused into a pass: reductions over vertices and messages of their new values, per block of BLOCK vertices.
 
-`after_block` is written from the program. It can run on a block when all vertices of the block have been applied, by
+`after_block` is generated from the program. It can run on a block when all vertices of the block have been applied, by
 any tasks. The worker that applies the last vertex runs it, so results do not depend on tasks.
 """
 

@@ -1,8 +1,8 @@
 """Names that skeletons use but do not define: the types and intrinsics of kernels, and the *holes*.
 
 Only mypy and `vlang.emit.cpu.skeleton` read this file. Skeletons import from it, but the kernel text does not contain
-these imports; its head imports the real objects. A function marked `@hole` is written from the program. The parameters
-here become the parameter list of the generated function, which has the same name.
+these imports; its head imports the real objects. A function marked `@hole` is generated from the program. The
+parameters here become the parameter list of the generated function, which has the same name.
 
 Operations on values of different integer types are type errors here, because numba would compute i64 + u64 in f64.
 """
@@ -124,7 +124,7 @@ def give_way() -> None: ...
 
 # -------------------------------------------------------------------------------------------------------------- holes
 def hole(function: F) -> F:
-    """Mark a function that is written from the program."""
+    """Mark a function that is generated from the program."""
 
 @hole
 def bind(frame: Frame) -> Env:
@@ -254,7 +254,7 @@ def decided(acc: Acc) -> bool:
 
 @hole
 def level(env: Env, columns: Columns, u: i64 | int) -> tuple[Any, bool]:
-    """The value that a uniform frontier sends, taken from its vertex u, and whether it changes unreached vertices."""
+    """The value that each vertex of a uniform frontier sends, computed for u; whether it changes unreached vertices."""
 
 @hole
 def reach(env: Env, v: i64 | int, value: Any) -> None:
@@ -262,7 +262,7 @@ def reach(env: Env, v: i64 | int, value: Any) -> None:
 
 @hole
 def renew(env: Env, v: i64 | int, value: Any) -> bool:
-    """`reach`, unless v was reached before; returns whether it was not."""
+    """Do the same as `reach`, unless v was reached before; returns whether v was newly reached."""
 
 @hole
 def along(columns: Columns, word: i64, shift: i64, k: i64 | int) -> Edge:
@@ -274,7 +274,7 @@ def accept(env: Env, part: SenderPart, edge: Edge, acc: Acc, v: i64 | int, u: i6
 
 @hole
 def offer(env: Env, part: SenderPart, edge: Edge, v: i64 | int, u: i64 | int) -> tuple[bool, f64, f64]:
-    """`join`, for an edge whose values have been read; also returns the priorities of v before and after."""
+    """`join`, for an edge whose values have been read; also returns the priorities of v before and after the join."""
 
 @hole
 def rank(env: Env, v: i64 | int) -> f64:
@@ -294,4 +294,4 @@ def prepare(space: Pointer[u64], base: i64 | int, degree: i64 | int) -> Structur
 
 @hole
 def conclude(room: Structures, acc: Acc) -> Acc:
-    """The accumulators after the results of the structures have been read."""
+    """The accumulators, with the results read from the structures."""

@@ -155,7 +155,7 @@ def hand_over(
     control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], front: Pointer[u64],
     longs: Pointer[u64], counts: Pointer[i64], words: i64, crew: i64
 ) -> None:
-    """Set the bits of the vertices that all workers found in the bitmap of the frontier."""
+    """In the bitmap of the frontier, set the bits of the vertices that the workers found."""
     room = value_i64(table, REACH_ROOM)
     for w in range(crew):
         desk = words + REACH_DESK * w

@@ -47,7 +47,7 @@ def float_mod(a, b):
 
 @inner
 def int_power(a, b, one):
-    """a ** b by squaring, wrapping; 0 for a negative exponent.
+    """a ** b by squaring, where integers wrap; 0 for a negative exponent.
 
     one: 1 in the type of a (a literal would make u64 a float).
     """

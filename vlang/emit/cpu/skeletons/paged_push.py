@@ -1,9 +1,9 @@
-"""A pass that pushes along pages on disk. The frontier is a bitmap, so pages may be processed in any order.
+"""A pass that pushes along edges in pages on disk. The frontier is a bitmap, so pages may be processed in any order.
 
 `spread_rows` and `spread_segments` join the contributions of the frontier (see push.py), and set the bits of the
 vertices that change. `gather_up` copies the joined values of these vertices to their fields. Layout: PAGED_... in
 runtime/plan/layouts/paged_words.py. A task over vertices is a run of tasks[0] words of the bitmaps; a task over edges
-is a task of its page.
+is a part of one page.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -57,7 +57,11 @@ def window(bits: Pointer[u64], w: i64, low: i64, high: i64) -> u64:
 
 
 def choose_front(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Build the frontier: vertices that are not silent, or, if PAGED_ORIGIN is not 0, whose flag there has bit 0."""
+    """Build the frontier of a superstep.
+
+    If PAGED_ORIGIN is 0, it consists of all vertices that are not silent. Otherwise PAGED_ORIGIN is the address of
+    flags, and the frontier consists of all vertices whose flag has bit 0 set.
+    """
     env = bind(frame)
     front, counts = pointer_u64(table, PAGED_FRONT), pointer_i64(table, PAGED_COUNTS)
     origin, flags = value_i64(table, PAGED_ORIGIN), pointer_u8(table, PAGED_ORIGIN)

@@ -7,9 +7,9 @@ other workers. So it mostly processes vertices that it has found itself, and no 
 (Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, J. ACM 46, 1999). The width of buckets is
 adapted during the run (`change_of`).
 
-These functions are written from the program. `joined_part` computes the part that all contributions of a vertex have in
-common. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is the priority of a
-vertex; the least goes first. `silent` tests whether a vertex contributes nothing. `near_vertex` and `near_edge`
+These functions are generated from the program. `joined_part` computes the part that all contributions of a vertex have
+in common. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is the priority
+of a vertex; the least goes first. `silent` tests whether a vertex contributes nothing. `near_vertex` and `near_edge`
 prefetch. If `shift` is not 0, an edge is one word of `targets`: the receiver, and the value of its column from bit
 `shift` on.
 

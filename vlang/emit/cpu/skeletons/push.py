@@ -1,6 +1,6 @@
 """A pass over edges by push: active vertices send along their edges, and contributions are joined by compare-and-swap.
 
-These functions are written from the program. `join` joins a contribution into the words of the receiver, and returns
+These functions are generated from the program. `join` joins a contribution into the words of the receiver, and returns
 whether the words changed. `sender_part` computes the part that all contributions of a vertex have in common. `fresh`
 tests whether a vertex is found for the first time in the superstep, and `silent` whether it contributes nothing.
 
@@ -101,7 +101,11 @@ def push(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
 
 
 def begin(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Build a queue of the vertices that are not silent, or, if WALK_ORIGIN is not 0, whose flag there has bit 0."""
+    """Build the queue of a superstep.
+
+    If WALK_ORIGIN is 0, it contains all vertices that are not silent. Otherwise WALK_ORIGIN is the address of flags,
+    and the queue contains all vertices whose flag has bit 0 set.
+    """
     env = bind(frame)
     offsets = pointer_u64(table, PAGE_OFFSETS)
     found = pointer_u64(table, WALK_FOUND)

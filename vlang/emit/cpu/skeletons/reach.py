@@ -1,6 +1,6 @@
-"""Loops with a uniform frontier (rule X2): all its vertices send the same value, so any of them may reach a vertex.
+"""Loops with a uniform frontier (rule X2), whose vertices all send the same value, so any of them may reach a vertex.
 
-These functions are written from the program: `level` (the value that the frontier sends, and whether it can change a
+These functions are generated from the program: `level` (the value that the frontier sends, and whether it can change a
 vertex), `is_final`, `reach` and `renew`. Layout: REACH_... in runtime/plan/layouts/reach_words.py.
 
 A superstep runs `mark` and then `unite`, or `early`; `narrow` (narrow.py) runs many small supersteps. A task is a run
@@ -64,7 +64,7 @@ def cut(longs: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64) -> None:
 
 @inner
 def prefetch_rows(offsets: Pointer[u64], targets: Pointer[u32], there: u64, base: i64) -> None:
-    """Prefetch the first edge of some vertices, given by bits."""
+    """Prefetch the first edge of each vertex `base` + i for which bit i of `there` is set."""
     while there != u64(0):
         at = i64(offsets[base + lowest(there)])
         prefetch(targets, at)

@@ -2,7 +2,7 @@
 
 Vertices with a change to send add it to the accumulators of their receivers, in increasing order of senders, which is
 also the order of a gather. Then the receivers apply, in increasing order. `pour` and `poured`, which store and load
-such an accumulator, are written from the program. Layout: SUM_... in runtime/plan/layouts/sum_words.py.
+such an accumulator, are generated from the program. Layout: SUM_... in runtime/plan/layouts/sum_words.py.
 
 Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the number of edges and vertices
 of a frontier at which the call ends. Output: [3] supersteps run; [4] entries and [5] edges of the last frontier;

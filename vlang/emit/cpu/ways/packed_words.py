@@ -39,7 +39,7 @@ class Words:
     places: tuple[int, ...]
 
     def look(self, v: str) -> list[str]:
-        """Lines that read the words of a vertex into `old` and `more`; two words are read as one (`both_words`)."""
+        """Lines that read the words of a vertex into `old` and `more`; two words by `both_words`."""
         if self.count == 2:
             return [f"old, more = both_words({self.pointer}, {v})"]
         return [f"old = {self.pointer}[{v}]"]
@@ -67,7 +67,7 @@ class Words:
         return [" | ".join(text for at, text in bits if at // 64 == word) for word in range(self.count)]
 
     def replaced(self, v: str) -> str:
-        """Code that replaces `old`, `more` by `new`, `newer` if no other worker has changed them; true if it did."""
+        """Code that replaces `old`, `more` by `new`, `newer` unless another worker changed them; returns success."""
         if self.count == 2:
             return f"replace_both({self.pointer}, {v}, old, more, new, newer)"
         return f"replace({self.pointer}, {v}, old, new)"

@@ -25,7 +25,7 @@ class PriorityText:
     name = "priority"
 
     def write(self, writer: StageWriter) -> Added:
-        """The functions along, accept, offer, joined_part, rank and those that prefetch.
+        """The functions `along`, `accept`, `offer`, `joined_part` and `rank`, and functions that prefetch.
 
         The function `silent` is shared with passes that push. If contributions are joined into the field itself,
         `joined_part` is another name of `sender_part`.
@@ -73,7 +73,7 @@ def _refused(writer: StageWriter, how: Pushing) -> str:
 
 
 def _first(body: f.Expr) -> f.Expr:
-    """The expression that decides the priority: the first part of a tuple."""
+    """The expression that decides the priority: the first part of a tuple, or the whole expression."""
     return body.args[0] if isinstance(body, f.Op) and body.op == "tuple" else body
 
 
@@ -85,7 +85,7 @@ def _packed(writer: StageWriter, gather: f.Gather) -> str:
 
 
 def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function]:
-    """The functions along and accept.
+    """The functions `along` and `accept`.
 
     along: the values of an edge, read from its columns, or, if `shift` is not 0, from the bits above the receiver in
     the edge's word. accept: accumulators to which the contribution of an edge with these values has been added.
@@ -107,8 +107,9 @@ def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function
 
 
 def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
-    """The function offer: whether a contribution changed the value that the receiver sends, and both its priorities.
+    """The function `offer`, which joins a contribution into the receiver.
 
+    It returns whether the value that the receiver sends has changed, and the receiver's priorities before and after.
     For a tuple this value is the first part: under rule A, no vertex reads another part of a neighbour.
     """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
@@ -124,7 +125,7 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The function joined_part: a sender's common part from its packed words, since its fields are not updated yet."""
+    """The function `joined_part`: a sender's common part from its packed words; its fields are not updated yet."""
     assert how.words is not None
     now = f.Field(how.types[0], how.fields[0], "other")
     words = how.words
@@ -133,7 +134,7 @@ def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
-    """The function rank: the priority of a vertex."""
+    """The function `rank`: the priority of a vertex."""
     words = how.words
     assert words is not None
     return Function("rank", (f"old = {words.pointer}[{words.place('v')}]", f"value = {words.first()}"),
@@ -141,7 +142,7 @@ def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The functions near_edge and near_vertex, which prefetch values."""
+    """The functions `near_edge` and `near_vertex`, which prefetch values."""
     assert how.words is not None
     edge = tuple(f"prefetch(columns[{number}], k)" for number in range(len(writer.columns)))
     vertex = f"prefetch({how.words.pointer}, {how.words.place('v')})"

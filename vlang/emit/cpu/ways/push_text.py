@@ -88,7 +88,7 @@ class PushText:
     name = "push"
 
     def write(self, writer: StageWriter) -> Added:
-        """The functions sender_part, receive, join, join_alone, carry, fresh and silent; selected under a `where`."""
+        """The functions of the way: senders, receivers, the end of a superstep; `selected` only under a `where`."""
         how = pushing(writer)
         if how.words is None or how.uniform:
             return Added(reason=how.reason)
@@ -102,7 +102,7 @@ class PushText:
 
 # --------------------------------------------------------------------------------------------------------- senders
 def sender_texts(writer: StageWriter) -> list[Function]:
-    """The functions sender_part and receive.
+    """The functions `sender_part` and `receive`.
 
     sender_part: the part that all contributions of a vertex have in common. receive: accumulators to which one more
     contribution has been added, from a vertex with this common part.
@@ -232,7 +232,7 @@ def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
 
 
 def _join(writer: StageWriter, how: Pushing, alone: bool = False) -> Function:
-    """The function join or join_alone: returns whether the contribution of an edge changed the receiver."""
+    """The function `join` or `join_alone`: returns whether the contribution of an edge changed the receiver."""
     lines = joining(writer, how, ("return True",), "return False", alone)
     return Function("join_alone" if alone else "join", lines, "")
 
@@ -244,7 +244,7 @@ def _masks(writer: StageWriter, how: Pushing) -> tuple[str, ...]:
 
 
 def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
-    """selected: whether the `where`s around the write are true for a vertex; no function if there are none."""
+    """The function `selected`: whether the `where`s around the write are true for a vertex; empty if there are none."""
     masks = _masks(writer, how)
     if not masks:
         return []
@@ -258,7 +258,7 @@ def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
 
 
 def _carry(writer: StageWriter, how: Pushing) -> Function:
-    """The function carry: at the end of a superstep, copies the words of a vertex to its fields, and clears its bit."""
+    """The function `carry`: at the end of a superstep, copies a vertex's words to its fields and clears its bit."""
     assert how.words is not None
     d, scope = writer.dialect, writer.scope()
     lines = how.words.look("v")
@@ -268,7 +268,7 @@ def _carry(writer: StageWriter, how: Pushing) -> Function:
     return Function("carry", (*lines, "bits[v >> 6] = u64(0)"), "")
 
 
-# The function fresh: whether a vertex is found for the first time in a superstep.
+# The function `fresh`: whether a vertex is found for the first time in a superstep.
 _FRESH = Function("fresh", (
     "bit = u64(1) << u64(v & 63)",
     "if bits[v >> 6] & bit:",

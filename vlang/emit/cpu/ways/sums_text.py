@@ -24,10 +24,10 @@ class SumsText:
     name = "sums"
 
     def write(self, writer: StageWriter) -> Added:
-        """The functions pour and poured, which store and load the accumulator of a receiver."""
+        """The functions `pour` and `poured`, which store and load the accumulator of a receiver."""
         plan, name = writer.plan, writer.stage.name
         if plan is None or plan.facts.loop(plan.loop.repeat).kind != "delta":
-            return Added()  # it pushes, if at all, by joins (push_text)
+            return Added()  # such a loop can only push by joins (push_text)
         reason = _refused(writer, plan)
         if reason:
             return Added(reason=reason)
@@ -60,7 +60,7 @@ def _exact(writer: StageWriter) -> bool:
 
 
 def _quiet(writer: StageWriter) -> bool:
-    """Whether a vertex that receives nothing keeps its bits. With floats it may not, since -0 + 0 is 0."""
+    """Whether fields of a vertex that receives nothing keep their bits. Floats may not, since -0 + 0 is 0."""
     plan = writer.plan
     assert plan is not None
     activate = plan.loop.repeat.activate

@@ -9,12 +9,12 @@ __all__ = ["NotifyText"]
 
 
 class NotifyText(GpuWayText):
-    """The function notifies: the flags that apply stores for a vertex; 0 in a pass that nothing notifies."""
+    """The function `notifies`: the flags that `apply` stores for a vertex; 0 in a pass that nothing notifies."""
 
     name = "notify-pull"
 
     def over_edges(self) -> tuple[Function, ...]:
-        """The function notifies."""
+        """The function `notifies`."""
         writer = self.stage.writer
         name = writer.stage.name
         if writer.plan is None or name not in writer.plan.readers:

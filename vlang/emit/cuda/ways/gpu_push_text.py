@@ -23,7 +23,7 @@ _KINDS = {"": 0, "direct": 1, "cells": 2}  # the numbers that the skeletons use
 
 
 class PushText(GpuWayText):
-    """The functions push, improves, priority and silent; with cells, also open and pushed; none if it cannot push."""
+    """The functions by which a stage pushes; none if it cannot push. `open` and `pushed` exist only with cells."""
 
     name = "push"
 
@@ -92,7 +92,7 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cel
 
 
 def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
-    """The function priority: the priority of a vertex, where lower values go first; constant without rule O."""
+    """The function `priority`: the priority of a vertex, where lower values go first; constant without rule O."""
     if not push.priority:
         return Function("priority", (), d.constant(0.0, F64))
     name = push.writes[0].fields[0]
