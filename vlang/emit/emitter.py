@@ -106,7 +106,7 @@ class _Emitter:
     frame: Frame = field(default_factory=Frame)
     sizes: Sizes = USUAL
     stages: list[StageText] = field(default_factory=list)
-    fused_work: dict[str, FusedWork] = field(default_factory=dict)  # by pass
+    fused_work: dict[str, FusedWork] = field(default_factory=dict)  # by the name of the pass
     fused_kernels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the kernels fused into each pass
 
     def __post_init__(self) -> None:

@@ -22,8 +22,8 @@ __all__ = ["NumbaTarget"]
 
 _CALL = re.compile(r"\b([a-z]\w*)\(")
 _SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
-_MOST_KEPT = 16  # the most components of a vertex's accumulators in a pass by cache blocks
-_MOST_LAID = 4  # the most components of a vertex's accumulators in a pass by runs of vertices
+_MOST_KEPT = 16  # the most components of a vertex's accumulators in a pass over cache blocks
+_MOST_LAID = 4  # the most components of a vertex's accumulators in a pass over runs of vertices
 _CASES = 24  # scalars computed by one function
 _PASS = "void(u64*, i64*, i64, i64*)"
 
@@ -40,7 +40,7 @@ def _called(text: str, suffix: str) -> str:
 
 
 def _blocks(writer: StageWriter) -> bool:
-    """Whether a stage has a kernel that runs by cache blocks. Only stages in a loop without inner blocks have one.
+    """Whether a stage has a kernel that processes cache blocks. Only stages in a loop without inner blocks have one.
 
     Accumulators with many components would gain nothing from it, and would double the time to compile.
     """

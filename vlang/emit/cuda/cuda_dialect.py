@@ -52,7 +52,7 @@ _HEADS = {
     "store folded": "void store(u64* frame, const Env& env, const Acc& acc)",
 }
 _NAMED = re.compile(r"const auto (t\d+) = ")
-_HIGHEST_F32 = 3.4028235677973366e38  # from this value on, an f64 is rounded to an infinite f32
+_HIGHEST_F32 = 3.4028235677973366e38  # an f64 of at least this is rounded to an infinite f32
 _WORDS = {"|": "||", "&": "&&", "^": "!="}
 _READ = {"pointer": "pointer", "value": "value_at"}
 

@@ -222,7 +222,7 @@ class Writer:
         values, outside, d = [], [], self.d
         for name, wide, type_ in zip(names, scalars_of(reduction.wide), scalars_of(reduction.type)):
             if wide != type_:
-                whole = int(type_.kind == "uint")  # the ends of a signed type are infinities
+                whole = int(type_.kind == "uint")  # in signed types, the extremes are infinities
                 tests = [f"{name} >= {d.constant(type_.highest + whole, wide)}"]
                 if wide.kind == "int":
                     beyond = d.disjunction(*tests, f"{name} <= {d.constant(type_.lowest - whole, wide)}")

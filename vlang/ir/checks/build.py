@@ -87,7 +87,7 @@ def above(value: f.Expr, number: int) -> f.Expr:
 
 
 def outside(value: f.Expr, low: int, high: int) -> f.Expr:
-    """Whether an integer is less than `low` or greater than `high`; a bound outside its type is left out."""
+    """Whether an integer is less than `low` or greater than `high`; a bound that the type cannot hold is left out."""
     assert isinstance(value.type, Scalar)
     tests = [below(value, low)] if value.type.lowest < low else []
     return some(*tests, *([above(value, high)] if value.type.highest > high else []))

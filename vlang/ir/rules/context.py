@@ -143,7 +143,7 @@ def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
 
 
 def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
-    """The fields that a later superstep reads, so that a change of them must make vertices active."""
+    """The fields that a later superstep reads. A change of such a field must make vertices active."""
     needed = set(outside(scope, writes, writes))
     for statement in statements(scope.loop.body):
         for expr in expressions(statement):

@@ -97,7 +97,7 @@ def send_on(
             new = renew(env, v, value)
             if several:
                 finders[v if new else spare] = u8(me)
-            at += i64(new)  # without a branch, which would often be mispredicted
+            at += i64(new)  # no branch, because it would often be mispredicted
     return at
 
 

@@ -72,7 +72,7 @@ def shl(a, b, bits):
 
 @inner
 def shr(a, b, bits):
-    """a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a."""
+    """a >> b. If b is not in 0..bits-1, the result is 0, or -1 for a negative a."""
     if 0 <= b < bits:
         return a >> b
     zero = a ^ a  # zero in the type of a: numba would compute a u64 and a literal as floats

@@ -204,7 +204,7 @@ def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
 def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i64) -> u64:
     """The vertices of word w that may still be found. The first pull drops vertices without edges for all later pulls.
 
-    The test has no branch, which would often be mispredicted.
+    The test has no branch, because a branch would often be mispredicted.
     """
     if unseen == 0:
         return left[w]

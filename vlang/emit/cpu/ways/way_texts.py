@@ -1,4 +1,4 @@
-"""The ways for which kernels are written with every pass, in the order in which their code is written."""
+"""The ways that add kernels to passes, in the order in which their code is written."""
 
 from __future__ import annotations
 

@@ -118,9 +118,9 @@ __device__ __forceinline__ void count_outside(const u64* row, u64 n, const u32* 
 // -- all edges --------------------------------------------------------------------------------------------------------
 
 // Joins the vertices [low, high) of a page with their neighbours. Skips long vertices. If a tree is chosen, its
-// vertices are skipped, too: an edge that both of its ends skip is inside that tree. Without a chosen tree, each edge
-// is followed only from its larger end, because the other end also holds it. The edges of 32 vertices are spread over
-// the lanes of a warp.
+// vertices are skipped, too. This loses nothing, because an edge that is skipped from both ends is inside the tree.
+// Without a chosen tree, each edge is followed only from its larger end, because the other end also holds it. The
+// edges of 32 vertices are spread over the lanes of a warp.
 __device__ __forceinline__ void hook_rows(const u64* row, u64 low, u64 high, u32* parents, const u32* chosen) {
   const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
   const u32* targets = pointer<const u32>(row, ROW_TARGETS);

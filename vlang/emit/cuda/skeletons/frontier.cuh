@@ -124,10 +124,10 @@ __device__ __forceinline__ Crew crew_of(bool alone) {
 
 // The shared memory of a warp, in which the warp stages vertices.
 struct Desk {
-  i64* first;   // 32: for each entry of a tile, the number of its first edge, minus `before`
-  u32* before;  // 32: the number of the tile's edges before each entry
-  u32* vertex;  // 32: the vertex of each entry
-  u32* staged;  // STAGED: the vertices found
+  i64* first;   // 32 values: for each entry of a tile, the number of its first edge, minus `before`
+  u32* before;  // 32 values: for each entry, the number of the tile's edges before it
+  u32* vertex;  // 32 values: the vertex of each entry
+  u32* staged;  // STAGED values: the vertices found
 };
 
 constexpr u32 DESK_BYTES = 32 * (8 + 4 + 4) + 4 * STAGED;

@@ -194,7 +194,7 @@ __device__ __forceinline__ void pull_whole_list(
 
 // -- long vertices ----------------------------------------------------------------------------------------------------
 
-// The scratch of long vertices: for each, in the order of the table of long vertices, where it begins in `memory`.
+// The scratch of long vertices: the offsets in `memory` at which it begins, in the order of the table of long vertices.
 struct LongScratch {
   const u64* starts;
   u64 count;

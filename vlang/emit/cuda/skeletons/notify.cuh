@@ -170,7 +170,7 @@ struct Lists {
   u64 long_count;
 };
 
-// Finds the number of a long vertex by binary search.
+// Finds the index of a long vertex in the table of long vertices, by binary search.
 __device__ __forceinline__ u64 long_number(const i64* longs, u64 count, u32 v) {
   u64 low = 0, high = count;
   while (low + 1 < high) {

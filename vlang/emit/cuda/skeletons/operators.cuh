@@ -55,7 +55,7 @@ template <class T> __device__ __forceinline__ T shl(T a, i64 b, i64 bits) {
   return 0 <= b && b < bits ? T(u64(a) << b) : T(0);
 }
 
-// a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a.
+// a >> b. If b is not in 0..bits-1, the result is 0, or -1 for a negative a.
 template <class T> __device__ __forceinline__ T shr(T a, i64 b, i64 bits) {
   if (0 <= b && b < bits) {
     return T(a >> b);

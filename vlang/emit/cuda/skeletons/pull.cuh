@@ -146,7 +146,7 @@ template <class S> __device__ __forceinline__ void segments(u64* frame, const u6
   }
 }
 
-// Finishes one long vertex: lane l of a warp merges segments l, l + 32, ..., then a tree merges those of the lanes.
+// Finishes a long vertex: lane l of a warp merges segments l, l + 32, ..., then a tree merges the lanes' accumulators.
 template <class S>
 __device__ __forceinline__ u32 finish_one(const typename S::Env& env, const i64* longs, u64 number) {
   const u32 v = u32(longs[3 * number]);

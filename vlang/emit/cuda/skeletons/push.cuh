@@ -78,7 +78,7 @@ __device__ __forceinline__ f64 key_priority(u64 key) {
 
 // -- next frontiers ---------------------------------------------------------------------------------------------------
 
-// Collects the vertices that must push in the next superstep, in its queue. Under PRIORITY, vertices whose priority is
+// Appends the vertices that must push in the next superstep to its queue. Under PRIORITY, vertices whose priority is
 // not below the bound go to the far pile instead.
 //
 // A vertex is found once per superstep: its bit in `bits` is set while it is staged or queued. A vertex in a far pile

@@ -15,7 +15,7 @@
 //   sizes   for each size 0 ... degree, the number of values of this size; larger values count as `degree`
 
 enum : u32 {
-  SCRATCH_WORDS = 1024,            // per warp, in shared memory (entries.py)
+  SCRATCH_WORDS = 1024,            // words of shared memory per warp (entries.py)
   SCRATCH_FREE = 0, SCRATCH_CLAIMED = 1,
 };
 

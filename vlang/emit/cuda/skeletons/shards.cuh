@@ -9,9 +9,9 @@
 // degree of the row. (Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage
 // format, SC'14.)
 
-constexpr u32 WINDOW = 2048;          // edges and rows that begin in a row block (entries.py has these three constants)
-constexpr u32 LONGEST_STAGED = 1024;  // edges: a longer last row is read directly from global memory
-constexpr u32 SHORTEST_SHARED = 33;   // edges: rows of at least this length are reduced by a warp
+constexpr u32 WINDOW = 2048;          // the size of a row block, edges plus rows (entries.py has these three constants)
+constexpr u32 LONGEST_STAGED = 1024;  // a last row with more edges is read directly from global memory
+constexpr u32 SHORTEST_SHARED = 33;   // a row with at least this many edges is reduced by a warp
 
 // blocks[b] = the first row of row block b, for vertices [low, high): count + 1 boundaries.
 __device__ __forceinline__ void row_blocks(const u64* offsets, u32* blocks, u64 low, u64 high, u64 count) {
@@ -30,8 +30,8 @@ __device__ __forceinline__ void row_blocks(const u64* offsets, u32* blocks, u64 
 constexpr __device__ __forceinline__ u32 rounded_16(u32 bytes) { return (bytes + 15) / 16 * 16; }
 
 // Shared memory of a block of pull_stream. found: the number of rows for warps, the number of rows for the whole block,
-// then these latter rows (two at most). listed, results: the rows for warps, and their results. starts: for each row,
-// the index in items at which it begins.
+// then the rows for the whole block (two at most). listed, results: the rows for warps, and their results. starts: for
+// each row, the index in items at which it begins.
 template <class S> struct Stage {
   typedef typename S::Acc Acc;
   typedef typename S::Item Item;
