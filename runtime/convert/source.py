@@ -22,7 +22,7 @@ from vlang.runtime.graph.sources import check_source_options, is_archive
 from vlang.runtime.graph.table_edges import read_file
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.disk_arrays import DiskArrays
-from vlang.runtime.storage.page_file.form import is_page_file
+from vlang.runtime.storage.magic import is_page_file
 
 __all__ = ["Reading", "open_source", "rule_of", "with_rule"]
 

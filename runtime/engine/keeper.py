@@ -14,7 +14,7 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.engine.checkpoint import FLAGS, Restorable, Saved, largest_slots, packed
 from vlang.runtime.engine.machine import Loop
 from vlang.runtime.engine.position import Block, Position, describe, walk
-from vlang.runtime.engine.trace import History
+from vlang.runtime.engine.run_outcome import Kept, Stopped
 from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.storage.state_file import Image
@@ -22,17 +22,13 @@ from vlang.runtime.storage.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.tasks import Task
 
-__all__ = ["INTERVAL", "Keeper", "Kept", "Stopped", "Syncing"]
+__all__ = ["INTERVAL", "Keeper", "Syncing"]
 
 INTERVAL = 30.0  # seconds between two checkpoints, if the caller gives no number
 _SHARE = 20.0  # and at least so many times what one costs
 _CALL = 0.5  # seconds of a call of several supersteps, about, so that an interrupt is soon noticed
 _FIRST = 16  # supersteps of the first call of a loop
 _MOST = 1 << 20
-
-
-class Stopped(Exception):
-    """The run ends here, at an interrupt, and returns what it has."""
 
 
 @runtime_checkable
@@ -44,17 +40,6 @@ class Syncing(Protocol):
 
         Returns uint8[n], 1 for active vertices; None where the loop does not know them.
         """
-
-
-@dataclass
-class Kept:
-    """The part of the run that the engine itself holds.
-
-    outcome: by name, the values of an outcome so far. history: its supersteps.
-    """
-
-    outcome: Callable[[], Mapping[str, Any]]
-    history: History
 
 
 @dataclass

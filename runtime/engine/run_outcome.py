@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from vlang.runtime.engine.machine import Values
 from vlang.runtime.engine.trace import History
 
-__all__ = ["Goal", "Outcome"]
+__all__ = ["Goal", "Kept", "Outcome", "Stopped"]
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,18 @@ class Outcome:
     interrupted: bool = False
     failures: tuple[tuple[int, int], ...] = ()
     superstep: int = 0
+
+
+@dataclass
+class Kept:
+    """The part of the run that the engine itself holds.
+
+    outcome: by name, the values of an outcome so far. history: its supersteps.
+    """
+
+    outcome: Callable[[], Mapping[str, Any]]
+    history: History
+
+
+class Stopped(Exception):
+    """The run ends here, at an interrupt, and returns what it has."""

@@ -14,8 +14,7 @@ from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.generators import BLOCK_BYTES, FACTOR, is_spec, weight_range
-from vlang.runtime.storage.page_file import PageFile
-from vlang.runtime.storage.page_file.form import is_page_file
+from vlang.runtime.storage.magic import is_page_file
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["estimate"]
@@ -94,6 +93,8 @@ def _generated(spec: str, directed: bool | None) -> Shape | None:
 
 def _paged(path: Path, directed: bool | None) -> Shape | None:
     """The counts of a page file whose edges will all be in memory, from its header."""
+    from vlang.runtime.storage.page_file import PageFile  # start-up
+
     file = PageFile.open(path)
     if directed is not None and directed != file.directed:
         return None

@@ -20,13 +20,13 @@ from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
-from vlang.runtime.graph.topology.stored import StoredAdjacencies, StoredEdges
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.pickled import Source
+    from vlang.runtime.graph.topology.stored import StoredAdjacencies, StoredEdges
     from vlang.runtime.graph.vertex_columns import VertexColumns
 
 __all__ = ["HeldGraph"]
@@ -141,6 +141,8 @@ class HeldGraph:
             threads: how many threads build adjacency lists of graphs derived from it.
             order: of the rows; None for that of the ids.
         """
+        from vlang.runtime.graph.topology.stored import StoredAdjacencies  # start-up
+
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
         graph.stored, graph.seal = stored, stored.seal

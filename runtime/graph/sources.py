@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.arrow.files import table_files
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
-from vlang.runtime.storage.page_file.form import is_page_file
+from vlang.runtime.storage.magic import is_page_file
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ def memory_budget(
     from vlang.runtime.graph.edges.ends import Ends  # start-up
     from vlang.runtime.graph.estimate import estimate  # start-up
     from vlang.runtime.storage.ledger import budget  # start-up
-    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
+    from vlang.runtime.storage.magic import is_page_file  # start-up
 
     chosen = check_options(options)
     try:

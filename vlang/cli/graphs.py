@@ -104,7 +104,7 @@ def read_graph(
         options: the options of `graph_options`.
     """
     from vlang.runtime.graph.graph import Graph  # start-up
-    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
+    from vlang.runtime.storage.magic import is_page_file  # start-up
 
     columns = None if program is None else [edge.name for edge in program.edges]
     if on_disk and {"missing": missing, **options} == AS_IT_IS and is_page_file(spec):

@@ -31,7 +31,7 @@ def command(graph: str, as_json: bool, sums: bool, threads: int | None, **readin
     unchanged = reading == AS_IT_IS
     if not unchanged and sums:
         raise click.UsageError("--sums checks a page file as it is; leave out the options that change the graph")
-    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
+    from vlang.runtime.storage.magic import is_page_file  # start-up
     from vlang.runtime.storage.page_file.page_file import PageFile  # start-up
 
     paged = is_page_file(graph)

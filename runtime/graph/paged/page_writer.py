@@ -17,6 +17,7 @@ from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.paged.cut import cut_directory
+from vlang.runtime.storage.magic import is_page_file
 from vlang.runtime.storage.memory import empty, page_aligned
 from vlang.runtime.storage.output import PendingFile, writing
 from vlang.runtime.storage.page_file.directory import Directory, page_rows
@@ -28,7 +29,6 @@ from vlang.runtime.storage.page_file.form import (
     ColumnInfo,
     IdKind,
     Section,
-    is_page_file,
     page_layout,
     page_sizes,
     sum_of,
