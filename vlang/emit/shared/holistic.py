@@ -177,7 +177,7 @@ def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
 def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
     """Code of an integer converted to u32; a larger value becomes the largest u32.
 
-    A negative value becomes 0 for hindex and the largest value for mex, since neither counts it.
+    A negative value does not count. So it becomes 0 for `hindex`, and the largest u32 for `mex`.
     """
     high = d.constant(_MOST, U32)
     text = d.convert(U32, value)

@@ -115,7 +115,7 @@ class UserReduction:
         type: The type of the operands and the result.
         wide: The type of the accumulators, of a and b in the body, and of the body itself. Where the body computes with
             integers, these have 64 bits, and a result that does not fit ends the run.
-        body: The result.
+        body: The expression of the result.
         identity: The result of a reduction of no values, of type `wide`.
         span: The place of the declaration.
     """

@@ -159,7 +159,7 @@ class LoopScope:
         )
 
     def distant(self, expr: f.Expr) -> f.Field | None:
-        """A read of a field written in the loop at a vertex that need not be a neighbour (`label.label`), or None."""
+        """A read, at an arbitrary vertex (`label.label`), of a field that the loop writes; None if there is none."""
         for part in self.seen(expr):
             if isinstance(part, f.Field) and isinstance(part.of, f.Expr) and part.name in self.written:
                 return part
