@@ -12,7 +12,7 @@ __all__ = ["any_order", "extensive", "priority", "push"]
 
 
 def any_order(ctx: Context) -> Verdict:
-    """Rules A and A': asynchronous execution, in place, with stale reads and repeated pages."""
+    """Rules A and A': asynchronous execution, with updates in place, stale reads and repeated processing of pages."""
     scope = ctx.scope
     if scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
@@ -67,7 +67,7 @@ def _not_joined(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _against(ctx: Context, write: Write) -> Verdict | None:
-    """The reason why a joined value, or a `where` around the write, may move against the field; None if none does."""
+    """The reason why a joined value, or a `where` around the write, may move against the field; None if none may."""
     scope, moves = ctx.scope, ctx.moves()
     word = scope.word(write.fields[0])
     way = UP if ctx.directions[write.fields[0]] == "up" else DOWN
@@ -93,7 +93,7 @@ def _against(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _plain_copy(ctx: Context, write: Write) -> bool:
-    """For an idempotent user reduction each contribution must be `u.x` itself."""
+    """Whether each contribution is `u.x` itself, which an idempotent user reduction requires."""
     if write.joined is None:
         return False
     reduce = write.joined.reduce
@@ -106,7 +106,7 @@ def _plain_copy(ctx: Context, write: Write) -> bool:
 
 
 def priority(ctx: Context, order: Verdict) -> Verdict:
-    """Rule O: vertices in any order of preference; it pays where no contribution is better than its source."""
+    """Rule O: vertices may run in any order; priority order pays if no contribution is better than its source."""
     if not order.granted:
         return Verdict(False, "needs any order (rule A), which is refused", order.letter)
     if ctx.kind == "delta":
@@ -119,7 +119,7 @@ def priority(ctx: Context, order: Verdict) -> Verdict:
 
 
 def extensive(ctx: Context, write: Write) -> bool:
-    """Whether no contribution joined into x is better than the `u.x` from which it is computed."""
+    """Whether no contribution joined into x is better than the `u.x` that it is computed from."""
     if write.joined is None or write.direction is None:
         return False
     body: f.Expr = write.joined.reduce.body
