@@ -48,14 +48,7 @@ __all__ = ["Passes"]
 
 @dataclass
 class _Blocked:
-    """The cache blocks of a pass.
-
-    Attributes:
-        table: the table that the kernel of the pass reads.
-        tasks: the tasks over the blocks.
-        columns: the arrays that the table refers to, kept alive here.
-        trial: the choice between rows and blocks.
-    """
+    """The cache blocks of a pass; `columns` keeps alive the arrays whose addresses are in the kernel's `table`."""
 
     table: NDArray[np.uint64]
     tasks: NDArray[np.int64]
@@ -108,13 +101,7 @@ class Passes:
         return self.source.pages(kind)
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """From now on run the full passes of a stage over cache blocks, if it has such a kernel and it is faster.
-
-        Args:
-            stage: the stage.
-            asked: "always", "never" or "auto".
-            coming: the number of full passes that are announced; None if it is not known.
-        """
+        """From now on run the full passes of a stage over cache blocks, if `choose_blocks` says so and they fit."""
         asked = self.freedoms.blocking(asked)
         if asked == "never":
             self.by_rows(stage)
@@ -149,10 +136,7 @@ class Passes:
 
     # ------------------------------------------------------------------ full passes
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
-        """Run the stage over all vertices; returns its counts and the number of edges traversed.
-
-        `fused` says whether to run the folds and messages that are fused into the stage, too.
-        """
+        """Run the stage over all vertices, and its fused work if `fused`; returns its counts and edges traversed."""
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
         self.state.frame[SLOT_LISTED] = 0
@@ -182,10 +166,7 @@ class Passes:
             self.ahead.arrived(stage, False)
 
     def _everywhere(self, stage: StageSpec) -> int:
-        """Launch the kernels of a stage over all vertices; returns the number of edges traversed.
-
-        Messages must be up to date.
-        """
+        """Launch a stage, whose messages are up to date, over all vertices; returns the number of edges traversed."""
         if stage.domain is None:
             self._over_vertices(stage.kernels["compute"])
             return 0
@@ -212,8 +193,7 @@ class Passes:
         return edges
 
     def _by_page(self, stage: StageSpec, kernel: str, tasks: Tasks, segments: Tasks, cost: int) -> None:
-        """Launch `kernel` over `tasks`, and the stage's kernel for segments over `segments`, one page batch at a time.
-        """
+        """Launch `kernel` over `tasks`, and the kernel for segments over `segments`, one batch of pages at a time."""
         assert stage.domain is not None
         every = max(1, len(tasks) + len(segments))
         for short, long in by_page(self.source, stage.domain, stage.columns, self._table(stage), tasks, segments):
@@ -227,12 +207,7 @@ class Passes:
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
         """Run a pass in which one worker processes all contributions of a vertex, as its reduction cannot be split.
 
-        Args:
-            stage: the stage.
-            pages: the pages of the stage.
-            longs: increasing indices of the long vertices to process.
-            tasks: the tasks over short vertices.
-            cost: about the number of edges and vertices that the pass processes.
+        `longs` has the indices of the long vertices in increasing order, and `tasks` cover the short vertices.
         """
         assert stage.domain is not None
         scratch = self.scratch.get(stage.name)
@@ -269,8 +244,7 @@ class Passes:
         self._in_windows(kernel, self._by_vertex)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
-        """Launch a kernel over all vertices, which `tasks` cover in order; `frame` defaults to the frame of the state.
-        """
+        """Launch a kernel over all vertices, which `tasks` cover in order. The default of `frame` is the state's."""
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 
@@ -289,10 +263,7 @@ class Passes:
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
-        """Run the stage over `vertices`, after updating the messages of the vertices `fresh`.
-
-        Returns its counts and the number of edges traversed.
-        """
+        """Update the messages of `fresh`, and run the stage over `vertices`; returns its counts and edges traversed."""
         if "messages" in stage.kernels:
             self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
         table = np.zeros(0, np.int64) if stage.domain is None else self.pages_of(stage.domain).longs[:, 0]
@@ -312,10 +283,7 @@ class Passes:
         return frame
 
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run the stage over listed vertices only; returns its counts and the number of edges traversed.
-
-        Messages must be up to date.
-        """
+        """Run the stage, whose messages are up to date, over listed vertices; returns counts and edges traversed."""
         self.ahead.clear()
         if stage.domain is None:
             return self._listed_vertices(stage, lists)
@@ -441,10 +409,7 @@ class Passes:
         return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
 
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
-        """Swap the values of listed vertices between the two buffers of a field, or copy them to the next buffer.
-
-        `action` is "exchange" or "copy".
-        """
+        """For listed vertices, "exchange" the two buffers of a field, or "copy" values from the present to the next."""
         made = self.row_kernel(action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
