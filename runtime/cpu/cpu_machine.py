@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,10 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
-from vlang.runtime.storage.ring import Ring
 from vlang.runtime.storage.windows import WINDOW, Windows
+
+if TYPE_CHECKING:
+    from vlang.runtime.storage.ring import Ring
 
 __all__ = ["CpuMachine", "prepare_all"]
 

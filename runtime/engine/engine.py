@@ -11,23 +11,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import RangeError
 from vlang.options import Options
-from vlang.runtime.engine.checkpoint import restored
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, final_vertices, interrupted, repeats
 from vlang.runtime.engine.failures import failures
-from vlang.runtime.engine.keeper import Keeper, Kept, Stopped
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.position import Block, Position
-from vlang.runtime.engine.run_outcome import Goal, Outcome
+from vlang.runtime.engine.run_outcome import Goal, Kept, Outcome, Stopped
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import (
@@ -43,6 +41,9 @@ from vlang.runtime.plan.plan import (
     SweepSpec,
     Watch,
 )
+
+if TYPE_CHECKING:
+    from vlang.runtime.engine.keeper import Keeper
 
 __all__ = ["run_plan"]
 
@@ -154,6 +155,8 @@ class _Run:
         """Restore a checkpoint, except the parameters `given` by the caller; returns False if there is none."""
         if self._keeper is None or self._keeper.saved is None:
             return False
+        from vlang.runtime.engine.checkpoint import restored  # start-up
+
         saved, outcome = self._keeper.saved, self.outcome
         restored(saved, self._keeper.machine, given | {"N", "M"})
         outcome.rounds, outcome.converged, outcome.reason, outcome.seconds, outcome.infinite, \
@@ -294,8 +297,7 @@ class _Run:
         here = self._position.enter("loop", limit=-1, kept_at=-1, kept_changed=0, kept_active=0)
         goal = self._goal if self._goal is not None and self._goal.loop == spec.number else None
         limit = self._limit(spec, here, goal)
-        bounds = [bound for bound in (limit, self.options.max_rounds) if bound is not None]
-        bound = min(bounds, default=None)
+        bound = min((most for most in (limit, self.options.max_rounds) if most is not None), default=None)
         around = self._iteration
         loop = self._begun(spec, here, bound)
         watch = here.watch = self._watched(spec, here)

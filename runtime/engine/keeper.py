@@ -14,24 +14,21 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.engine.checkpoint import FLAGS, Restorable, Saved, largest_slots, packed
 from vlang.runtime.engine.machine import Loop
 from vlang.runtime.engine.position import Block, Position, describe, walk
-from vlang.runtime.engine.trace import History
+from vlang.runtime.engine.run_outcome import Kept, Stopped
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.state_file import PAGE, Image, page_aligned
+from vlang.runtime.storage.memory import PAGE, page_aligned
+from vlang.runtime.storage.state_file import Image
 from vlang.runtime.storage.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.tasks import Task
 
-__all__ = ["INTERVAL", "Keeper", "Kept", "Stopped", "Syncing"]
+__all__ = ["INTERVAL", "Keeper", "Syncing"]
 
 INTERVAL = 30.0  # minimum seconds between two checkpoints, if the caller gives no number
 _SHARE = 20.0  # minimum time between two checkpoints, as a multiple of the time that one takes
 _CALL = 0.5  # about the maximum seconds of a call of several supersteps, so that an interrupt is noticed soon
 _FIRST = 16  # supersteps in the first call of a loop
 _MOST = 1 << 20  # maximum number of supersteps in a call
-
-
-class Stopped(Exception):
-    """Raised to end the run after an interrupt; the run then returns its present values."""
 
 
 @runtime_checkable
@@ -43,19 +40,6 @@ class Syncing(Protocol):
 
         Returns uint8[n], 1 for active vertices; None if the loop does not know them.
         """
-
-
-@dataclass
-class Kept:
-    """The part of a run's state that the engine has, outside of the machine.
-
-    Attributes:
-        outcome: returns the attributes of the outcome so far, by name.
-        history: the supersteps so far.
-    """
-
-    outcome: Callable[[], Mapping[str, Any]]
-    history: History
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from vlang.runtime.engine.machine import Values
 from vlang.runtime.engine.trace import History
 
-__all__ = ["Goal", "Outcome"]
+__all__ = ["Goal", "Kept", "Outcome", "Stopped"]
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,20 @@ class Outcome:
     interrupted: bool = False
     failures: tuple[tuple[int, int], ...] = ()
     superstep: int = 0
+
+
+@dataclass
+class Kept:
+    """The part of a run's state that the engine has, outside of the machine.
+
+    Attributes:
+        outcome: returns the attributes of the outcome so far, by name.
+        history: the supersteps so far.
+    """
+
+    outcome: Callable[[], Mapping[str, Any]]
+    history: History
+
+
+class Stopped(Exception):
+    """Raised to end the run after an interrupt; the run then returns its present values."""

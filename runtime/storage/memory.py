@@ -27,7 +27,10 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.runtime.storage.counted import LEAST
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Empty", "Memory", "empty", "memory", "zeros"]
+__all__ = ["Empty", "Memory", "PAGE", "empty", "memory", "page_aligned", "zeros"]
+
+PAGE = 4096
+"""The alignment in bytes of the addresses, offsets and lengths of direct reads and writes."""
 
 Empty = Callable[[int, DTypeLike], NDArray[Any]]
 """A function (count, dtype) that allocates an uninitialised array of `count` elements."""
@@ -197,6 +200,13 @@ memory = Memory()
 def empty(count: int, dtype: DTypeLike) -> NDArray[Any]:
     """`Memory.empty` of the pool of this process."""
     return memory.empty(count, dtype)
+
+
+def page_aligned(nbytes: int) -> NDArray[np.uint8]:
+    """Allocate uint8[nbytes], uninitialised, at an address that is a multiple of PAGE. Raises MemoryError."""
+    room: NDArray[np.uint8] = empty(nbytes + PAGE, np.uint8)
+    skip = -room.ctypes.data % PAGE
+    return room[skip : skip + nbytes]
 
 
 def zeros(count: int, dtype: DTypeLike) -> NDArray[Any]:

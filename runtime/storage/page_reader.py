@@ -10,16 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.tasks import Task
 
 __all__ = [
-    "ALIGNED", "Arrival", "Buffer", "Key", "PageReader", "PageViews", "Request", "aligned", "end_threads", "serve",
-    "serve_one",
+    "Arrival", "Buffer", "Key", "PageReader", "PageViews", "Request", "end_threads", "serve", "serve_one",
 ]
-
-ALIGNED = 4096
-"""The alignment in bytes of the addresses and lengths of direct reads."""
 
 Key = tuple[str, int]
 Buffer = NDArray[np.uint8]
@@ -40,20 +35,13 @@ class PageReader(Protocol):
     """Reads pages of one graph; several threads call it at the same time."""
 
     def nbytes(self, kind: str, page: int) -> int:
-        """The size of a page in bytes, a multiple of ALIGNED."""
+        """The size of a page in bytes, a multiple of PAGE."""
 
     def read(self, kind: str, page: int, buffer: Buffer) -> tuple[PageViews, int]:
         """Read a page into an aligned buffer of `nbytes` bytes, and check it.
 
         Returns views of the buffer, and the number of bytes read from disk. Raises DiskError and GraphError.
         """
-
-
-def aligned(nbytes: int) -> Buffer:
-    """Allocate uint8[nbytes] at an address that is a multiple of ALIGNED. Raises MemoryError."""
-    array: Buffer = empty(nbytes + ALIGNED, np.uint8)
-    skip = -array.ctypes.data % ALIGNED
-    return array[skip : skip + nbytes]
 
 
 @dataclass(frozen=True)

@@ -21,15 +21,14 @@ from functools import partial
 from queue import SimpleQueue
 
 from vlang.errors import InternalError, OutOfMemory
+from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.storage.page_reader import (
-    ALIGNED,
     Arrival,
     Buffer,
     Key,
     PageReader,
     PageViews,
     Request,
-    aligned,
     end_threads,
     serve,
     serve_one,
@@ -87,7 +86,7 @@ class Ring:
                               f"{LEAST_BUFFERS * largest:,} are needed")
         self.reading = Reading()
         self._reader, self._largest, self._readers = reader, largest, readers
-        self._budget = budget // ALIGNED * ALIGNED
+        self._budget = budget // PAGE * PAGE
         self._arena: Buffer | None = None  # buffers of the ring from its beginning, the cache from its end
         self._left = self._budget  # bytes that neither the ring nor the cache has taken yet
         fitting = budget // max(1, largest)
@@ -134,7 +133,7 @@ class Ring:
     def memory(self) -> Buffer:
         """The memory that pages are read into, uint8[budget]; allocated on first use. Raises MemoryError."""
         if self._arena is None:
-            self._arena = aligned(self._budget)
+            self._arena = page_aligned(self._budget)
         return self._arena
 
     def missing(self, kind: str, pages: Iterable[int]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,12 @@ from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.edges.columns import cast
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
-from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
-from vlang.runtime.storage.page_reader import PageViews
-from vlang.runtime.storage.ring import Ring
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.topology.stored import StoredEdges
+    from vlang.runtime.storage.page_reader import PageViews
+    from vlang.runtime.storage.ring import Ring
 
 __all__ = ["CONVERTED", "Columns", "Groups", "InMemory", "PageSource", "Streamed", "converted", "source_of"]
 

@@ -24,7 +24,6 @@ from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
 from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.joined_words import open_words, push_spec
-from vlang.runtime.cpu.ways.paged_push import PagedPushLoop
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
@@ -111,6 +110,8 @@ class Push(CpuWay):
         passes, options = machine.passes, machine.options
         start_flags = None if start is None else start.flags
         if isinstance(passes.source, Streamed):
+            from vlang.runtime.cpu.ways.paged_push import PagedPushLoop  # start-up
+
             return PagedPushLoop(loop.stages[0], passes, options.mode == "auto", start_flags,
                                  passes.freedoms.of(loop, bound))
         return PushLoop(loop, passes, options.blocking, bound, options.mode == "auto", start_flags,

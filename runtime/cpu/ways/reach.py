@@ -21,7 +21,6 @@ from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
 from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
-from vlang.runtime.cpu.ways.paged_reach import PagedReachLoop
 from vlang.runtime.cpu.ways.push import pushed_directions, pushes_refused
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.trace import Done, Series
@@ -110,6 +109,8 @@ class Reach(CpuWay):
         passes, looks = machine.passes, machine.options.mode == "auto"
         free, flags = passes.freedoms.of(loop, bound), None if start is None else start.flags
         if isinstance(passes.source, Streamed):
+            from vlang.runtime.cpu.ways.paged_reach import PagedReachLoop  # start-up
+
             return PagedReachLoop(loop.stages[0], passes, looks, free, flags)
         return ReachLoop(loop.stages[0], passes, looks, free, flags)
 

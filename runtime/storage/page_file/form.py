@@ -5,7 +5,6 @@ All numbers are little-endian. docs/internals/page-file.md describes every byte.
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "ALIGN", "COLUMN_TYPES", "DIRECTED", "ENTRY", "FIELDS", "HEADER_BYTES", "LAYOUTS", "LEAST_PAGE", "MAGIC",
+    "ALIGN", "COLUMN_TYPES", "DIRECTED", "ENTRY", "FIELDS", "HEADER_BYTES", "LAYOUTS", "LEAST_PAGE",
     "MOST_SECTIONS", "PAGE_ALIGN", "RESERVED", "STRIPE_FIELDS", "STRIPE_MAGIC", "SUM_AT", "TABLE_AT", "VERSION",
-    "ColumnInfo", "IdKind", "PageLayout", "Section", "aligned", "is_page_file", "page_layout", "page_sizes", "sum_of",
+    "ColumnInfo", "IdKind", "PageLayout", "Section", "aligned", "page_layout", "page_sizes", "sum_of",
 ]  # fmt: skip
 
-MAGIC = b"\x89vlang\r\n"
 STRIPE_MAGIC = b"\x89vlstr\r\n"
 VERSION = 1
 
@@ -111,20 +109,6 @@ class PageLayout:
     targets: int
     columns: tuple[int, ...]
     nbytes: int
-
-
-def is_page_file(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` is a regular file that begins like a page file.
-
-    A pipe is not opened, because it can be read only once.
-    """
-    try:
-        if not os.path.isfile(path):
-            return False
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
 
 
 def aligned(size: int, to: int) -> int:

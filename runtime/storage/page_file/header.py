@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from vlang.runtime.plan.plan import SEGMENT
+from vlang.runtime.storage.magic import MAGIC
 from vlang.runtime.storage.page_file.form import (
     COLUMN_TYPES,
     DIRECTED,
@@ -20,7 +21,6 @@ from vlang.runtime.storage.page_file.form import (
     HEADER_BYTES,
     LAYOUTS,
     LEAST_PAGE,
-    MAGIC,
     MOST_SECTIONS,
     PAGE_ALIGN,
     RESERVED,
