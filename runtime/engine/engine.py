@@ -192,10 +192,9 @@ class _Run:
 
     # ------------------------------------------------------------------------ steps
     def _steps(self, steps: Sequence[Step], first: int = 0, run_pass: Callable[[StageSpec], int] | None = None) -> int:
-        """Run steps in order from number `first` on; returns the edges traversed, except those that inner loops report.
+        """Run steps in order from number `first` on; returns the edges traversed, except those that loops report.
 
-        `run_pass` runs passes; None for passes over all vertices.
-        """
+        `run_pass` replaces `machine.run_pass` in a sweep."""
         here = self._position.enter("steps", at=first, edges=0)
         for at in range(here.at, len(steps)):
             here.at = at
