@@ -1,4 +1,4 @@
-"""What the files of vlang begin with, apart from their readers, which a run on another file need not load."""
+"""The first bytes of the files of vlang. They are separate from the readers, which other runs need not load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ MAGIC = b"\x89vlang\r\n"
 
 
 def is_page_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a regular file begins like a page file; a pipe is not touched, as it can be read once."""
+    """Whether `path` is a regular file that begins like a page file.
+
+    A pipe is not opened, because it can be read only once.
+    """
     try:
         if not os.path.isfile(path):
             return False
