@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.cpu.test_cycles import FLIP
-from tests.cpu.test_nesting import PROGRAMS
+from tests.cpu.language.test_cycles import FLIP
+from tests.cpu.language.test_nesting import PROGRAMS
 from vlang import Graph, Program, Result, compile, load
 from vlang.runtime.graph.paged.in_memory import save
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
-from tests.cuda.emulated import EmulatedDevice, Library, compile_text
+from tests.cuda.emulation.emulated import EmulatedDevice, Library, compile_text
 from tests.reference.cases import Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family

@@ -82,7 +82,7 @@ def _modules_of_numba(name: str, bits: int) -> Iterator[str]:
 
 
 def _modules_of_cuda(name: str, bits: int) -> Iterator[str]:
-    vlang, nvrtc = importlib.import_module("vlang"), importlib.import_module("tests.cuda.test_nvrtc")
+    vlang, nvrtc = importlib.import_module("vlang"), importlib.import_module("tests.cuda.kernels.test_nvrtc")
     plan = nvrtc.plan_of(vlang.load(name, precision=bits))
     entries = dict(nvrtc.entry(template, struct, *constants) for template, struct, constants in nvrtc.kernels_of(plan))
     compiler = importlib.import_module("cuda.bindings.nvrtc")

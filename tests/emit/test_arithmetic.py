@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.cpu.compare import interpreted
-from tests.cuda.gxx import Library, compile_text, needs_compiler
+from tests.cuda.emulation.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Frame
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from tests.cuda.gxx import Library, compile_text, needs_compiler
+from tests.cuda.emulation.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Frame
 from vlang import compile
 from vlang.reductions import REDUCTIONS

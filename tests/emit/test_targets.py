@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from tests.reference.nested import nested_programs
-from tests.reference.programs import Generated, programs
+from tests.reference.generators.nested import nested_programs
+from tests.reference.generators.programs import Generated, programs
 from vlang import Graph, Program, ProgramError, compile, stdlib
 from vlang.emit.cuda.cuda_dialect import CudaDialect
 from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS

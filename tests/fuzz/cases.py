@@ -24,11 +24,11 @@ from tests.cuda.runs import emulated
 from tests.fixed_draws import fix_draws
 from tests.fuzz.wide import wide_programs
 from tests.reference.cases import Case
+from tests.reference.generators.nested import nested_programs
+from tests.reference.generators.programs import Generated, programs
+from tests.reference.generators.programs_values import value_programs
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.graphs import listed_once
-from tests.reference.nested import nested_programs
-from tests.reference.programs import Generated, programs
-from tests.reference.programs_values import value_programs
 from vlang import Program, compile
 from vlang.errors import ChaosError, VlangError
 from vlang.runtime.cpu.crew import launch

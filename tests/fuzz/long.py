@@ -17,7 +17,7 @@ import click
 
 from tests.fuzz.cases import GRAPHS, Fuzzed, drawn, judge, save_case, variants
 from tests.fuzz.shrink import shrunk
-from tests.reference.programs import Generated
+from tests.reference.generators.programs import Generated
 from vlang import Program, compile
 
 __all__ = ["Tally", "fails_as", "precision_of", "tried"]

@@ -17,8 +17,8 @@ from tests.fuzz.long import tried
 from tests.fuzz.shrink import shrunk
 from tests.reference import operators
 from tests.reference.cases import Case
+from tests.reference.generators.programs import Generated
 from tests.reference.interpreter import run as interpret
-from tests.reference.programs import Generated
 from tests.reference.values import Value
 from vlang.check import parse
 

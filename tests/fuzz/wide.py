@@ -16,9 +16,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.fuzz.wide_expressions import INTEGERS, SPELLED, Joined, WideExpressions, signed
-from tests.reference.expressions import Function, Scope
-from tests.reference.nested import Nested
-from tests.reference.programs import Generated, Moving, finished, started
+from tests.reference.generators.expressions import Function, Scope
+from tests.reference.generators.nested import Nested
+from tests.reference.generators.programs import Generated, Moving, finished, started
 
 __all__ = ["wide_programs"]
 

@@ -1,4 +1,6 @@
-"""Random typed expressions with every type and function of the language, as `tests.reference.expressions` draws them.
+"""Random typed expressions with every type and function of the language.
+
+They are drawn as in `tests.reference.generators.expressions`.
 
 More kinds: all widths of integers, floats of 64 bits ("double"). More forms: random numbers, positions, common
 neighbours, bits and shifts, fields of vertices that a field holds, old values of neighbours, declared reductions as
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from tests.reference.expressions import Expressions, Scope
+from tests.reference.generators.expressions import Expressions, Scope
 
 __all__ = ["INTEGERS", "SPELLED", "Joined", "WideExpressions", "signed"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cuda.emulated import needs_compiler
+from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from tests.gpu.compare import needs_gpu
 from tests.spelled import spelled

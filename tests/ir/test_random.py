@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from tests.ir.helpers import ir
-from tests.reference.programs import Generated, programs
+from tests.reference.generators.programs import Generated, programs
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, loops_of, statements

@@ -42,45 +42,49 @@ AREAS = (
 )
 """34 mutations: ten in the compiler, 14 in the engine with its kernels, of which ten are races, ten in the readers."""
 
-_LANGUAGE = ("tests/cpu/test_language_statements.py", "tests/cpu/test_language_reductions.py",
-             "tests/cpu/test_language_loops.py", "tests/cpu/test_language_arguments.py", "tests/cpu/test_stdlib.py",
-             "tests/cpu/test_integers.py", "tests/cpu/test_vectors.py", "tests/cpu/test_user_reductions.py",
-             "tests/cpu/test_nesting.py", "tests/fuzz")
-_WAYS = ("tests/cpu/test_push.py", "tests/cpu/test_reach.py", "tests/cpu/test_priority.py", "tests/cpu/test_sums.py")
-_CPU = (*_WAYS, "tests/cpu/test_stdlib.py", "tests/cpu/test_engine_cuts.py", "tests/cpu/test_contended.py",
-        "tests/paged/test_streamed.py", "tests/cpu")
-_GPU = ("tests/emit/test_layouts.py", "tests/cuda/test_atomics.py", "tests/cuda/test_operators.py",
-        "tests/cuda/test_pull_kernels.py", "tests/cuda/test_sparse_kernels.py", "tests/cuda/test_engine_emulated.py",
-        "tests/cuda/test_sanitizers.py", "tests/cuda")
+_LANGUAGE = ("tests/cpu/language/test_statements.py", "tests/cpu/reductions/test_reductions.py",
+             "tests/cpu/language/test_loops.py", "tests/cpu/language/test_arguments.py",
+             "tests/cpu/programs/test_stdlib.py", "tests/cpu/language/test_integers.py",
+             "tests/cpu/language/test_vectors.py", "tests/cpu/reductions/test_user_reductions.py",
+             "tests/cpu/language/test_nesting.py", "tests/fuzz")
+_WAYS = ("tests/cpu/ways/test_push.py", "tests/cpu/ways/test_reach.py", "tests/cpu/ways/test_priority.py",
+         "tests/cpu/ways/test_sums.py")
+_CPU = (*_WAYS, "tests/cpu/programs/test_stdlib.py", "tests/cpu/kernels/test_engine_cuts.py",
+        "tests/cpu/kernels/test_contended.py", "tests/paged/test_streamed.py", "tests/cpu")
+_GPU = ("tests/emit/test_layouts.py", "tests/cuda/kernels/test_atomics.py", "tests/cuda/kernels/test_operators.py",
+        "tests/cuda/kernels/test_pull_kernels.py", "tests/cuda/kernels/test_sparse_kernels.py",
+        "tests/cuda/programs/test_engine.py", "tests/cuda/emulation/test_sanitizers.py", "tests/cuda")
 _PAGES = ("tests/page_file/test_form.py", "tests/page_file/test_damage.py", "tests/page_file/test_convert.py",
           "tests/page_file", "tests/paged", "tests/cli/test_streams.py")
 
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("vlang/check/laws", ("tests/check/test_laws.py", "tests/check", "tests/cpu/test_user_reductions.py")),
+    ("vlang/check/laws", ("tests/check/test_laws.py", "tests/check", "tests/cpu/reductions/test_user_reductions.py")),
     ("vlang/check", ("tests/check/test_mistakes.py", "tests/check/test_correct.py", "tests/check", "tests/ir",
                      "tests/docs/test_diagnostics.py", "tests/tools", *_LANGUAGE)),
-    ("vlang/ir", ("tests/ir", "tests/emit", *_LANGUAGE, "tests/cpu/test_chaos.py", "tests/cpu/test_infinite_sums.py",
-                  "tests/cpu", "tests/api", "tests/cuda/test_kernel_choice.py")),
+    ("vlang/ir", ("tests/ir", "tests/emit", *_LANGUAGE, "tests/cpu/rules/test_chaos.py",
+                  "tests/cpu/reductions/test_infinite_sums.py", "tests/cpu", "tests/api",
+                  "tests/cuda/kernels/test_kernel_choice.py")),
     ("vlang/emit/cpu/skeletons/paged", ("tests/paged", *_CPU)),
     ("vlang/emit/cpu/ways", ("tests/emit/test_push.py", *_CPU)),
     ("vlang/emit/cpu/skeletons", _CPU),
     ("vlang/emit/cuda/skeletons", _GPU),
     ("vlang/emit/cuda", ("tests/emit", *_GPU)),
-    ("vlang/emit", ("tests/emit", *_LANGUAGE, "tests/cuda/test_operators.py", "tests/cpu", "tests/cuda")),
+    ("vlang/emit", ("tests/emit", *_LANGUAGE, "tests/cuda/kernels/test_operators.py", "tests/cpu", "tests/cuda")),
     ("runtime/kernels/crew.py", ("tests/devices/test_crew.py", *_CPU, "tests/faults")),
     ("runtime/kernels/paged", ("tests/paged", *_CPU)),
-    ("runtime/kernels", ("tests/cpu/test_copied.py", *_CPU)),
+    ("runtime/kernels", ("tests/cpu/rules/test_copied.py", *_CPU)),
     ("runtime/cpu/paged", ("tests/paged", *_CPU)),
     ("runtime/cpu", (*_CPU, "tests/api", "tests/faults")),
-    ("runtime/gpu", ("tests/cuda/test_kernel_choice.py", "tests/cuda/test_topology.py", *_GPU, "tests/devices")),
-    ("runtime/engine", ("tests/cpu/test_language_loops.py", "tests/cpu/test_nesting.py", "tests/checkpoints", *_CPU,
-                        "tests/api")),
+    ("runtime/gpu", ("tests/cuda/kernels/test_kernel_choice.py", "tests/cuda/pages/test_topology.py", *_GPU,
+                     "tests/devices")),
+    ("runtime/engine", ("tests/cpu/language/test_loops.py", "tests/cpu/language/test_nesting.py", "tests/checkpoints",
+                        *_CPU, "tests/api")),
     ("runtime/convert", ("tests/page_file/test_convert.py", *_PAGES)),
     ("runtime/storage/page_file", _PAGES),
-    ("runtime/graph/npz.py", ("tests/graph/test_graph_npz.py", "tests/graph/test_npz_damaged.py", "tests/graph",
-                              "tests/page_file")),
-    ("runtime/graph", ("tests/graph/test_read_formats.py", "tests/graph/test_read_errors.py",
-                       "tests/graph/test_read_columns.py", "tests/graph", "tests/cli/test_reading.py",
+    ("runtime/graph/npz.py", ("tests/graph/reading/test_npz.py", "tests/graph/reading/test_npz_damaged.py",
+                              "tests/graph", "tests/page_file")),
+    ("runtime/graph", ("tests/graph/reading/test_formats.py", "tests/graph/reading/test_errors.py",
+                       "tests/graph/reading/test_columns.py", "tests/graph", "tests/cli/test_reading.py",
                        "tests/cli/test_columns.py", "tests/cli/test_streams.py", "tests/api/test_edge_columns.py",
                        *_PAGES)),
 )

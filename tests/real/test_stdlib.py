@@ -24,9 +24,9 @@ from tests.real.published import files
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import Array, RefGraph
 from tests.reference.graphs import to_graph
-from tests.reference.verify import VERIFIERS
-from tests.reference.verify_more import MORE_VERIFIERS
-from tests.reference.verify_sparse import SPARSE_VERIFIERS
+from tests.reference.verifiers.verify import VERIFIERS
+from tests.reference.verifiers.verify_more import MORE_VERIFIERS
+from tests.reference.verifiers.verify_sparse import SPARSE_VERIFIERS
 from tests.stdlib.test_more import outputs, program, spoiled
 from vlang import Graph, GraphError, Result, stdlib
 

@@ -12,7 +12,7 @@ from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.graphs import FAMILIES, family
-from tests.reference.verify_more import MORE_VERIFIERS
+from tests.reference.verifiers.verify_more import MORE_VERIFIERS
 from vlang import Program, Result, load, stdlib
 
 CUTS: tuple[dict[str, Any], ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cpu.compare import assert_as_interpreted
-from tests.cuda.emulated import needs_compiler
+from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import expected, given, program, run
 
 pytestmark = needs_compiler

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Call, vlang
-from tests.reference.programs import Generated, programs
+from tests.reference.generators.programs import Generated, programs
 from vlang.check import parse
 from vlang.errors import ProgramError
 from vlang.syntax.format import format_text

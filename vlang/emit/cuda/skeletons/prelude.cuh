@@ -1,7 +1,7 @@
 // The beginning of every text: types, and operations of lanes, warps and blocks. Constants of runtime/plan/plan.py
 // follow.
 //
-// The text compiles with NVRTC without headers and, after tests/cuda/emulation.h, with g++; VLANG_EMULATION is the only
+// The text compiles with NVRTC without headers and, after tests/cuda/emulation/emulation.h, with g++; VLANG_EMULATION is the only
 // switch. Lanes never rely on lockstep: they synchronise by `*_sync` operations with full masks. A loop around such an
 // operation therefore runs equally often for all lanes of a warp, and around a barrier for all threads of a block.
 
