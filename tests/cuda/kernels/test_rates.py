@@ -17,6 +17,7 @@ from vlang.runtime.gpu.passes import rates
 from vlang.runtime.gpu.passes.rates import MEASURED_FROM, REFERENCE, Rates, measure_rates, rates_of, sound
 from vlang.runtime.gpu.topology.transfers import Link
 from vlang.runtime.gpu.ways.pushing import Costs
+from vlang.runtime.storage.ledger import budget
 
 
 def test_the_reference_changes_nothing() -> None:
@@ -67,6 +68,22 @@ def test_measured_once_and_only_where_it_matters(tmp_path: Path, monkeypatch: py
         assert list(tmp_path.iterdir()) == []
     finally:
         cachedir.cache_dir.cache_clear()
+
+
+@needs_compiler
+def test_a_small_budget_of_the_host_has_no_room_for_measuring(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("VLANG_CACHE", str(tmp_path))
+    cachedir.cache_dir.cache_clear()
+    device = EmulatedDevice(multiprocessors=1, flags=("-O0",))
+    try:
+        with budget(9 << 20):
+            assert rates_of(device, CudaTarget().module((), (), (), {}).text, MEASURED_FROM) == REFERENCE
+        assert device.allocated() == 0
+    finally:
+        cachedir.cache_dir.cache_clear()
+        device.close()
 
 
 @needs_compiler
