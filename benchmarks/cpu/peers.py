@@ -1,4 +1,4 @@
-"""Other graph systems on the same graphs, where installed: for each the fastest documented call.
+"""Other graph systems on the same graphs, if installed. Each work uses the fastest documented call of a system.
 
 The conversion of the graph is reported, but not part of the measured time. Results are compared with those of vlang.
 """

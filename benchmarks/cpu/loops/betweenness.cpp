@@ -9,7 +9,7 @@
 
 namespace {
 
-// The next level behind the queue: every out-neighbour without a depth, once. Path counts are added as they come.
+// Appends the next level to the queue: every out-neighbour without a depth, once. Path counts are added atomically.
 void expand(const uint64_t *offsets, const uint32_t *targets, int32_t next, const std::vector<uint32_t> &queue,
             int64_t begin, int64_t end, int32_t *depth, float *paths, uint32_t *found, int64_t *size) {
 #pragma omp parallel

@@ -20,7 +20,7 @@ static inline bool take(int32_t *depth, uint32_t v, int32_t level) {
     return depth[v] == FAR && __sync_bool_compare_and_swap(depth + v, FAR, level);
 }
 
-// Expands the queue; returns the out-edges of what it found.
+// Expands the queue. Returns the number of out-edges of the vertices found.
 static int64_t top_down(const uint64_t *offsets, const uint32_t *targets, int32_t *depth, int32_t level, Queue &queue) {
     int64_t edges = 0;
     queue.found = 0;
@@ -60,7 +60,7 @@ static Queue begin(int64_t n, uint32_t source, int32_t *depth) {
     return queue;
 }
 
-// depth: int32[n], written: INT32_MAX where no path leads. Returns the levels.
+// Writes depth: int32[n], INT32_MAX for unreachable vertices. Returns the number of levels.
 extern "C" int32_t bfs_queue(const uint64_t *offsets, const uint32_t *targets, int64_t n, uint32_t source,
                              int32_t *depth, int threads) {
     omp_set_num_threads(threads);
@@ -70,7 +70,7 @@ extern "C" int32_t bfs_queue(const uint64_t *offsets, const uint32_t *targets, i
     return level;
 }
 
-// The same, changing its direction. in_offsets, in_targets: whom each vertex hears from.
+// The same with direction optimisation. in_offsets, in_targets: the in-edges of each vertex, as sources.
 extern "C" int32_t bfs_both_ways(const uint64_t *offsets, const uint32_t *targets, const uint64_t *in_offsets,
                                  const uint32_t *in_targets, int64_t n, uint32_t source, int32_t *depth, int threads) {
     omp_set_num_threads(threads);

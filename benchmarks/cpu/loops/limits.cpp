@@ -1,9 +1,9 @@
-// What the machine allows: reading in order, and reading 4 bytes at random places.
+// The memory limits of the machine: sequential reads, and random reads of 4 bytes.
 //   g++ -O3 -march=native -fopenmp -shared -fPIC limits.cpp
 #include <cstdint>
 #include <omp.h>
 
-// values: uint64[count], read once. seconds: double[1]. Their sum, so that they are read.
+// Reads values: uint64[count] once. seconds: double[1]. Returns the sum, so that the compiler keeps the reads.
 extern "C" int64_t read_all(const uint64_t *values, int64_t count, int threads, double *seconds) {
     omp_set_num_threads(threads);
     const double start = omp_get_wtime();
@@ -14,7 +14,8 @@ extern "C" int64_t read_all(const uint64_t *values, int64_t count, int threads, 
     return (int64_t)sum;
 }
 
-// `count` reads of values: uint32[mask + 1], at places of a counter mixed by a multiplication, which no cache foresees.
+// Reads values: uint32[mask + 1] `count` times. The index is a counter multiplied by a constant, which no prefetcher
+// predicts.
 extern "C" int64_t gather(const uint32_t *values, int64_t mask, int64_t count, int threads, double *seconds) {
     omp_set_num_threads(threads);
     const double start = omp_get_wtime();

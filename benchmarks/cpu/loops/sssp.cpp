@@ -1,7 +1,8 @@
-// Shortest distances as a C++ programmer writes them: delta-stepping over buckets of each thread, where a thread goes on
-// with its own bucket while that is small (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm,
-// J. Algorithms 49, 2003; Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015; Zhang et al.: Optimizing ordered
-// graph algorithms with GraphIt, CGO'20, section 4.3). A neighbour and its weight lie side by side.
+// Shortest distances as a C++ programmer writes them: delta-stepping over buckets of each thread, where a thread
+// continues with its own bucket while that is small (Meyer, Sanders: Delta-stepping: a parallelizable shortest path
+// algorithm, J. Algorithms 49, 2003; Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015; Zhang et al.:
+// Optimizing ordered graph algorithms with GraphIt, CGO'20, section 4.3). A neighbour and its weight are adjacent in
+// memory.
 //   g++ -O3 -march=native -fopenmp -shared -fPIC sssp.cpp
 #include <algorithm>
 #include <atomic>
@@ -36,7 +37,7 @@ static inline void relax(const uint64_t *offsets, const Edge *edges, float delta
     }
 }
 
-// dist: float[n], written: infinite where no path leads. weights are not negative. Returns the buckets processed.
+// Writes dist: float[n], infinite for unreachable vertices. weights are not negative. Returns the number of buckets.
 extern "C" int64_t sssp_delta(const uint64_t *offsets, const Edge *edges, int64_t n, uint32_t source, float delta,
                               float *distances, int threads) {
     omp_set_num_threads(threads);

@@ -7,7 +7,7 @@
 #include <omp.h>
 
 // offsets: uint64[n + 1] and targets: uint32[edges], every edge at both of its ends; loops and repeated edges are left
-// out. seconds: double[2], to order the adjacency and to count. The number of triangles.
+// out. seconds: double[2], to order the adjacency and to count. Returns the number of triangles.
 extern "C" int64_t triangles(const uint64_t *offsets, const uint32_t *targets, int64_t n, int threads,
                              double *seconds) {
     omp_set_num_threads(threads);
@@ -16,7 +16,7 @@ extern "C" int64_t triangles(const uint64_t *offsets, const uint32_t *targets, i
 #pragma omp parallel for
     for (int64_t v = 0; v < n; v++) keys[v] = (offsets[v + 1] - offsets[v]) << 32 | (uint64_t)v;
     std::sort(keys.begin(), keys.end(), [](uint64_t a, uint64_t b) { return a > b; });
-    std::vector<uint32_t> rank(n), vertex(n);  // hubs first: the kept lists are those of higher ranks, and short
+    std::vector<uint32_t> rank(n), vertex(n);  // hubs first, so that the kept lists are short
 #pragma omp parallel for
     for (int64_t r = 0; r < n; r++) {
         vertex[r] = (uint32_t)keys[r];

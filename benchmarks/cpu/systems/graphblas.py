@@ -1,4 +1,4 @@
-"""python-graphblas: the algorithms of its documentation in linear algebra, on SuiteSparse:GraphBLAS."""
+"""python-graphblas on SuiteSparse:GraphBLAS, with the linear-algebra algorithms of its documentation."""
 
 from __future__ import annotations
 

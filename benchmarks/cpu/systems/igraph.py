@@ -13,7 +13,7 @@ __all__ = ["calls"]
 
 
 def calls(given: Input, threads: int) -> Calls:
-    """See `Calls`. Weights are stored as a list, the type that igraph takes."""
+    """See `Calls`. Weights are converted to a list, because igraph accepts no arrays."""
     edges = given.graph.edges()
     pairs = np.column_stack([edges.src, edges.dst]).astype(np.int64)
     graph = igraph.Graph(given.graph.n, pairs, directed=given.graph.directed)
