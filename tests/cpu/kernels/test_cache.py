@@ -1,4 +1,4 @@
-"""The cache of object code: damaged and foreign entries, folders that cannot be used, processes side by side."""
+"""The cache of object code: damaged and foreign entries, unusable folders, and concurrent processes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ print(sum(map(int, result.x)), "numba" in sys.modules)
 
 
 def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subprocess.Popen[str]:
-    """A process with this cache folder; None: where it is by default."""
+    """Start a process with this cache folder, or with the default folder for None."""
     environment = {k: v for k, v in os.environ.items() if k not in ("VLANG_CACHE", "XDG_CACHE_HOME")}
     environment |= {"PYTHONPATH": str(ROOT)} | ({} if cache is None else {"VLANG_CACHE": str(cache)})
     environment |= more.pop("env", {})
@@ -53,7 +53,7 @@ def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subpro
 
 
 def finished(process: subprocess.Popen[str], why_unused: str = "") -> tuple[str, str]:
-    """The output of a process, which must succeed. It warns once if the cache is not used, and says nothing else."""
+    """The output of a process, which must succeed. Its only message is one warning if the cache is not used."""
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     if why_unused:
@@ -78,7 +78,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cache(filled: Path, tmp_path: Path) -> Path:
-    """A copy of the filled cache, to be damaged."""
+    """A copy of the filled cache, which a test may damage."""
     return Path(shutil.copytree(filled, tmp_path / "copy"))
 
 
@@ -97,7 +97,7 @@ def test_a_warm_process_loads_no_compiler(filled: Path) -> None:
 
 
 def test_a_warm_run_loads_no_compiler(tmp_path: Path) -> None:
-    """Nor, as all runs on the CPU, modules that only a GPU needs, or unused array libraries."""
+    """It also loads no modules that only a GPU needs, and no unused array libraries."""
     assert run(tmp_path, code=RUNS) == ("24", "True")
     assert run(tmp_path, code=RUNS) == ("24", "False")
 
@@ -128,7 +128,7 @@ def _folder(path: Path) -> None:
 
 
 def _other(path: Path) -> None:
-    """Every entry holds what belongs to another one."""
+    """Overwrite an entry with the contents of another entry."""
     rest = [p for p in entries(path.parent) if p != path]
     path.write_bytes(rest[0].read_bytes())
 
@@ -143,7 +143,7 @@ def _dangling(path: Path) -> None:
 
 
 def _linked(path: Path) -> None:
-    """The entry itself, but through a link, which may lead to a file of another user."""
+    """Replace an entry by a symbolic link to it. A link could lead to a file of another user."""
     elsewhere = path.parent / f"{path.name}.elsewhere"
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
@@ -185,7 +185,7 @@ def test_entries_that_others_may_have_written_are_not_used(
 
 
 def test_entries_that_cannot_be_written_are_said_once(cache: Path) -> None:
-    """Nothing can be put in place of a folder."""
+    """A folder with the name of the entry prevents the write."""
     for path in entries(cache):
         _folder(path)
     assert run(cache, "Is a directory".lower()) == (RIGHT, "True")
@@ -197,7 +197,7 @@ def test_the_version_of_the_compiler_is_known_without_loading_it() -> None:
 
 
 def test_another_compiler_version_is_another_entry(cache: Path) -> None:
-    """A process that believes in another version of numba finds nothing of use, and disturbs nothing."""
+    """A process with another version of numba finds no usable entry and changes no entry."""
     before = {p: p.read_bytes() for p in entries(cache)}
     code = f"from vlang.runtime.compile import objects\nobjects._numba_version = lambda: '0.1'\n{COMPILES}"
     assert run(cache, code=code) == (RIGHT, "True")
@@ -217,7 +217,7 @@ def test_cold_processes_side_by_side(tmp_path: Path, count: int) -> None:
 def test_no_other_process_removes_an_entry_that_is_being_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process, which looks for leftovers just before the rename, finds the temporary file locked."""
+    """Another process that removes stale files just before the rename finds the temporary file locked."""
     rename = os.replace
 
     def interfere(source: Path, target: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_folder_that_others_could_write_to_is_not_used(cache: Path) -> None:
 
 
 def test_a_folder_that_others_could_replace_is_not_used(cache: Path) -> None:
-    """Also where a link leads to it: what counts is the folder at its end."""
+    """The permissions of the real folder decide, also if the cache path is a symbolic link."""
     link = cache.parent / "link"
     link.mkdir()
     (link / "cache").symlink_to(cache)
@@ -272,7 +272,7 @@ def test_a_folder_that_cannot_be_written(cache: Path) -> None:
 
 
 def test_where_the_cache_is(tmp_path: Path) -> None:
-    """Relative, in XDG_CACHE_HOME, or in the home folder; no home at all is no harm."""
+    """The cache is at a relative path, in XDG_CACHE_HOME or in the home folder. Runs also work without a home."""
     assert run("relative", cwd=tmp_path)[0] == RIGHT
     assert entries(tmp_path / "relative")
     assert run(None, env={"XDG_CACHE_HOME": str(tmp_path / "xdg")})[0] == RIGHT
@@ -284,7 +284,7 @@ def test_where_the_cache_is(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_home() -> None:
-    """As in containers that run under an unknown user id: no HOME, no entry in the table of users."""
+    """Containers may run under an unknown user id, without HOME and without an entry in the user table."""
     code = ("import os, pwd\nos.environ.pop('HOME', None)\n"
             "def unknown(uid): raise KeyError(uid)\npwd.getpwuid = unknown\n") + COMPILES  # fmt: skip
     assert run(None, "there is no home folder", code=code) == (RIGHT, "True")

@@ -1,4 +1,4 @@
-"""Workers that meet inside of every update of a shared word lose none; a lost update, if there were one, is seen."""
+"""Concurrent updates of a shared word are not lost, and the test would detect a lost update."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from vlang import load
 ROOT = Path(__file__).parents[3]
 ALWAYS = ("components", "priority", "offered", "reach", "sssp", "small", "long", "bits",
           *(name for name in WAYS if name.startswith("copied_")))
-"""Each kind of join: words of 32, 64 and 128 bits, bits, roots, buckets, bitmaps; with VLANG_EXHAUSTIVE all of WAYS."""
+"""One program for each kind of atomic update: words of 32, 64 and 128 bits, single bits, roots, buckets and bitmaps.
+
+With VLANG_EXHAUSTIVE, all of WAYS run.
+"""
 
 
 def _yielding(cache: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -39,7 +42,7 @@ def test_a_planted_bug_is_seen(bug: str, name: str, tmp_path: Path) -> None:
 
 
 def test_joins_are_atomic_in_the_text() -> None:
-    """Pushes of several workers join by an atomic operation; those of a single worker by a plain one."""
+    """Pushes by several workers use atomic operations, and pushes by a single worker use plain ones."""
     for name in ("sssp", "sswp", "sssp_tree", "bfs_tree", "components", "viterbi"):
         program = load(name)
         plan = program.plan(frozenset(edge.name for edge in program.edges))

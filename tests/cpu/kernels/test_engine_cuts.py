@@ -1,4 +1,4 @@
-"""Vertices of more edges than a segment holds: the same bits for every cut, and as interpreted."""
+"""Vertices with more edges than a segment: the same bits for every cut, and the interpreter's results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ global everything = sum(v.x for v in vertices)
 
 
 def hub_graph(hubs: dict[int, int], directed: bool) -> RefGraph:
-    """Hubs with exactly so many in-edges, and a ring over the first 25 vertices so that changes propagate."""
+    """Hubs with the given numbers of in-edges, and a ring over the first 25 vertices so that changes propagate."""
     rng = np.random.default_rng(sum(hubs))
     ring = [(k, (k + 1) % 25) for k in range(25) if (k + 1) % 25 not in hubs]
     sources = [rng.integers(0, 30, count) for count in hubs.values()]
@@ -90,7 +90,7 @@ def test_hubs(name: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("size", [SEGMENT, SEGMENT + 1, 3 * SEGMENT])
 def test_stars(size: int) -> None:
-    """Searches that leave through the hub and come back into it, one long list in each superstep."""
+    """Searches of stars from the hub or from a spoke, in which each superstep reads or writes one long row."""
     program = compile("program search(source: vertex)\nvertex d: int = 0 if self == source else inf\n"
                       "repeat:\n    gather near = min(u.d + 1 for u -> self)\n    apply d = min(d, near)\n")
     spokes = np.arange(1, size + 1)
@@ -103,7 +103,7 @@ def test_stars(size: int) -> None:
 
 
 def test_larger_random_graphs() -> None:
-    """Sizes at which passes are cut into many tasks and threads take part: the bits of one thread and one page."""
+    """Graphs large enough for many tasks and several threads give the bits of one thread and one page."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
@@ -123,7 +123,7 @@ def test_larger_random_graphs() -> None:
 
 
 def test_options_hold_for_the_run_they_are_given_to() -> None:
-    """One graph cut in one way, then another, then the first again."""
+    """One graph is cut in one way, then in another, then in the first again."""
     program, graph = compile(TEXT), hub_graph(HUBS["alone"], True)
     case = Case(graph)
     first = engine_run(program, case, page_size=64)

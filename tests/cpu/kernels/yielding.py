@@ -2,13 +2,13 @@
 
     python -m tests.cpu.kernels.yielding PROGRAM... [--plant BUG]
 
-A lost update needs a switch of threads between a read and the write that depends on it, which hardly ever happens by
-itself on few processors. Here a call that sleeps at random precedes every load, store and atomic operation
-of a kernel, so that workers meet inside of every update of a word that they share. Each program runs on a graph with
-hubs, with several workers, and must give the bits of one worker that pulls. With --plant, an atomic operation of the
-kernels is first replaced by plain accesses: a run must then differ.
+An update is lost only if threads switch between a read and the write that depends on it, which is rare on few
+processors. Here a call that sleeps at random precedes every load, store and atomic operation of a kernel, so that
+workers interleave inside every update of a shared word. Each program runs on a graph with hubs, with several workers,
+and must give the bits of one worker that pulls. With --plant, an atomic operation of the kernels is first replaced by
+plain accesses, and then some run must differ.
 
-It runs in a process with a cache of its own, because the machine code is not that of ordinary runs.
+The module runs in its own process with its own cache, because its machine code differs from that of ordinary runs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from vlang.runtime.graph.topology import pages
 __all__ = ["PLANTED", "WAYS", "yielding_text"]
 
 WORKERS = 4
-ROUNDS, MANY_ROUNDS = 4, 30  # runs of each program, as the switches are random; many of short ones
-MOST_PLANTED = 60  # runs with a bug, until one differs
+ROUNDS, MANY_ROUNDS = 4, 30  # runs of each program and of short ones, because switches are random
+MOST_PLANTED = 60  # at most so many runs with a bug, until one differs
 
 WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "components": ("components", {}),
@@ -46,11 +46,11 @@ WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     **{name: (name, {"mode": "push", "schedule": "rounds"}) for name in (
         "sssp", "sswp", "sssp_tree", "small", "long", "bits", "heavy", "highest", "halves")},
 }
-"""What runs, by name: a program of test_push, and research options; reductions that join, in words of every width.
+"""What runs, by name: a program of test_push and research options. The reductions update words of every width.
 
-Those called copied_ are loops that copy values, which every vertex joins into the root of its component. `offered` goes
-by priority on a random graph, where workers often wait for runs that others offer. If an update of the count of waiting
-workers were lost, they would wait for ever.
+The names copied_* are loops that copy values, where every vertex updates the root of its component. `offered` runs in
+priority order on a random graph, where workers often wait for work that others offer. If an update of the count of
+waiting workers were lost, they would wait for ever.
 """
 
 _ACCESS = re.compile(r"^\s+(%\S+ = )?(load|store|cmpxchg|atomicrmw)\b")
@@ -103,8 +103,8 @@ HUBS, SPOKES = 24, 100
 def _graph(directed: bool) -> vlang.Graph:
     """Edges from the last vertex to the spokes of all hubs, and from these to their hub.
 
-    The weights of the spokes of a hub fall or rise, so that each contribution beats all earlier ones under min or max.
-    Whichever is lost last decides the result.
+    The weights of the spokes of a hub decrease or increase, so that each contribution replaces all earlier ones under
+    min or max. So a lost contribution changes the result.
     """
     spokes = np.arange(HUBS, HUBS + HUBS * SPOKES)
     source, hubs, steps = np.full(len(spokes), spokes[-1] + 1), np.repeat(np.arange(HUBS), SPOKES), np.arange(SPOKES)
@@ -115,16 +115,16 @@ def _graph(directed: bool) -> vlang.Graph:
 
 
 def _random() -> vlang.Graph:
-    """A graph with weights of many sizes, and so with many rounds of little work."""
+    """A graph with weights of many magnitudes, so that a run has many rounds of little work."""
     rng = np.random.default_rng(1)
     src, dst, weight = rng.integers(0, 2000, 12_000), rng.integers(0, 2000, 12_000), rng.integers(1, 1000, 12_000)
     return vlang.Graph.from_edges(src, dst, n=2000, weight=weight)
 
 
 def _copied(reduction: str) -> tuple[vlang.Program, vlang.Graph, dict[str, Any]]:
-    """A loop that copies values over stars whose spokes are far apart, so that several workers join into each root.
+    """A loop that copies values over stars whose spokes are far apart, so that several workers update each root.
 
-    The values rise or fall along the spokes of a star, or have a bit each: whichever is lost shows.
+    The values increase or decrease along the spokes of a star, or have one bit each, so that any lost one shows.
     """
     spokes = np.arange(HUBS * SPOKES)
     graph = vlang.Graph.from_edges(HUBS + spokes, spokes % HUBS, n=HUBS + len(spokes), directed=False)
@@ -138,7 +138,7 @@ def _copied(reduction: str) -> tuple[vlang.Program, vlang.Graph, dict[str, Any]]
 
 
 def _compiled_so(planted: str) -> None:
-    """Let kernels yield from now on, with a bug in those of a plan; launches use all workers."""
+    """Let kernels yield from now on, with the planted bug in the kernels of plans. Launches use all workers."""
     whole = front_end.link
 
     def link(library: Any, entry: str, symbol: str) -> Any:

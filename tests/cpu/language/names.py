@@ -1,4 +1,4 @@
-"""Names that mean something to Python, numba, NumPy, C, CUDA or vlang itself, and programs that have them."""
+"""Names with a meaning in Python, numba, NumPy, C, CUDA or vlang itself, and programs that use them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NAMES = tuple(name for name in dict.fromkeys(
     [*keyword.kwlist, *keyword.softkwlist, *"".join((_PYTHON, _NUMBA, _C, _CUDA, _VLANG)).split()]
 ) if name not in WORDS | PREDEFINED)  # fmt: skip
 
-# A program for each thing that may have a name.
+# A program for each kind of thing that has a name.
 ROLES = {
     "program": "program {}\nvertex x_: float = 1",
     "parameter": "program p({}: float = 0.5)\nvertex x_: float = {}",
@@ -75,7 +75,7 @@ ROLES = {
 
 
 def programs() -> Iterator[tuple[str, Case]]:
-    """Programs that have all of NAMES as fields and as parameters, and three fifths of them as everything else."""
+    """Programs that use every name as a field and as a parameter, and three fifths of them for each other kind."""
     yield _fields()
     yield _parameters()
     yield _ALIKE, Case(_graph(()))
@@ -84,7 +84,7 @@ def programs() -> Iterator[tuple[str, Case]]:
         yield _everything(list(islice(names, 40)))
 
 
-# Names that look like those of slots: a default of an edge field, components of a tuple, limits, accumulators.
+# Names of the form that generated slots have: default of an edge field, component of a tuple, limit, accumulator.
 _ALIKE = """program p(edge_w = 1.0, edge_best_0 = 2.0, over_vertices_0_0 = 7.0, loop0_limit = 2, range0_low = 1)
 edge w: float = 3
 edge best_0_: float = 5
@@ -124,7 +124,7 @@ def _parameters() -> tuple[str, Case]:
 
 
 def _everything(n: list[str]) -> tuple[str, Case]:
-    """A program of 40 names: each stands for something else."""
+    """A program of 40 names, each for another kind of thing."""
     called = [name for name in n if name not in OURS]
     for name in called[:3]:
         n.remove(name)

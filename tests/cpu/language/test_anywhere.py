@@ -1,5 +1,7 @@
-"""Fields of vertices that other fields name (`label.label`): read anywhere, as it was before
-the statement; on both targets."""
+"""Reads of fields through a vertex held in a field (`label.label`), on both targets.
+
+Every such read gives the value from before the statement.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ repeat 2 times:
 
 
 def test_activity_sees_what_the_superstep_wrote() -> None:
-    """A vertex that is not a neighbour has been written before `activate when` is evaluated."""
+    """`activate when` reads the values that the superstep wrote, also those of vertices that are not neighbours."""
     text = """program p
 vertex next: vertex
 vertex x: int = 3

@@ -1,4 +1,4 @@
-"""Parameters and fields of every type, at the limits of the type, and what does not fit."""
+"""Parameters and fields of every type: values at the limits of the type, and values that do not fit."""
 
 from __future__ import annotations
 

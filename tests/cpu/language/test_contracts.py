@@ -1,4 +1,4 @@
-"""Contracts of edges that follow from the range of a column: no edge is looked at, and what fails still fails."""
+"""Edge contracts that the range of a column implies are not checked edge by edge, and violations are still found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def graph(*weights: float) -> Graph:
 
 
 def left(condition: str, given: Graph) -> int:
-    """Steps to run for the contract."""
+    """The number of steps that check the contract."""
     return len(open_checks(compile(TEXT.format(condition)).plan(frozenset({"weight"})).steps[:2], given))
 
 
@@ -33,7 +33,7 @@ def left(condition: str, given: Graph) -> int:
     ("weight < 2.5", (0.5, 2.4), 0),
     ("2.5 >= weight", (0.5, 2.5), 0),
     ("weight > 0", (0.0, 2.5), 2),
-    ("weight > 0", (1e-60, 2.5), 2),  # 0 as the program has it
+    ("weight > 0", (1e-60, 2.5), 2),  # 0 in the type of the program
     ("weight <= 2", (0.5, 2.5), 2),
     ("weight >= 0", (np.nan, 2.5), 2),
     ("weight * 1 >= 0", (0.5, 2.5), 2),

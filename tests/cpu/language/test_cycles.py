@@ -1,4 +1,4 @@
-"""Loops that would run for ever because their supersteps repeat are stopped, and say so."""
+"""A loop whose supersteps repeat would run for ever. The engine stops it with a message."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ repeat until sum(abs(change(v.a)) for v in vertices) == 0:
 
 
 def test_until_waits_for_changes_that_are_not_sent() -> None:
-    """Nothing changes in the second superstep, but it sends the change of the first: `until` holds after the third."""
+    """The second superstep changes nothing but sends the change of the first, so `until` holds after the third."""
     for mode in ("pull", "notify-pull"):
         result = compile(UNSENT)(ring(), research={"mode": mode})
         assert (result.rounds, result.converged, result.reason) == (3, True, "`until` holds")

@@ -1,5 +1,4 @@
-"""Functions with a definition of their own, and sets of vertices: bit for bit what the interpreter says, on both
-targets."""
+"""Functions with special definitions, and sets of vertices: the interpreter's bits on both targets."""
 
 from __future__ import annotations
 
@@ -114,7 +113,7 @@ vertex e: int = position(max((v.x, v) for v in S)[1], S)
     {"S": list(range(17)), "T": list(range(16, -1, -1))},
 ])
 def test_sets_of_vertices(members: dict[str, Any]) -> None:
-    """Members count as often as they are listed; their position is that of the first."""
+    """A member that is listed twice counts twice. Its position is that of its first entry."""
     assert_both(SETS, Case(family("messy"), members), inexact=EXACT, ways=1)
 
 
@@ -158,7 +157,7 @@ vertex peak: float = hll_size(max(v.c for v in vertices))
 
 
 def test_estimates_of_any_counter() -> None:
-    """Registers that no counter of a graph reaches are exact, too."""
+    """Estimates are exact also for register values that no graph in memory can produce."""
     program = compile("program p\nvertex c: u8[64]\nvertex s: float = hll_size(c)\n")
     graph = family("path")
     counters = np.random.default_rng(3).integers(0, 256, (graph.n, 64)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Integers near the ends of their types: the engine on a CPU beside the interpreter."""
+"""Integers near the limits of their types: the engine on a CPU against the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that Python, numba, NumPy, C, CUDA or vlang itself uses: every program may have them, for everything."""
+"""Programs may use names of Python, numba, NumPy, C, CUDA and vlang itself for every kind of thing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_name_for_everything(role: str) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_words_of_the_language_are_refused(role: str) -> None:
     for name in sorted(WORDS | PREDEFINED):
-        with contextlib.suppress(ProgramError):  # a program may be called like a word
+        with contextlib.suppress(ProgramError):  # the name of a program may be a reserved word
             compile(ROLES[role].format(*[name] * 5))
             assert role == "program", name
 
@@ -125,7 +125,7 @@ def test_edge_columns_named_like_options() -> None:
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command takes such names as parameters, as fields, and in files written before."""
+    """The command accepts such names as parameters and fields, and in files that an earlier run has written."""
     file, edges = tmp_path / "p.vp", tmp_path / "e.csv"
     file.write_text("program class(lambda = 0.5, graph: int, self_ = 1)\nedge n: float\nvertex file: float\n"
                     "vertex import: float = lambda + graph + sum(u.file * n for u -> self)\n")  # fmt: skip

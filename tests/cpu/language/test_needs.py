@@ -1,4 +1,4 @@
-"""`require undirected`, `simple`, `loopless`: other graphs are refused, with the options of reading that would do."""
+"""`require undirected`, `simple`, `loopless`: other graphs are refused, with the reading options that would help."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def graph(name: str) -> Graph:
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("word", TAKES)
 def test_which_graphs_are_taken(word: str, name: str) -> None:
-    """As the interpreter does, on the CPU; a GPU runs the same step of the plan."""
+    """The CPU accepts the same graphs as the interpreter. A GPU runs the same step of the plan."""
     program = compile(text(word))
     reference = ref_graph(3, *WRONG[name])
     if name in TAKES[word]:

@@ -1,4 +1,4 @@
-"""Blocks inside blocks: every construct against the interpreter, for every cut, and what the engine reports of them."""
+"""Blocks inside blocks: every construct against the interpreter, for every cut, and the engine's reports of rounds."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_program_of_the_design(name: str, params: Any) -> None:
 
 
 def test_sweep_over_vertices_with_many_edges() -> None:
-    """Vertices with edges cut into segments are in separate lists."""
+    """A sweep keeps vertices whose rows are cut into segments in separate lists."""
     program = compile(PROGRAMS["sweep"])
     rng = np.random.default_rng(3)
     edges = [(int(u), hub) for hub in (5, 6) for u in rng.integers(0, 60, 20_000)]
@@ -228,8 +228,8 @@ def test_max_rounds_bound_every_execution() -> None:
     assert not result.converged
 
 
-# What counts as a round in blocks of every kind (language.md 4.9): the block, and for a run without `max_rounds` and
-# one with `max_rounds=3` the rounds of every loop in the order of the text, and the last x.
+# What counts as a round in blocks of every kind (language.md 4.9). Each entry has the block and, for a run without
+# # `max_rounds` and one with `max_rounds=3`, the rounds of every loop in the order of the text and the final x.
 ROUNDS = {
     "for k from 1 to 5:\n    apply x += 1": ([5], 5, [3], 3),
     "for k from 1 to 0:\n    apply x += 1": ([0], 0, [0], 0),
@@ -248,7 +248,7 @@ ROUNDS = {
 
 
 def counts(text: str, device: str = "cpu") -> None:
-    """Rounds of engine and interpreter for one of ROUNDS, in the result, its history and in progress."""
+    """Compare the rounds of engine and interpreter for one of ROUNDS: in the result, its history and the progress."""
     program = compile("program a(group: vertices)\nvertex x: int = 0\nvertex level: int\n" + text)
     case = Case(family("path"), {"group": [0, 2, 4, 6]}, {"level": np.arange(9)})
     all_, x, cut, x_cut = ROUNDS[text]
@@ -303,7 +303,7 @@ def test_an_outer_loop_that_repeats_itself_is_stopped() -> None:
 
 
 def test_a_sweep_looks_only_at_its_vertices() -> None:
-    """Over a path every level is one vertex: all levels together traverse every edge once."""
+    """On a path every level is one vertex, so all levels together traverse every edge once."""
     program = compile("program a\nvertex f: int = 0 if indegree == 0 else inf\nrepeat:\n"
                       "    gather near = min(u.f + 1 for u -> self)\n    apply f = min(f, near)\nvertex x: int = 1\n"
                       "repeat 1 times:\n    sweep f up:\n        gather a = sum(u.x for u -> self)\n"

@@ -1,4 +1,4 @@
-"""Statements outside and inside loops, one construct a program: the engine against the interpreter, for every cut."""
+"""Statements outside and inside loops, one construct per program: the engine against the interpreter, for every cut."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.reference.graphs import family
 from vlang import compile
 
 PROGRAMS: dict[str, str] = {
-    # own reads come before writes; swaps; updates; several writes of one field; reads of what was just written
+    # reads of own fields before writes; swaps; updates; several writes of one field; reads of a field just written
     "applies": """
 program applies(k: int = 3, by = 0.5, on = true, way: vertex = none)
 vertex a, b: int = indegree
@@ -38,7 +38,7 @@ apply flag = not flag or on and a > b
 apply (p, flag, c) = (q, p == q, c - 1)
 apply q = p if flag else self
 """,
-    # accumulators outlive writes; gathers read what was applied before; several gathers in one statement group
+    # accumulators that are used after writes; gathers of fields just applied; several gathers in one statement group
     "phases": """
 program phases
 vertex a: int = outdegree
@@ -58,7 +58,8 @@ apply (a, b) = (b, a)
 gather again = sum(u.a - u.b for self -> u)
 apply a = again
 """,
-    # nested conditions, conditions that read accumulators, gathers inside, writes of what conditions read
+    # nested conditions; conditions that read accumulators; gathers inside conditions; writes of fields that conditions
+    # read
     "where": """
 program wheres
 vertex a: int = self_in()
@@ -81,7 +82,7 @@ where not (a == 0):
     apply d = max(d, rest)
 fn near_limit(): int = 1
 """,
-    # conditions evaluated once on entry
+    # conditions that are evaluated once on entry
     "where once": """
 program once
 vertex a: int = outdegree
@@ -178,7 +179,7 @@ apply f = floor(x * 3)
 
 
 def agree(text: str, case: Case, cuts: tuple[dict[str, Any], ...] = CUTS) -> None:
-    """One program, every cut, and the interpreter."""
+    """Assert that a program gives the interpreter's result for every cut."""
     program = compile(text.lstrip("\n"))
     assert_as_interpreted(program, case, assert_cut_free(program, case, cuts), interpreted(program, case))
 
@@ -192,7 +193,7 @@ def test_statements(name: str) -> None:
 
 
 def corners(kind: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """All pairs of the values where arithmetic may go wrong, but no infinite integers where they are unspecified."""
+    """All pairs of critical values, without infinite integers where the language leaves the result open."""
     if kind[0] == "f":
         some = np.array([0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 3.0, 60000.0, np.inf, -np.inf, np.nan], f"float{kind[1:]}")
     else:

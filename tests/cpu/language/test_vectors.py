@@ -1,5 +1,4 @@
-"""Vectors `T[k]`: arithmetic, components, reductions, results and arguments; the engine on both targets against the
-interpreter."""
+"""Vectors `T[k]`: arithmetic, components, reductions, results and arguments, on both targets."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ DESIGN = "tests/reference/design"
 
 
 def drawn(n: int, width: int, dtype: str, seed: int = SEED) -> Array:
-    """Rows of small values; floats are quarters, signed ones have an `inf` and a `-inf`."""
+    """Random rows of small values. Floats are multiples of 0.25. Signed types include an `inf` and a `-inf`."""
     rng = np.random.default_rng(seed)
     kind = np.dtype(dtype).kind
     if kind == "b":
@@ -138,7 +137,7 @@ def test_loops_with_stored_vectors_and_both_buffers() -> None:
 
 @pytest.mark.parametrize(("kind", "width"), [("u8", 3), ("u8", 2), ("float", 3), ("i16", 2), ("u64", 2), ("u8", 9)])
 def test_lists_move_whole_rows(kind: str, width: int) -> None:
-    """Between the two buffers of a pass over lists."""
+    """A pass over a list of vertices copies whole rows between the two buffers of a field."""
     text = f"""program p
 vertex x: {kind}[{width}] = 0
 vertex y: {kind}[{width}]

@@ -74,7 +74,7 @@ def test_threads_count_towards_the_budget_of_their_caller() -> None:
 
 
 def test_arrays_from_before_are_beside_a_budget() -> None:
-    """Such as results of earlier runs; a graph is in the budget, whether it was counted when it was read or not."""
+    """Arrays of earlier runs, such as results, do not count in a budget. The graph counts, whenever it was read."""
     with budget(64 * MB):
         mine = np.ones(24 * MB, np.uint8)
     with budget(8 * MB, 2 * MB) as now:
@@ -111,7 +111,7 @@ CASES = {"pagerank": {}, "bfs": {"source": 1}, "sssp": {"source": 1}, "component
 
 @pytest.mark.parametrize("spec", ["rmat:18", "grid:700x700"])
 def test_the_need_is_what_the_ledger_counts(spec: str) -> None:
-    costs_of(MEASURED_FROM)  # the measurement takes memory of its own, once on a machine, where there is room
+    costs_of(MEASURED_FROM)  # the measurement, done once on a machine, needs memory of its own
     for name, arguments in CASES.items():
         program = vlang.load(name)
         program(vlang.Graph.read("grid:9x9", weights="1..64"), **arguments)  # compiled
@@ -161,7 +161,7 @@ def test_the_need_is_known_before_a_graph_is_read(tmp_path: Path) -> None:
 
 
 def _watched(*words: str) -> tuple[int, str, int]:
-    """The exit code of `vlang run`, what it said, and the most anonymous and shared memory that it had."""
+    """The exit code of `vlang run`, its messages, and its peak of anonymous and shared memory in bytes."""
     process = subprocess.Popen([sys.executable, "-m", "vlang", "run", *words], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
     most = 0
@@ -223,7 +223,7 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
 def test_a_short_file_with_many_vertices_allocates_nothing_that_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """73 bytes that declare 2^25 vertices are read for nothing; a run that does not fit is refused at once."""
+    """A file of 73 bytes may declare 2^25 vertices. It is read, but a run that does not fit is refused at once."""
     path = tmp_path / "rows.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n33554432 33554432 1\n1 2\n")
     with budget(100 * MB):

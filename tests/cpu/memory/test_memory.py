@@ -1,4 +1,4 @@
-"""Memory of runs: blocks that are kept, and arrays that own them as long as they are referred to."""
+"""Memory of runs: blocks are kept for reuse, and an array owns its block as long as the array is referenced."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_too_much() -> None:
 
 
 def test_garbage_collected_in_the_middle() -> None:
-    """Arrays that end inside the bookkeeping itself, as the collector may run anywhere."""
+    """Arrays may be collected during the bookkeeping of the pool itself, because the collector may run anywhere."""
     memory = Memory(most=16 * _LARGE)
 
     class Ring:
@@ -118,7 +118,7 @@ def test_threads_never_share_a_block() -> None:
 
 
 def test_a_full_pool_keeps_the_sizes_in_use() -> None:
-    """Sizes that were requested early and are requested still stay; blocks of sizes that are not needed go."""
+    """Blocks of sizes that are still requested stay; blocks of other sizes are freed."""
     memory = Memory(most=12 << 20, blocks=8)
     kept = [memory.empty(1 << 20, np.uint8), memory.empty(2 << 20, np.uint8)]
     del kept

@@ -42,7 +42,7 @@ def adjacency(degrees: list[int]) -> Adjacency:
 
 
 def check(degrees: list[int], size: int) -> Pages:
-    """Cut, and follow every task through the tables as a kernel does."""
+    """Cut rows into pages, and follow every task through the tables as a kernel does."""
     cut = Pages.cut(adjacency(degrees), size)
     offsets, n = cut.adjacency.offsets.astype(np.int64), len(degrees)
     total = int(offsets[-1])
@@ -113,7 +113,7 @@ def test_random_cuts() -> None:
 
 
 def test_large_graphs_are_cut_into_even_tasks() -> None:
-    """Tasks of about the cost, none much larger, and pages of about the requested size."""
+    """Tasks have about the requested cost, with none much larger, and pages about the requested size."""
     degrees = np.random.default_rng(5).integers(0, 40, 200_000)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     cut = Pages.cut(made(offsets, np.zeros(int(offsets[-1]), np.uint32)), 1 << 20)
@@ -126,7 +126,7 @@ def test_large_graphs_are_cut_into_even_tasks() -> None:
 
 
 def test_a_page_never_holds_more_edges_than_its_offsets_can_count() -> None:
-    """Only offsets are looked at here: 5e9 edges would not fit."""
+    """The test checks offsets only, because 5e9 edges would not fit in memory."""
     offsets = np.arange(5_000_001, dtype=np.uint64) * 1000
     cut = Pages.cut(made(offsets, np.zeros(0, np.uint32)), 1 << 60)
     assert cut.count == 2

@@ -1,4 +1,4 @@
-"""Graphs whose rows have an order of their own, as page files by degree have: every program gives the same answers."""
+"""Graphs whose rows are in another order than the vertices, as in page files by degree: results stay the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vlang.runtime.graph.edges.order import Order
 
 
 def _orders(graph: vlang.Graph) -> list[np.ndarray[tuple[int], np.dtype[np.uint32]]]:
-    """By degree, as page files have it, and at random."""
+    """Two orders of the rows: by degree, as in page files, and random."""
     by_degree = np.argsort(~graph.degree, kind="stable").astype(np.uint32)
     return [by_degree, np.random.default_rng(5).permutation(graph.n).astype(np.uint32)]
 
@@ -49,7 +49,7 @@ def test_an_order_on_a_gpu() -> None:
 
 
 def test_numbers_of_vertices_are_those_of_the_caller() -> None:
-    """Ids, pointers, ties, random numbers, sets and the end of a run at a target go by the user's vertices."""
+    """Ids, `vertex` values, ties, random numbers, sets and targets refer to the user's vertices, not to rows."""
     text = """program numbers(members: vertices, one: vertex)
 vertex best: vertex = self
 vertex far: vertex = none

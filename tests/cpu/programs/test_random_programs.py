@@ -12,7 +12,7 @@ from tests.reference.generators.programs import Generated, programs
 from vlang import compile
 
 
-# No shrinking: every program tried is compiled, and the one reported is small as it is.
+# No shrinking: it would compile every program that it tries, and the failing program is already small.
 @settings(max_examples=examples(8), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(programs())
 def test_engine_is_interpreter(drawn: Generated) -> None:

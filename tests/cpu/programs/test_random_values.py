@@ -1,5 +1,4 @@
-"""Random programs with vectors, declared reductions, sets, distant fields and changes: both targets against the
-interpreter."""
+"""Random programs with vectors, declared reductions, sets, distant fields and changes, on both targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every program of the standard library on every family, for every cut, against the interpreter and its verifier."""
+"""Every program of the standard library on every family of graphs, for every cut, against interpreter and verifier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vlang import Program, load
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program of the library, compiled once."""
     return load(name)
 
 
@@ -27,7 +27,8 @@ def test_program_on_family(name: str, family: str, graph: RefGraph) -> None:
         pytest.skip("a program with a source needs a vertex")
     result = assert_cut_free(program(name), given)
     float_loop = name in ("katz", "pagerank", "rwr", "heat", "circuit", "neural")
-    # Where rounding keeps a loop from its tolerance, the engine sees that supersteps repeat; the interpreter does not.
+    # If rounding keeps a loop from reaching its tolerance, the engine detects that supersteps repeat. The interpreter
+    # # does not.
     limit = {"max_rounds": 100 + 2 * result.rounds} if float_loop else {}
     outcome = interpreted(program(name), given, **limit)
     assert_as_interpreted(program(name), given, result, outcome, same_rounds=not float_loop)

@@ -1,4 +1,4 @@
-"""Common neighbours of the ends of an edge: against the interpreter, NetworkX and plain sets."""
+"""Common neighbours of the two vertices of an edge: against the interpreter, NetworkX and plain sets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ repeat 2 times:
 
 
 def pair_cases() -> Iterator[Case]:
-    """Pairs that are no edges: short lists side by side, and a hub's list searched."""
+    """Pairs of vertices without an edge. Short lists are merged, and the list of a hub is searched."""
     graphs = [graph for _, graph in all_families() if graph.n] + [hubs(4000, {3: 6000, 8: 3000}, 6, rest=2000)]
     for seed, graph in enumerate(graphs):
         rng = np.random.default_rng(seed)
@@ -81,7 +81,7 @@ def test_families(name: str) -> None:
 
 
 def _counts(graph: RefGraph, kind: str) -> list[int]:
-    """The common neighbours of both ends of every entry, row by row."""
+    """The number of common neighbours for every entry of the adjacency, row by row."""
     near: list[set[int]] = [set() for _ in range(graph.n)]
     for u, v in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
         near[u] |= {v} - {u}
@@ -120,7 +120,7 @@ def test_a_larger_graph() -> None:
 
 
 def test_counted_once_a_graph() -> None:
-    """A graph without loops and repetitions shares its lists; the counts are kept."""
+    """A graph without loops and parallel edges shares its lists, and the graph caches the counts."""
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 0, 0], directed=False)
     adjacency = graph.adjacency("both")
     assert adjacency.column(COMMON) is adjacency.column(COMMON)

@@ -40,7 +40,7 @@ LONG_CUTS: tuple[dict[str, Any], ...] = (
 
 
 def case(program: Program, graph: RefGraph, seed: int = 1) -> Case:
-    """The program on the graph, with fields drawn."""
+    """A case of the program on the graph, with random fields."""
     rng = np.random.default_rng(seed)
     fields = {"priority": rng.random(graph.n).astype(np.float32), "x": rng.integers(0, 12, graph.n).astype(np.int32),
               "y": (rng.integers(0, 9, graph.n) / 4).astype(np.float32)}  # fmt: skip
@@ -49,7 +49,7 @@ def case(program: Program, graph: RefGraph, seed: int = 1) -> Case:
 
 
 def check(program: Program, graph: RefGraph, cuts: tuple[dict[str, Any], ...] = CUTS) -> None:
-    """As the interpreter has it, the same for every cut."""
+    """Assert that a program gives the interpreter's result for every cut."""
     found = case(program, graph)
     assert_as_interpreted(program, found, assert_cut_free(program, found, cuts), interpreted(program, found))
 
@@ -76,7 +76,7 @@ def test_every_type(kinds: tuple[str, ...]) -> None:
 
 
 def test_medians() -> None:
-    """Of every type; long vertices, too."""
+    """Medians of every type, also for vertices with long rows."""
     program = compile(MEDIANS)
     for seed, (_, graph) in enumerate(all_families()[::4]):
         found = Case(graph, {}, medians_of(graph, seed))
@@ -94,7 +94,7 @@ def test_the_lower_of_two() -> None:
 
 
 def test_ties_none_and_infinity() -> None:
-    """The smallest of the most frequent values; `none` loses, as it does for min."""
+    """`mode` gives the smallest of the most frequent values. `none` loses a tie, as under min."""
     graph = Graph.from_edges([1, 2, 3, 4], [0, 0, 0, 0], n=5)
     program = compile("program p\nvertex a: int\nvertex b: vertex\n"
                       "vertex x: int = mode(u.a for u -> self, default = 5)\n"
@@ -137,7 +137,7 @@ def test_the_longest_come_first() -> None:
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 63, 64, 65, 1000])
 def test_room(degree: int) -> None:
-    """Tables are at least half empty, bitmaps and counts hold every result."""
+    """Scratch suffices: hash tables are at least half empty, and bitmaps and counts hold every result."""
     assert 2 * degree <= words_of(["mode32"], degree) <= 4 * degree
     assert words_of(["mode64"], degree) == 2 * words_of(["mode32"], degree)
     assert 64 * words_of(["mex"], degree) > degree

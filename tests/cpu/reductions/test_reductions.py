@@ -14,12 +14,12 @@ from tests.reference.graphs import family
 from vlang import compile
 
 DOMAINS = ("u -> self", "self -> u", "u -- self")
-INTEGERS = ("i8", "i32", "u16", "u64")  # i64 and u8 take part below and in other files
+INTEGERS = ("i8", "i32", "u16", "u64")  # i64 and u8 are tested below and in other files
 SEED = 20
 
 
 def values(kind: str, n: int, seed: int = SEED) -> Array:
-    """Values of a type from end to end, small ones and repeated ones among them."""
+    """Random values over the whole range of a type, with small and repeated ones among them."""
     rng = np.random.default_rng(seed)
     if kind == "bool":
         return rng.integers(0, 2, n).astype(bool)
@@ -39,7 +39,7 @@ def values(kind: str, n: int, seed: int = SEED) -> Array:
 
 
 class Body:
-    """Gathers, one after the other, each with an output of its own; `if` and `default` come up in turn."""
+    """A program text of consecutive gathers, each with its own output. Some have `if`, some `default`, in turn."""
 
     def __init__(self, *declarations: str) -> None:
         self.head = ["program all_reductions", *declarations]
@@ -47,7 +47,7 @@ class Body:
         self.number = 0
 
     def add(self, reduction: str, value: str, type_: str, domain: str, default: str, cond: str = "u != self") -> None:
-        """One gather. default: what a vertex gets that gathers nothing; always for `mean`, else now and then."""
+        """Add one gather. default: the value of a vertex without contributions; every `mean` has one, others some."""
         k = self.number
         self.number += 1
         text = f"{reduction}({value} for {domain}"
@@ -59,12 +59,12 @@ class Body:
 
     @property
     def text(self) -> str:
-        """The program."""
+        """The text of the program."""
         return "\n".join([*self.head, *self.body]) + "\n"
 
 
 def check(text: str, fields: dict[str, str], *families: str) -> None:
-    """Run a program on directed and undirected graphs."""
+    """Compare a program with the interpreter on directed and undirected graphs."""
     program = compile(text)
     for name in families:
         for directed in (True, False):

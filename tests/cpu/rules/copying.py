@@ -1,4 +1,4 @@
-"""Programs that copy values over a relation, as rule K knows them, and what they start from."""
+"""Programs that copy values over a relation, to which rule K applies, and their initial values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JOINS = {"min": "min(x, a)", "max": "max(x, a)", "any": "x or a", "all": "a and 
 CASES = [
     ("min", "vertex"), ("min", "i8"), ("min", "f32"), ("max", "vertex"), ("max", "i32"), ("max", "u64"), ("max", "f64"),
     ("any", "bool"), ("all", "bool"), ("bitor", "u16"), ("bitand", "i32"),
-]  # every way to join, every width, and every kind
+]  # every reduction, every width, and every kind of type
 
 DOMAINS = ("u -- self", "u -> self", "self -> u")
 

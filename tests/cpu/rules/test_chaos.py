@@ -1,6 +1,6 @@
-"""Runs that take every freedom that facts grant, drawn at random, on the compiled engine: nothing changes.
+"""Compiled runs that use the freedoms of the facts at random give the results of plain runs.
 
-The same at the level of the interpreter, for every rule and with freedoms that are not granted: tests/reference.
+tests/reference/freedoms does the same on the interpreter, for every rule and also with freedoms that are not granted.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ GRAPHS = [random_graph(seed, directed=seed % 2 == 0) for seed in range(4)]
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program of the library, compiled once."""
     return load(name)
 
 
 def chaos(program: Program, given: Case, graph: Graph | None = None, **options: Any) -> ChaosReport:
-    """A run and its chaotic double; what that took."""
+    """Compare a run with a run under random freedoms; returns which freedoms were used."""
     report = program(graph or to_graph(given.graph), **given.params, **given.fields, **spelled(**options)).chaos
     assert isinstance(report, ChaosReport)
     return report
 
 
 def taken(report: ChaosReport) -> Counter[str]:
-    """How often each rule was made use of, and that none was that is refused."""
+    """How often each rule was used. Asserts that no refused rule was used."""
     assert not [one for one in report.freedoms if one.times and not one.granted]
     return Counter({one.rule: one.times for one in report.freedoms})
 
@@ -70,7 +70,7 @@ def test_freedoms_are_taken(name: str, rules: str) -> None:
 
 
 def test_derived_changes_are_told_in_any_order() -> None:
-    """Rule D on request makes a delta loop, to which rule A' is granted."""
+    """On request, rule D derives a delta loop, for which rule A' holds."""
     total: Counter[str] = Counter()
     for seed in range(6):
         given = case("katz", GRAPHS[seed % 4])
@@ -140,7 +140,7 @@ apply  y    = found
 
 
 def test_a_reduction_that_is_not_what_it_claims_to_be() -> None:
-    """The laws are tested on samples; this one breaks them on numbers that are not among those."""
+    """The checker tests laws on samples. This reduction breaks them only on numbers outside the samples."""
     wrong = compile(ORDERED)
     graph = Graph.from_edges([1, 2, 3, 4], [0, 0, 0, 0])
     values = np.array([0, 1000007, 1000001, 1000005, 1000003], np.int32)
@@ -153,7 +153,7 @@ def test_a_reduction_that_is_not_what_it_claims_to_be() -> None:
 
 
 def forced(monkeypatch: pytest.MonkeyPatch, change: Callable[[LoopSpec], LoopSpec]) -> None:
-    """Let plans have other loops."""
+    """Let plans have loops changed by `change`."""
     plain = Program.plan
 
     def plan(self: Program, *args: Any, **options: Any) -> Plan:
@@ -165,7 +165,7 @@ def forced(monkeypatch: pytest.MonkeyPatch, change: Callable[[LoopSpec], LoopSpe
 
 
 def differing(program: Program, cases: list[Case]) -> int:
-    """How many of the cases differ from the plain run."""
+    """The number of cases in which a chaos run differs from the plain run."""
     found = 0
     for seed, given in enumerate(cases):
         try:
@@ -176,7 +176,7 @@ def differing(program: Program, cases: list[Case]) -> int:
 
 
 def all_cases(name: str, count: int = 20) -> list[Case]:
-    """Cases on random graphs."""
+    """Cases of a program on random graphs."""
     made = [case(name, random_graph(seed)) for seed in range(count)]
     return [given for given in made if given is not None]
 

@@ -1,4 +1,4 @@
-"""Loops that copy values over a symmetric relation are run by components (rule K), and end as their text says."""
+"""Rule K runs loops that copy values over a symmetric relation by components, with the results of supersteps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_families(reduction: str, type_: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_domains(domain: str) -> None:
-    """One direction suffices in an undirected graph only, which shows when the graph is there."""
+    """A gather over one direction qualifies only if the graph is undirected, which is known at run time."""
     program = copying("max", "i32", domain)
     for seed, (name, graph) in enumerate(all_families()):
         case = Case(graph, {}, {"x": values("i32", graph.n, np.random.default_rng(seed))})
@@ -77,7 +77,7 @@ def test_shapes(spec: str) -> None:
     for threads in (1, 3):
         result = program(graph, threads=threads)
         assert connected(result)
-        if spec != "path:50000":  # as many supersteps as edges
+        if spec != "path:50000":  # a path takes as many supersteps as it has edges
             pulled = program(graph, research={"mode": "pull"})
             assert same_bits(np.asarray(result["label"]), np.asarray(pulled["label"]))
         else:
@@ -87,9 +87,11 @@ def test_shapes(spec: str) -> None:
 @pytest.mark.parametrize("type_", ["vertex", "u32"])
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_of_vertices(seed: int, type_: str) -> None:
-    """Where every value is the number of its vertex, the forest is the result; where one is not, it is a field like
-    others. Edges are listed in both directions, several times, and as loops, so that few vertices have two neighbours
-    next to each other in a row."""
+    """If every value is the number of its vertex, the forest is the result. Otherwise the value is an ordinary field.
+
+    Edges are listed in both directions, several times, and as loops, so that the first entries of few rows are two
+    different neighbours.
+    """
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     n = 30_000
@@ -116,7 +118,7 @@ def test_numbers_of_vertices(seed: int, type_: str) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, -0.0])
 def test_floats_whose_order_matters(bad: float) -> None:
-    """Of two zeros, and of a NaN and a number, min keeps the one that comes first: the loop runs as it is written."""
+    """Of two zeros, or of a NaN and a number, min keeps the first one. So the loop runs by supersteps."""
     graph = to_graph(ref_graph(4, [(0, 1), (1, 2)], False))
     x = np.array([1, bad, 0, 3], np.float32)
     for reduction in ("min", "max"):
@@ -145,7 +147,7 @@ def test_supersteps_on_request() -> None:
 
 
 def test_user_ids() -> None:
-    """Labels are the user's ids, the least in their order."""
+    """The label of a component is its smallest user id, in the order of the ids."""
     result = load("components")(Graph.from_edges([30, 7, 900], [12, 12, 41]))
     assert connected(result)
     labels = {int(v): int(label) for v, label in zip(result.ids, result["label"])}

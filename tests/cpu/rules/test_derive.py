@@ -1,4 +1,4 @@
-"""Rule D: linear loops in delta form come to the same limit, and no change is lost on the way."""
+"""Rule D: linear loops in delta form converge to the same limit, and no change is lost on the way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODES = ("auto", "pull", "notify-pull")
 
 
 def drawn(seed: int, weighted: bool = False) -> tuple[Graph, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """A random graph, and its edges with multiplicities (or weights) as a matrix [to, from]; and out-degrees."""
+    """A random graph, its matrix [to, from] of multiplicities or weights, and its out-degrees."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 60)), int(rng.integers(0, 200))
     src, dst = (n * rng.random((2, m)) ** 1.5).astype(np.int64)
@@ -70,7 +70,7 @@ RANKED = compile(RANKS).derived("delta")
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_change_is_lost(seed: int) -> None:
-    """At a coarse tolerance most changes wait, add up and are skipped; what is unsent in the end bounds the error."""
+    """At a coarse tolerance most changes accumulate unsent. The unsent changes at the end bound the error."""
     graph, _, _ = drawn(seed, weighted=True)
     tol = 0.02 / graph.n
     mode = {"mode": MODES[seed % 3]}
@@ -133,7 +133,7 @@ def test_refused(text: str, reason: str) -> None:
     ("until sum(abs(change(v.x)) for v in vertices) < N * tol", "tol"),
 ])  # fmt: skip
 def test_bounds(until: str, bound: str) -> None:
-    """The changes that a vertex need not send, derived from the end condition of the loop."""
+    """The bound below which a vertex need not send a change is derived from the end condition of the loop."""
     text = compile(_loop(PLAIN, until)).derived("delta").explain("ir")
     assert f"activate when abs(change(x)) > {bound}\n" in text
 
@@ -155,7 +155,7 @@ def test_arguments() -> None:
 
 
 def test_resumed() -> None:
-    """A result of the derived form is one of a delta loop: rule I2 goes on from it."""
+    """Rule I2 can resume from a result of the derived form, because it is a result of a delta loop."""
     rng = np.random.default_rng(3)
     pairs = rng.integers(0, 40, (120, 2))
     graph = Graph.from_edges(*pairs.T, n=40)
@@ -170,7 +170,7 @@ def test_resumed() -> None:
 
 # ----------------------------------------------------------------------------- negative controls
 FORCED = {
-    # The dangling mass of the start held for good, as D would have it if `lost` were constant.
+    # Keeps the initial dangling mass, as rule D would if `lost` were constant.
     "pagerank": ("", """
 program forced(damping = 0.85, tol = 1e-6)
 let    lost = sum(1 / N for v in vertices if v.outdegree == 0)
@@ -180,7 +180,7 @@ repeat:
     apply  rank  += damping * inflow
     activate when abs(change(rank)) > tol / N
 """),
-    # The own value of the start as the constant term.
+    # Takes the vertex's own initial value as the constant term.
     "heat": ("q", """
 program forced(tol = 0.01)
 edge   coeff: float = 0.1

@@ -1,4 +1,4 @@
-"""Passes that leave a vertex's edges early, or do not look at them (rule X1), end as their text says."""
+"""Passes that stop in the middle of a row or skip it (rule X1) give the same results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def leaves(asked: Program) -> bool:
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_families(name: str) -> None:
-    """By every cut and in every mode, with and without leaving."""
+    """Results agree for every cut and mode, with and without early exit."""
     asked = program(name)
     for seed, (_, graph) in enumerate(all_families()):
         given = case(name, graph, seed)
@@ -56,7 +56,7 @@ def test_where_it_is_granted() -> None:
 
 
 def test_long_vertices() -> None:
-    """Vertices with edges cut into segments: some final, some decided by their first edge or by their last."""
+    """Some vertices with several segments are final; others are decided by their first or last edge."""
     n, hubs = 40_000, np.arange(4)
     src = np.tile(np.arange(4, n), 4)
     dst = np.repeat(hubs, n - 4)

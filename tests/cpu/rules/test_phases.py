@@ -1,4 +1,4 @@
-"""Loops of several passes: each skips by itself (rule N is decided per phase), and results stay those of the text."""
+"""Loops of several passes: rule N is decided for each phase, and results do not change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ repeat:
     apply  excluded = excluded or beaten
 """
 
-# An accumulator of the first pass is read by the second, under a mask that depends on it.
+# The second pass reads an accumulator of the first one, under a mask that depends on the accumulator.
 MASKED = """program masked
 vertex color: int = -1
 vertex seen:  int = 0

@@ -1,4 +1,4 @@
-"""Rule I: programs that go on after edges came or went end where a run on the new graph ends."""
+"""Rule I: a program resumed after edges were added or removed ends with the result of a run on the new graph."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ repeat:
     gather near = max(min(u.best + 1, u.outdegree) for u -> self)
     apply  best = max(best, near)
 """,
-    # Two phases, each of which reads what the other writes, and own values.
+    # Two phases: each reads the field that the other writes, and its own field.
     "two_phases": """
 program two_phases(source: vertex)
 vertex a: bool = self == source
@@ -88,7 +88,7 @@ vertex after: float = sum(u.x[0] for u -> self)
 """,
 }
 
-# Columns, parameters, and which changes are legal. "within": I2, the result agrees within a tolerance.
+# Columns, parameters, and the legal changes. "within": rule I2, where results agree within a tolerance.
 TABLE: dict[str, tuple[str, dict[str, Any], str, bool]] = {
     "bfs": ("", {"source": 0}, "insert", False), "bfs_tree": ("", {"source": 0}, "insert", False),
     "bipartite": ("", {}, "insert", False), "components": ("", {}, "insert", False),
@@ -106,7 +106,7 @@ MODES = ("auto", "pull", "notify-pull", "push")
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program of the library or of this file, compiled once."""
     return compile(OWN[name]) if name in OWN else without_needs(name)
 
 
@@ -120,7 +120,7 @@ def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph,
 
 
 def change(rng: np.random.Generator, graph: Graph, pairs: Any, column: str, marks: str, grow: bool) -> dict[str, Any]:
-    """Edges to add and to remove, as far as the marks allow."""
+    """Random edges to add and to remove, if `marks` allows it."""
     found: dict[str, Any] = {}
     if "insert" in marks:
         k = int(rng.integers(0, 9))
@@ -145,7 +145,7 @@ def assert_alike(name: str, warm: Result, cold: Result, within: bool) -> None:
 
 
 def try_one(name: str, seed: int, **options: Any) -> None:
-    """A chain of two changes, each against a cold run."""
+    """Resume after each of two changes, and compare each result with a cold run."""
     column, params, marks, within = TABLE[name]
     rng = np.random.default_rng(seed)
     print(f"{name}, seed {seed}, {options}")
@@ -169,7 +169,7 @@ def test_as_anew(name: str) -> None:
 
 
 def test_which_programs_may() -> None:
-    """Every program whose loops rule I grants is in the table, with the changes that it may see."""
+    """The table has every program to which rule I applies, with the legal changes."""
     found = {}
     texts = [load(name) for name in stdlib.names()] + [load(path) for path in sorted(DESIGN.glob("*.vp"))]
     for one in (*texts, *map(compile, OWN.values())):
@@ -305,7 +305,7 @@ FORCED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", FORCED)
 def test_forced_where_refused(name: str) -> None:
-    """Old values as a start where rule I refuses them: some result differs, so the rule is needed."""
+    """If a refused run starts from old values, some result differs. So the refusal is needed."""
     how, params = FORCED[name]
     different = 0
     one = program(name)

@@ -1,5 +1,7 @@
-"""Optimisations left out one by one: the plan shows it, and results stay what they are; and sweeps whose messages come
-from one level."""
+"""Optimisations switched off one by one, and sweeps whose messages come from one level.
+
+The plan shows a switch, and results do not change.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ GRAPHS = all_families()[::4]
 
 @functools.cache
 def program(text: str) -> Program:
-    """Each text is compiled once, for all graphs."""
+    """A program of a text, compiled once for all graphs."""
     return compile(text)
 
 
@@ -116,7 +118,7 @@ def test_a_sum_of_nothing_is_zero_whatever_the_factor() -> None:
 
 @pytest.mark.parametrize("text", [
     "sum(weight * u.y for u -> self if u.f == f - 1)",  # an edge field
-    "sum(u.y for u -> self if u.f < f)",  # from all levels below
+    "sum(u.y for u -> self if u.f < f)",  # from all lower levels
     "sum(u.y * (1 if u.f == f else 2) for u -> self)",
     "mean(u.y for u -> self if u.f == f - 1, default = 0)",
 ])

@@ -1,4 +1,4 @@
-"""Whether full sweeps go by rows or by cache blocks: when blocks are made, and that the faster way is kept."""
+"""Full sweeps by rows or by cache blocks: when blocks are built, and that the faster way is kept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_blocks_are_made_when_they_pay(
 
 
 def ways(trial: Trial, rows: float, blocks: float, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The ways of eight sweeps, if each takes so long."""
+    """The ways of eight sweeps, one letter each, if a sweep takes `rows` or `blocks` seconds."""
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     gone = ""
@@ -43,7 +43,7 @@ def ways(trial: Trial, rows: float, blocks: float, monkeypatch: pytest.MonkeyPat
 def test_the_faster_way_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ways(Trial("auto", LARGE), 1.0, 2.0, monkeypatch) == "rbrbrrrr"
     assert ways(Trial("auto", LARGE), 2.0, 1.0, monkeypatch) == "rbrbbbbb"
-    assert ways(Trial("auto", 1 << 16), 1.0, 2.0, monkeypatch) == "bbbbbbbb"  # too short to be compared
+    assert ways(Trial("auto", 1 << 16), 1.0, 2.0, monkeypatch) == "bbbbbbbb"  # too short to compare
     assert ways(Trial("always", LARGE), 1.0, 2.0, monkeypatch) == "bbbbbbbb"
 
 

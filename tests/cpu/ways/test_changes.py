@@ -85,7 +85,7 @@ def test_loops_on_long_vertices(name: str) -> None:
 
 
 def test_integers_with_infinities() -> None:
-    """`inf` absorbs in changes as it does in every difference."""
+    """`inf` absorbs in changes as in every difference."""
     text = """program p
 vertex x: int
 vertex y: int = 0
@@ -115,7 +115,7 @@ repeat 2 times:
 
 
 def test_skipping_loses_no_change() -> None:
-    """A wave along a path: few vertices are active for long; receivers see their messages, and the end of these."""
+    """In a wave along a path few vertices are active at a time. Receivers get each message exactly once."""
     program: Program = load(f"{DESIGN}/php.vp")
     graph = Graph.from_edges(np.arange(2999), np.arange(1, 3000))
     full = program(graph, source=0, research={"mode": "pull"}, tol=1e-4)
@@ -155,7 +155,7 @@ def test_supersteps_end_as_the_interpreter_says() -> None:
     "x > old(x) + 1", "changed(x) or x > 5",
 ])
 def test_activation_where_nothing_changed(condition: str) -> None:
-    """A vertex that stays as it is may become active by that, or end to be."""
+    """`activate when` may activate or deactivate a vertex whose value did not change."""
     text = f"""program p
 vertex x: int = indegree
 repeat at most 8 times:

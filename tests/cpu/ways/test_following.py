@@ -1,4 +1,4 @@
-"""What follows a pass block by block: reductions and messages are those of passes of their own, to the bit."""
+"""Reductions and messages fused into a pass, block by block, have the bits of separate passes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def program(name: str) -> Program:
 
 
 def _graph(seed: int) -> RefGraph:
-    """Several blocks of vertices, the last one short; hubs at the beginning, the end and in the middle of blocks."""
+    """Several blocks of vertices, the last one short, with hubs at the start, the middle and the end of blocks."""
     rng = np.random.default_rng(seed)
     n = 3 * BLOCK + LANES + 5
     hubs = [0, BLOCK - 1, BLOCK + 77, n - 1]

@@ -1,5 +1,7 @@
-"""Random programs whose loop pushes what lies in words: tuples, several fields, messages and `where`, against the
-interpreter, in every mode and order."""
+"""Random programs whose loop pushes packed words, against the interpreter in every mode and order.
+
+Words hold tuples or several fields; the programs have messages and `where`.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,12 @@ from vlang.runtime.cpu.crew import launch as cpu
 SEED, PROGRAMS, GRAPHS = 20261122, 6, 3
 FIRST = ("float", "f64", "int", "i64", "vertex", "u8")
 OTHER = (*FIRST, "bool", "i8")
-STEPPED = ("float", "f64", "int", "i64")  # types in which a weight may be added
+STEPPED = ("float", "f64", "int", "i64")  # types to which a weight may be added
 DTYPES = {"float": "f4", "f64": "f8", "int": "i4", "i64": "i8", "u8": "u1", "i8": "i1"}
 
 
 def drawn_text(rng: np.random.Generator) -> tuple[str, dict[str, str]]:
-    """A program of one fixpoint loop, and the types of the fields that the caller gives."""
+    """A random program of one fixpoint loop, and the types of its input fields."""
     low = rng.random() < 0.6
     types = [str(rng.choice(FIRST)), *map(str, rng.choice(OTHER, rng.integers(0, 3)))]
     fields = {f"x{i}": type_ for i, type_ in enumerate(types)}
@@ -62,13 +64,13 @@ def drawn_text(rng: np.random.Generator) -> tuple[str, dict[str, str]]:
 
 @functools.cache
 def program(number: int) -> tuple[Program, dict[str, str]]:
-    """Each program is compiled once."""
+    """A random program and the types of its input fields, compiled once."""
     text, fields = drawn_text(np.random.default_rng([SEED, number]))
     return compile_text(text), fields
 
 
 def values(rng: np.random.Generator, type_: str, n: int) -> NDArray[np.generic]:
-    """Few different values, so that many are equal, most of them infinite where the type has such."""
+    """Values of few kinds, so that many are equal. Most are infinite if the type has infinities."""
     if type_ in ("bool", "vertex"):
         return rng.random(n) < 0.3 if type_ == "bool" else rng.integers(0, n, n)
     dtype = np.dtype(DTYPES.get(type_, type_))
@@ -86,7 +88,7 @@ def test_as_interpreted(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     (stage,) = loop.stages
     pushes = "push" in stage.ways or "reach" in stage.ways
     assert pushes or "more than 16 bytes" in stage.refused["push"], (made.source, stage.refused)
-    monkeypatch.setattr(cpu, "_SMALL", 0)  # use all threads, however little there is to do
+    monkeypatch.setattr(cpu, "_SMALL", 0)  # use all threads for any amount of work
     ways = [{"mode": "pull"}, {"mode": "notify-pull"}, *({"mode": mode} for mode in ("push", "auto"))]
     ways += [{"schedule": "priority"}] if "priority" in stage.ways else []
     for seed in range(GRAPHS):

@@ -1,4 +1,4 @@
-"""Levels of a sweep in one call: the bits and counts of levels that run one pass at a time."""
+"""Several levels of a sweep in one call give the bits and counts of one call per pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlang import Program, Result, compile, load
 from vlang.runtime.cpu.passes import levels
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 
-# Of each pass: the vertices that send are those of another level, or all; fields with two buffers, of several widths.
+# Passes whose senders are the vertices of another level, or all vertices; fields of several widths with two buffers.
 TEXTS = {
     "sends": """
 vertex f: int = depth * 7 % 40 if depth < inf else inf
@@ -54,7 +54,7 @@ repeat:
 
 
 def graph() -> RefGraph:
-    """Paths of several lengths with thick and thin levels, and a hub whose edges are cut into segments."""
+    """Paths of several lengths with wide and narrow levels, and a hub whose row is cut into segments."""
     rng = np.random.default_rng(11)
     paths = [(k, k + 1) for k in range(80)] + [(k, k + 100) for k in range(0, 80, 3)]
     paths += [(40, k) for k in range(200, 900)]
@@ -84,7 +84,7 @@ def test_levels_in_one_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_sweep_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path has a level for each vertex: the passes of nearly all run without the interpreter."""
+    """A path has one level per vertex. Nearly all of its passes run without returning to Python."""
     calls: list[int] = []
     plain = levels.ListedSweep.run_pass
     monkeypatch.setattr(levels.ListedSweep, "run_pass",

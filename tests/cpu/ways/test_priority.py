@@ -1,4 +1,4 @@
-"""Loops in order of priority (rule O) on the CPU: the bits of the supersteps, in every width of buckets."""
+"""Loops in priority order (rule O) on the CPU give the bits of supersteps for every bucket width."""
 
 from __future__ import annotations
 
@@ -71,20 +71,20 @@ GRAPHS = ("kron:11,weights=1..63", "star:6000,weights=1..63", "grid:40x60,weight
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program by name, compiled once."""
     text = PROGRAMS[name]
     return load(name) if text is None else compile_text(text)
 
 
 def _degrees(out: Adjacency) -> list[int]:
-    """How many edges leave each vertex."""
+    """The out-degree of each vertex."""
     ends = out.offsets.tolist()
     return [b - a for a, b in pairwise(ends)]
 
 
 @functools.cache
 def graph(spec: str, name: str) -> Graph:
-    """Each graph is made once, with the edge column that a program reads."""
+    """A graph with the edge column that the program `name` reads, built once."""
     read = Graph.read(spec)
     column = program(name).edges[0].name
     if column == "weight":
@@ -97,7 +97,7 @@ def graph(spec: str, name: str) -> Graph:
 
 
 def wide(monkeypatch: pytest.MonkeyPatch, delta: float, runs: int | None = None) -> None:
-    """Buckets of a width, and a pool of so many runs."""
+    """Set the bucket width, and the number of runs in the pool."""
     monkeypatch.setattr(cpu_priority, "choose_delta", lambda stage, out: delta)
     if runs is not None:
         monkeypatch.setattr(cpu_priority, "runs_of", lambda n, workers: runs)
@@ -129,7 +129,7 @@ def test_as_in_rounds(name: str, spec: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_edges_apart_from_their_values() -> None:
-    """Values that are no small integers, and words left out."""
+    """Edge values that are not small integers are read from the column, not packed beside the target."""
     spec = GRAPHS[0]
     for name in ("sssp", "hops", "worst"):
         arguments = {} if name == "worst" else {"source": 1}
@@ -146,7 +146,7 @@ def test_edges_apart_from_their_values() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_buckets_are_refined(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Far too wide and far too narrow ones, and the rounds that they take."""
+    """Buckets that are far too wide or too narrow are refined, which shows in the number of rounds."""
     monkeypatch.setattr(cpu, "_SMALL", 0)
     given = graph("grid:100x100,weights=1..63", "sssp")
     want = program("sssp")(given, source=0, research={"mode": "pull"})
@@ -180,7 +180,7 @@ VALUES = (0.0, 0.5, 1.0, 3.0, 1e-30, 1e30, float("inf"), 0.1)
 @settings(max_examples=40, deadline=None)
 @given(ref_graphs(), st.data())
 def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
-    """Random graphs and weights, extreme ones among them, with workers even where there is little to do."""
+    """Random graphs and weights, some of them extreme, with several workers for any amount of work."""
     if drawn.n == 0:
         return
     name = data.draw(st.sampled_from(["sssp", "sswp", "hops"]))
@@ -188,7 +188,7 @@ def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
     choice = np.array(data.draw(st.lists(st.sampled_from(small), min_size=11, max_size=11)),
                       np.int32 if name == "hops" else np.float32)
     low, high = np.minimum(drawn.src, drawn.dst), np.maximum(drawn.src, drawn.dst)
-    column = choice[(31 * low + 17 * high) % 11]  # alike in both directions
+    column = choice[(31 * low + 17 * high) % 11]  # the same in both directions
     names = {"sswp": "bandwidth"}
     given_graph = RefGraph(drawn.n, drawn.src, drawn.dst, {names.get(name, "weight"): column}, drawn.directed)
     case = Case(given_graph, {"source": data.draw(st.integers(0, drawn.n - 1))})
@@ -203,7 +203,7 @@ def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
 
 
 def test_values_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several sources with values of their own, negative and infinite ones among them."""
+    """The caller gives initial values of several sources, with negative and infinite ones among them."""
     start = np.full(2400, np.inf, np.float32)
     start[[5, 700, 2399]] = -3.5, 2.25, -np.inf
     spec = GRAPHS[2]
@@ -216,7 +216,7 @@ def test_values_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that returns between its rounds goes on where it was."""
+    """A run that returns to Python between rounds continues where it stopped."""
     monkeypatch.setattr(cpu_priority, "_ROUNDS", 3)
     monkeypatch.setattr(cpu, "_SMALL", 0)
     want = program("sssp")(graph(GRAPHS[2], "sssp"), source=1, research={"mode": "pull"})
@@ -227,7 +227,7 @@ def test_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_workers_decide_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More workers than processors, so that each is late now and then: when a window opens, and when a call ends."""
+    """With more workers than processors, some are late. All must agree when a window opens and when a call ends."""
     monkeypatch.setattr(cpu, "_SMALL", 0)
     given = Graph.read("kron:8,weights=1..63")
     want = program("sssp")(given, source=1, research={"mode": "pull"})

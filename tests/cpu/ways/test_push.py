@@ -1,4 +1,4 @@
-"""Passes that push on the CPU: the same bits, rounds and active vertices as when every vertex pulls."""
+"""Passes that push on the CPU have the bits, rounds and active vertices of passes that pull."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ CUTS = (("push", 1), ("push", 3), ("auto", 1), ("auto", 2))
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program by name, compiled once."""
     text = PROGRAMS[name]
     return load(name) if text is None else compile_text(text)
 
 
 @functools.cache
 def graph(spec: str) -> Graph:
-    """Each graph is made once."""
+    """A graph by its text, built once."""
     return Graph.read(spec)
 
 
@@ -113,7 +113,7 @@ def test_as_pulled(name: str, spec: str) -> None:
 
 
 def test_bfs_changes_direction() -> None:
-    """A frontier with most of the edges is looked for; small ones push."""
+    """While the frontier has most of the edges, unreached vertices scan for it; a small frontier pushes."""
     modes = {r.mode for r in program("bfs")(graph(GRAPHS[0]), source=1).history}
     assert modes == {"push", "early-exit pull"}
     assert {r.mode for r in program("bfs")(graph("path:300,weights=1..63"), source=1).history} == {"push"}
@@ -128,7 +128,7 @@ def test_as_many_supersteps_as_asked() -> None:
 
 
 def test_given_values_are_no_uniform_frontier() -> None:
-    """Depths given by the caller may differ, so no vertex stops at its first neighbour."""
+    """Initial depths of the caller may differ, so no vertex stops at its first active neighbour."""
     start = np.full(600, np.iinfo(np.int32).max, np.int32)
     start[[3, 400]] = 0, 9
     text = ("program hops()\nvertex depth: int\nrepeat:\n    gather near = min(u.depth + 1 for u -> self)\n"

@@ -1,5 +1,7 @@
-"""Loops with a uniform frontier (rule X2) on the CPU: the same bits, rounds and active vertices as when every vertex
-pulls, whichever way a superstep goes."""
+"""Loops with a uniform frontier (rule X2) on the CPU: bits, rounds and active vertices are those of a pull.
+
+This holds for every way of a superstep.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from vlang.runtime.cpu.ways import reach as cpu_reach
 from vlang.runtime.cpu.ways.reach import ReachLoop
 from vlang.runtime.plan.layouts.reach_words import REACH_CREW, REACH_FEW, REACH_LONG
 
-# `step` is added by each edge; where the type overflows, the frontier sends infinity, which reaches no vertex.
+# Each edge adds `step`. On overflow the frontier sends infinity, which reaches no vertex.
 TEXT = """program reach
 vertex x: {type} = {start} if {source} else {far}
 repeat:
@@ -37,13 +39,13 @@ WAYS = {"as it is": (None, None), "wide pushes": (0, False), "wide looks": (0, T
 
 @functools.cache
 def program(form: str) -> Program:
-    """Each program is compiled once."""
+    """A program of a form, compiled once."""
     return compile(TEXT.format(**{"edges": "u -> self", "source": "indegree % 7 == 1 or outdegree > 9", **FORMS[form]}))
 
 
 @functools.cache
 def graph(spec: str) -> Graph:
-    """Each graph once; some edges of directed ones and some vertices without edges among them."""
+    """A graph by its text, built once. Some graphs are directed, and some have vertices without edges."""
     made = Graph.read(spec)
     edges = made.edges()
     some = np.arange(len(edges.src)) % 3 != 1
@@ -68,7 +70,7 @@ def test_every_way_is_as_pulled(form: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More edges than a part has, as many as it has, and none left over."""
+    """The hub has more edges than a part, exactly as many, or a multiple."""
     monkeypatch.setattr(cpu_reach, "_NARROW", 0)
     monkeypatch.setattr(ReachLoop, "_should_look", lambda _: False)
     for degree in (REACH_LONG - 1, REACH_LONG, REACH_LONG + 1, 2 * REACH_LONG, 2 * REACH_LONG + 5):
@@ -80,7 +82,7 @@ def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_left_is_not_looked_for() -> None:
-    """When a look has left no reachable vertex, the last superstep does nothing."""
+    """When a scan leaves no reachable vertex, the last superstep does nothing."""
     got = program("one source")(Graph.read("uniform:14"), threads=1)
     assert got.history[-1].mode == "early-exit pull"
     assert (got.history[-1].active, got.history[-1].edges) == (0, 0)
@@ -88,7 +90,7 @@ def test_nobody_left_is_not_looked_for() -> None:
 
 @pytest.mark.parametrize("spec", ["grid:600x700", "uniform:12", "star:5000"])
 def test_several_workers_share_a_narrow_frontier(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A vertex that several workers find at once is counted once, however often it happens."""
+    """A vertex that several workers reach at the same time is counted once."""
     monkeypatch.setattr(cpu, "_SMALL", 0)
     find = compile(TEXT.format(**{**FORMS["one source"], "edges": "u -- self", "source": "self == source"}).replace(
         "reach\n", "reach(source: vertex)\n"))

@@ -1,4 +1,4 @@
-"""Loops that add up changes push them on the CPU: the bits, rounds and active vertices of a pull, and the meaning."""
+"""Loops that push sums of changes on the CPU have the bits, rounds and active vertices of a pull."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ repeat:
 
 def whole(type_: str, gather: str = "change(u.x)", apply: str = "x += a", domain: str = "u -> self",
           activate: str = "activate when change(x) != 0") -> str:
-    """A loop over integers, which become infinite on the way."""
+    """The text of a loop over integers that become infinite during the run."""
     return f"""program p
 edge   weight: int = 1
 vertex k: int = outdegree % 5
@@ -43,7 +43,7 @@ repeat:
 
 def real(type_: str, gather: str, apply: str, domain: str = "u -> self", head: str = "",
          activate: str = "activate when abs(change(x)) > 1e-3") -> str:
-    """A loop over floats that dies down."""
+    """The text of a loop over floats whose changes decrease to 0."""
     return f"""program p
 edge   weight: float = 1
 vertex k: float = outdegree / 3
@@ -100,12 +100,12 @@ CUTS: tuple[dict[str, Any], ...] = (
 
 @functools.cache
 def program(text: str) -> Program:
-    """Each program is compiled once."""
+    """A program of a text, compiled once."""
     return compile(text)
 
 
 def assert_pushed(text: str, graph: RefGraph, most: int = 40, meant: bool = True) -> set[str]:
-    """The same for every cut as with pulls only, and as interpreted (`meant`); returns the modes that ran."""
+    """Compare every cut with a pull and, if `meant`, with the interpreter; returns the modes that ran."""
     case, on = Case(graph), to_graph(graph)
     want = engine_run(program(text), case, on, mode="pull", threads=1, max_rounds=most)
     seen = set()
@@ -122,7 +122,7 @@ def assert_pushed(text: str, graph: RefGraph, most: int = 40, meant: bool = True
 
 
 def integral(graph: RefGraph) -> RefGraph:
-    """The graph with integers as weights."""
+    """The graph with integer weights."""
     return replace(graph, columns={"weight": np.ceil(graph.columns["weight"])})
 
 
@@ -165,7 +165,7 @@ def test_families(name: str) -> None:
 
 @pytest.mark.parametrize(("text", "pushes"), [
     (INTEGERS["both"], True), (FLOATS["weights"], True), (FLOATS["out"], True), (FLOATS["no weights"], True),
-    (FLOATS["both"], False),  # edges and their opposites come in another order
+    (FLOATS["both"], False),  # edges and reverse edges are added in another order
 ])
 def test_vertices_of_many_segments(text: str, pushes: bool) -> None:
     text = text.replace("* weight /", "* weight / 4096 /").replace("> 1e-3", "> 1e-6")
@@ -173,7 +173,7 @@ def test_vertices_of_many_segments(text: str, pushes: bool) -> None:
 
 
 def test_zeros_keep_their_signs() -> None:
-    """A vertex that receives nothing any more adds 0, which turns -0 into 0; the -0 was an underflow before."""
+    """A vertex that receives nothing adds 0, which turns a -0 from an earlier underflow into 0."""
     text = """program p
 vertex x: f32
 repeat:
@@ -213,7 +213,7 @@ def test_as_many_supersteps_as_asked() -> None:
 
 
 def test_supersteps_that_repeat_are_found() -> None:
-    """Around a ring of odd length a change goes for ever, with the opposite sign each time."""
+    """A change circulates for ever around a ring of odd length and changes its sign in each round."""
     text = PATHS.replace("1 if indegree == 0 else 0", "0").replace("program paths", "program p(s: vertex)").replace(
         "i64 = 0", "i8 = 1 if self == s else 0").replace("+= news", "-= news")
     ring = Graph.from_edges(np.arange(7), (np.arange(7) + 1) % 7)

@@ -1,4 +1,4 @@
-"""Which way supersteps go: by costs measured on the machine, kept; or by the rules as published."""
+"""The choice of a way for each superstep: by costs measured on the machine, or by the published rules."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_pull_as_published_and_by_cost() -> None:
 
 def test_sums_as_published_and_by_cost() -> None:
     assert most_summed(None, 3, 100, 1000) == 50
-    assert most_summed(EVEN, 1, 100, 900) == 800  # 1000 pulled; pushed, and 2 for each of the vertices
+    assert most_summed(EVEN, 1, 100, 900) == 800  # pull: 1000; push: its edges, and 2 a vertex
     assert most_summed(EVEN, 2, 100, 900) == 300
-    assert most_summed(EVEN, 1, 10_000, 2000) == 4000  # each to a vertex of its own
+    assert most_summed(EVEN, 1, 10_000, 2000) == 4000  # each edge has its own receiver
 
 
 def test_look_as_published() -> None:
@@ -65,8 +65,8 @@ def test_look_by_cost() -> None:
 
 @pytest.fixture
 def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cache directory with nothing in it."""
-    cost_kernels().prepare(cost_kernels())  # from the one of all tests
+    """An empty cache directory."""
+    cost_kernels().prepare(cost_kernels())  # from the cache of all tests
     monkeypatch.setenv("VLANG_CACHE", str(tmp_path))
     cachedir.cache_dir.cache_clear()
     yield

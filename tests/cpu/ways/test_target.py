@@ -1,4 +1,4 @@
-"""A run that stops at a target (rule O): what is final has the values of the whole run."""
+"""Runs that stop at a target (rule O): final vertices have the values of the whole run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COUNTED = NEGATIVE.replace("repeat:", "repeat 3 times:")
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program by name, compiled once."""
     return load(name)
 
 
@@ -51,7 +51,7 @@ def test_settled_values_are_those_of_the_interpreter(drawn: RefGraph, data: st.D
     name = data.draw(st.sampled_from(sorted(COLUMNS)))
     choice = np.array(data.draw(st.lists(st.sampled_from(VALUES), min_size=11, max_size=11)), np.float32)
     low, high = np.minimum(drawn.src, drawn.dst), np.maximum(drawn.src, drawn.dst)
-    column = choice[(31 * low + 17 * high) % 11]  # alike in both directions
+    column = choice[(31 * low + 17 * high) % 11]  # the same in both directions
     graph = RefGraph(drawn.n, drawn.src, drawn.dst, {COLUMNS[name]: column}, drawn.directed)
     case = Case(graph, {"source": data.draw(st.integers(0, drawn.n - 1))})
     target = data.draw(st.integers(0, drawn.n - 1))
@@ -102,7 +102,7 @@ def test_vertices_that_wait_for_room_are_not_passed_over(monkeypatch: pytest.Mon
 
 
 def test_out_of_reach() -> None:
-    """A target that nothing reaches: the whole run."""
+    """A run with an unreachable target is complete."""
     graph = Graph.from_edges([0, 1, 3], [1, 2, 4], weight=np.array([1.0, 2.0, 1.0], np.float32))
     got = program("sssp")(graph, source=0, target=4)
     assert got.converged
@@ -113,7 +113,7 @@ def test_out_of_reach() -> None:
 
 
 def test_what_is_shown(tmp_path: Path) -> None:
-    """Rows and ranges are those of final vertices."""
+    """The printed rows and ranges cover final vertices only."""
     graph = Graph.from_edges(["a", "b", "c"], ["b", "c", "d"], weight=np.array([1.0, 2.0, 3.0], np.float32))
     got = program("sssp")(graph, source="a", target="b")
     assert [row["vertex"] for row in got.top(10)] == ["a", "b"]

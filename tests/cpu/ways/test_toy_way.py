@@ -1,6 +1,6 @@
-"""A way of the CPU is added in one file and a row in each of two lists: it runs, is prepared, explained and selected.
+"""A new way of the CPU takes one file and a row in each of two lists, and is then run, prepared and explained.
 
-The way plods: one thread takes the vertices one after the other, over whole rows.
+In this way, called plod, one thread processes the vertices one after the other, by whole rows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PlodText:
     name = "plod"
 
     def write(self, writer: StageWriter) -> Added:
-        """One kernel, from functions that every pass over edges has."""
+        """Write one kernel, from functions that every pass over edges has."""
         if writer.stage.domain is None:
             return Added(reason="it has no edges to plod along")
         if writer.messages:
@@ -75,7 +75,7 @@ class Plod(CpuWay):
     modes = ("plod",)
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """It runs loops of one pass, unless the options select another mode."""
+        """Refuse loops of several passes, and all loops if the options select another mode."""
         if options.mode not in ("auto", "plod"):
             return "another mode was asked for"
         stages = loop.stages
@@ -84,20 +84,20 @@ class Plod(CpuWay):
         return "" if "plod" in stages[0].ways else stages[0].refused["plod"]
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """Its own kernel."""
+        """The role of the one kernel of this way."""
         return frozenset({"plod"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """The loop, unless it goes on from another run."""
+        """A running loop; None for a run that resumes another one."""
         return PlodLoop(loop.stages[0], machine.passes) if start is None else None
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """How the only pass goes."""
+        """The line of `explain` about the only pass."""
         return [f"plods: {stage.way('plod', str) or stage.refused['plod']}" for stage in loop.stages]
 
 
 class PlodLoop:
-    """A loop under way."""
+    """A running loop."""
 
     begun = 0
 
@@ -127,7 +127,7 @@ class PlodLoop:
         return Done(self.stats.active, "plod", len(self._adjacency))
 
     def close(self) -> None:
-        """Nothing was borrowed."""
+        """Release nothing, as the loop has borrowed no memory."""
 
 
 # ---------------------------------------------------------------------------------------------------- its tests
@@ -157,7 +157,7 @@ repeat 5 times:
 
 @pytest.fixture
 def plod() -> Iterator[None]:
-    """The way stands first in both lists."""
+    """Put the way first in both lists."""
     WAYS.insert(0, Plod())
     WAY_TEXTS.append(PlodText())
     yield
@@ -219,7 +219,7 @@ def test_chaos_draws_it() -> None:
     for seed in range(12):
         before = PlodLoop.begun
         engine_run(made, case, chaos=seed)
-        begun += PlodLoop.begun - before - 1  # the plain run plods, too
+        begun += PlodLoop.begun - before - 1  # the plain run uses the way, too
     assert 0 < begun < 12
 
 
