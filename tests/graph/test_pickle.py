@@ -1,4 +1,4 @@
-"""Graphs in pickles, as arrays and by path; and ids as a sequence."""
+"""Graphs in pickles, stored as arrays or by path, and ids as a sequence."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Rules of imports: no cycles between files or folders, the language above the engine, lazy imports explained.
+"""Rules of imports: no cycles between files or folders, layers, and a reason for each lazy import.
 
-Imports for the type checker alone do not count. `vlang/__init__.py`, which names public objects as texts, and
-`vlang/__main__.py` are above all folders; the other modules directly in `vlang/` are the ground below all of them.
+Imports for the type checker only do not count. `vlang/__init__.py`, which names public objects as strings, and
+`vlang/__main__.py` are above all folders. The other modules directly in `vlang/` are the ground below all folders.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCES = {".py", ".h", ".cpp", ".cu", ".cuh"}
 """The endings of the files that count in tests/ and benchmarks/. Programs (.vp) are data, one file a case."""
 MOST_LINES = 420  # of a module: about 400
 REASONS = ("start-up", "optional")
-"""The comments allowed beside an import inside a function: it saves time at start-up, or the library is optional."""
+"""The reasons allowed in the comment of an import inside a function: start-up time, or an optional library."""
 
 
 def _module(path: Path) -> str:

@@ -87,9 +87,9 @@ class Sample:
     Attributes:
         gpu: its properties for the engine.
         dtypes: types of its results.
-        expected: computes the results.
-        exact: results are equal bit by bit.
-        early: some vertices need not gather.
+        expected: a function that computes the results in NumPy.
+        exact: whether results must be equal bit by bit.
+        early: whether the pass has vertices that need not gather.
     """
 
     gpu: GpuStage

@@ -208,7 +208,7 @@ class SampleMachine:
         return self._size
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
-        """Make next:x refer to field:x."""
+        """Let next:x refer to the buffer of field:x, for updates in place."""
         self._in_place = on
         self._words[_SLOTS["next:x"]] = self._pointers["field:x" if on else "next:x"]
 
@@ -253,7 +253,7 @@ class SampleMachine:
         self.device.fill(self._frame + 8 * _STATS, 32, 0)
 
     def set_word(self, number: int, value: int) -> None:
-        """A word of the frame."""
+        """Set a word of the frame."""
         self._words[number] = value
 
     def field(self) -> NDArray[Any]:

@@ -1,7 +1,7 @@
-"""The unified operations as machine instructions: what several threads may update is joined by an atomic one, always.
+"""The unified operations as machine instructions: every word that several threads may update has atomic updates.
 
-NVRTC translates one small kernel for each operation and type. Emulated lanes switch at barriers only, so they would not
-see a join that reads, compares and stores.
+NVRTC translates one small kernel for each operation and type. The emulator would not find an update by plain loads and
+stores, because its lanes switch at barriers only.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ OPERATIONS = {
     "improve_min": (*INTEGERS, *FLOATS), "improve_max": (*INTEGERS, *FLOATS), "improve_or": BITS,
     "improve_and": BITS,
 }
-"""Without those of any and all: whatever writes there stores the same constant."""
+"""The operations, except those of `any` and `all`, where every write stores the same constant."""
 
 SHARED = {
     "hook": ("u32* parents, u32 u, u32 v", "hook(u, v, parents)"),
     "set_bit": ("u32* bits, u32 v, u32* out", "if (set_bit(bits, v)) atomicAdd(out, 1u)"),
     "clear_bit": ("u32* bits, u32 v", "clear_bit(bits, v)"),
 }
-"""Other functions that many threads call for one word, and what a kernel does to call them."""
+"""Other functions that many threads call for one word, each with the text of a call."""
 
 _ATOMIC = re.compile(r"\b(atom|red)\.")
 _PLAIN = re.compile(r"\bst\.(?!param|local)|\bst\.volatile")
 
 
 def _texts(change: tuple[str, str] = ("", "")) -> dict[str, str]:
-    """The PTX of each kernel. change: a part of the source, and what replaces it."""
+    """The PTX of each kernel. change: a part of the source and its replacement."""
     kernels = "".join(
         f'extern "C" __global__ void {name}_{kind}({kind}* place, {kind} value) {{ {name}(place, value); }}\n'
         for name, kinds in OPERATIONS.items() for kind in kinds)

@@ -167,7 +167,7 @@ def test_class_of() -> None:
 
 # -------------------------------------------------------------------------------------------------------- calibration
 def _by_degree(one: float, four: float, all_: float) -> list[float]:
-    """Time an operation at 1, 2, ..., 32 lanes colliding, from rates at 1, 4 and 32."""
+    """Times of an operation with 1, 2, ..., 32 colliding lanes, interpolated from rates at 1, 4 and 32."""
     return [float(t) for t in np.exp(np.interp(range(6), [0, 2, 5], np.log([1 / one, 1 / four, 1 / all_])))]
 
 
@@ -189,7 +189,7 @@ def test_fit_of_nonsense_is_the_default(bad: list[float]) -> None:
 
 
 class _Clock:
-    """A device that runs nothing; its events report the times that launches would take."""
+    """A device that runs nothing. Its events report how long launches would take."""
 
     info = DeviceInfo("Clock", "sm_90", 4, H200_SHARED, 1 << 30, True)
 
@@ -242,7 +242,7 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert calibrate.constants_of(device, "// another plan") == first
         assert device.loads == 1
         [kept] = tmp_path.iterdir()
-        kept.write_bytes(kept.read_bytes()[:-3])  # damaged: measured again
+        kept.write_bytes(kept.read_bytes()[:-3])  # a damaged file causes a new measurement
         assert calibrate.constants_of(device, "// a plan") == first
         assert device.loads == 2
     finally:
@@ -251,7 +251,7 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_compiler
 def test_calibration_runs() -> None:
-    """The kernels stay inside their memory and end; their times on a CPU mean nothing."""
+    """The kernels end and stay inside their memory. Their times on a CPU have no meaning."""
     folder = Path(cuda.__file__).parent / "skeletons"
     names = ("prelude.cuh", "operators.cuh", "saturating.cuh", "atomics.cuh")
     text = "\n".join((folder / name).read_text() for name in names)

@@ -35,13 +35,13 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
 Kernel = tuple[str, str, tuple[int, ...]]  # template, struct, constants
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
-EVERYWHERE = ("pagerank",)  # on all architectures
-WIDE = ("bfs_tree", "katz")  # also in 64 bits
+EVERYWHERE = ("pagerank",)  # programs compiled for all architectures
+WIDE = ("bfs_tree", "katz")  # programs also compiled in 64 bits
 PLAIN = ("sssp", "pagerank", "spmv")
 DESIGN = Path(__file__).parents[2] / "reference" / "design"  # the programs of the specification
 SEED, CORPUS = 20261121, 24
 WALKS = ("traverse", "relay", "push_page")  # process queues: ptxas spills a few registers there, but no array
-_IN_VAIN = 186  # warning: a comparison of constants and unsigned numbers with a fixed result, as a program may contain
+_IN_VAIN = 186  # warning: a comparison has a constant result, which a program may contain
 _SPILLED = 16  # bytes: the compiler spills a register or two to run more warps; an array would be larger
 _FRAME_SIZES = re.compile(r"for (\w+)\s+ptxas[ .]+(\d+) bytes stack frame, (\d+) bytes spill stores")
 
@@ -97,7 +97,7 @@ def log_of(
 ) -> str:
     """The messages of NVRTC; raises if it rejects the text.
 
-    optimised: as for a run, which takes three times as long; otherwise the machine code is only slower.
+    optimised: compile as for a run. It takes three times as long and only makes the machine code faster.
     """
     entries = dict(entry(template, struct, *constants) for template, struct, constants in kernels)
     return _log(whole_source(text, entries), architecture, ptxas, optimised)
@@ -175,7 +175,7 @@ def corpus() -> tuple[Generated, ...]:
 
 @pytest.mark.parametrize("number", range(CORPUS))
 def test_random_program(number: int) -> None:
-    """Each kernel of a program on some architecture: a sample of all pairs."""
+    """Compile each kernel of a program for one architecture, which samples all pairs of the two."""
     drawn = corpus()[number]
     program = compile(drawn.text)
     plan = plan_of(program, columns=number % 2 == 0)
@@ -211,7 +211,7 @@ def test_messages_of_a_frontier() -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_all_contributions_at_once(architecture: str) -> None:
-    """Every type on the newest architecture; the other differences between architectures are in the templates."""
+    """The newest architecture compiles every type. Architectures otherwise differ only in the templates."""
     rest = (BESIDE, all_types(("i64", "u8", "vertex"))) if architecture == ARCHITECTURES[-1] else ()
     for text in (KCORE, *rest):
         plan = plan_of(compile(text))

@@ -1,4 +1,4 @@
-"""The operators and unified operations of CUDA C, run on the CPU, against those of the CPU back end and NumPy."""
+"""The operators and unified operations of CUDA C, run on the CPU, against NumPy and the CPU back end."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_floor_to_integers() -> None:
 
 
 def saturated(values: Array) -> int:
-    """The product of integers, infinite where its size is 2^63 - 1 or more or a factor is; 0 with a factor 0."""
+    """The product of integers: 0 if a factor is 0, infinite if a factor is or if its magnitude is at least 2^63 - 1."""
     ends = np.iinfo(values.dtype)
     high, low = int(ends.max), int(ends.min)
     product = math.prod(int(v) for v in values)
@@ -180,7 +180,7 @@ def saturated(values: Array) -> int:
 
 
 def reduced(name: str, values: Array) -> Any:
-    """The expected join of values: min and max ignore NaN, and -0.0 is less than 0.0."""
+    """The expected reduction of values. min and max ignore NaN, and -0.0 is less than 0.0."""
     ufunc = {"add": np.add, "mul": np.multiply, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
              "any": np.maximum, "all": np.minimum}.get(name)
     if name == "mul" and values.dtype.itemsize == 8 and values.dtype.kind in "iu":

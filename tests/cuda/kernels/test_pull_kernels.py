@@ -128,9 +128,10 @@ def mixed(rng: np.random.Generator, n: int, hub: bool) -> Rows:
 
 
 def state_of(struct: str, rng: np.random.Generator, rows: Rows, cancel: bool = False) -> State:
-    """Start values; if the pass has final vertices, some of them are final.
+    """Initial values. If the pass has final vertices, some vertices are final.
 
-    cancel: large values of either sign among small ones, so that another order gives another sum, even in f32.
+    cancel: mix large values of both signs with small ones, so that sums depend on the order, even after rounding to
+    f32.
     """
     state = State(rng, rows, SAMPLES[struct].dtypes)
     if cancel:
@@ -200,7 +201,7 @@ def test_pages_and_launches_do_not_change_bits(struct: str) -> None:
 
 
 def test_bits_are_those_of_the_edges_in_order() -> None:
-    """A thread per vertex joins edges in order; so does pull_stream for rows reduced by one thread."""
+    """A thread per vertex reduces edges in order, and so does pull_stream for rows that one thread reduces."""
     rows = random_rows(np.random.default_rng(SEED), np.arange(33).repeat(5))
     before = state_of("total", np.random.default_rng(SEED), rows)
     each = (before.values[rows.targets] * rows.weights).astype(np.float64)

@@ -50,7 +50,7 @@ def hub_arcs(n: int = 400) -> Arcs:
 
 
 def path_arcs(n: int) -> Arcs:
-    """0 to 1 to 2 and so on."""
+    """The path 0 -> 1 -> 2 -> ... over n vertices."""
     return Arcs.of(n, np.arange(n - 1), np.arange(1, n), np.ones(n - 1))
 
 
@@ -93,7 +93,7 @@ def distances(n: int, *sources: int) -> NDArray[np.float32]:
 
 
 def parents(arcs: Arcs, depth: NDArray[np.int32], source: int) -> NDArray[np.uint64]:
-    """The smallest neighbour that is one step nearer, packed with the depth."""
+    """For each vertex its depth, packed with the smallest neighbour that is one step nearer to the source."""
     best = np.full(len(depth), 0xFFFFFFFF, dtype=np.uint64)
     good = (depth[arcs.tails] != FAR) & (depth[arcs.tails] + 1 == depth[arcs.targets])
     np.minimum.at(best, arcs.targets[good], arcs.tails[good].astype(np.uint64))
@@ -252,7 +252,7 @@ def test_breadth_first_over_pages(device: EmulatedDevice) -> None:
 @pytest.mark.parametrize("graph", ["random", "hub"])
 @pytest.mark.parametrize("reading", ["pages", "either"])
 def test_cells_over_pages(device: EmulatedDevice, reading: str, graph: str) -> None:
-    """The same supersteps as over rows; with "either", thin frontiers stay on the device."""
+    """Cells over pages give the supersteps of cells over rows. With "either", small frontiers need no pages."""
     arcs = random_arcs(52) if graph == "random" else hub_arcs()
     n, source = len(arcs.offsets) - 1, 5
     depth, _ = relax(arcs, depths(n, source), np.ones(len(arcs.targets), np.int32))

@@ -1,4 +1,4 @@
-"""Shared parts of the topology tests: graphs, the kernel text, and kernels that record the edges a pass has read."""
+"""Shared parts of the topology tests: graphs, the kernel text, and kernels that record which edges a pass reads."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def hub_graph(rng: np.random.Generator, n: int = 2000, hubs: Sequence[int] = (7,
 
 
 def adjacency_of(graph: Graph) -> Adjacency:
-    """The in-adjacency of that graph with the weights."""
+    """The in-adjacency of a graph, with weights."""
     return graph.adjacency("in", ("weight",))
 
 

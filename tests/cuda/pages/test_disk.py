@@ -1,4 +1,4 @@
-"""Pages from disk on an emulated GPU: every program and way gives the results of memory, and no kernel sees damage."""
+"""Pages from disk on an emulated GPU: results equal those of runs in memory, and no kernel reads a damaged page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 PROGRAMS = (*STDLIB, *MORE) if EXHAUSTIVE else (
     "betweenness", "bfs", "cdlp", "components", "degree", "katz", "kcore_peel", "mis", "scc", "smooth", "spmv",
     "sssp_tree")
-"""One of each kind; with VLANG_EXHAUSTIVE=1 all."""
+"""One program of each kind; all programs with VLANG_EXHAUSTIVE=1."""
 
 
 def drawn(n: int = 260, edges: int = 7_000, seed: int = 5) -> RefGraph:
@@ -52,7 +52,7 @@ def given_of(name: str) -> Case:
 
 
 def in_memory(name: str, **options: Any) -> tuple[Result, int]:
-    """A run with all edges on the device, and the bytes that it takes there."""
+    """A run with all edges on the device, and its device memory in bytes."""
     with emulated(name) as devices:
         result = engine_run(program(name), given_of(name), device="emulated", **options)
     return result, devices[0].most
@@ -61,7 +61,7 @@ def in_memory(name: str, **options: Any) -> tuple[Result, int]:
 def on_disk(
     name: str, memory: int | None, buffers: int = 2, kept: float = 0.0, seed: int = 0, **options: Any
 ) -> Result:
-    """A run on pages from disk. memory: of the device; too little is replaced by the least that would do."""
+    """A run on pages from disk. memory: bytes on the device; a smaller value than needed becomes the least possible."""
     with streaming(buffers, kept), emulated(name, seed) as devices:
         graph = opened(to_graph(given_of(name).graph), PAGE, 0.0002 * (seed % 2))
         try:
@@ -80,7 +80,7 @@ def pages_of(kind: str = "in") -> int:
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in IN_MEMORY_ONLY])
 def test_every_program(name: str) -> None:
-    """With half of the edges on the device, or with all of them: read once."""
+    """Every program runs with half of the edges on the device and with all of them, which are then read once."""
     limits: dict[str, Any] = {"max_rounds": 6} if name in ("circuit", "heat", "neural") else {}
     want, most = in_memory(name, **limits)
     edges = 8 * len(GRAPH.src)
@@ -97,7 +97,7 @@ def test_every_program(name: str) -> None:
     ("bfs", "push"), ("sssp_tree", "push"), ("components", "push"), ("bfs", "notify-pull"), ("pagerank", "pull"),
 ])
 def test_every_way(name: str, mode: str) -> None:
-    """Supersteps over few vertices read the pages of those vertices only."""
+    """Supersteps over few vertices read only the pages of these vertices."""
     want, most = in_memory(name, mode=mode)
     found = on_disk(name, most - 4 * len(GRAPH.src), mode=mode)
     assert_equal(found, want, (name, mode))
@@ -125,7 +125,7 @@ def test_a_search_along_a_path_reads_each_page_about_once() -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp"] if EXHAUSTIVE else ["katz"])
 def test_the_same_bits_for_every_ring(name: str) -> None:
-    """Deterministic kernels: buffers, pages in host memory and on the device change no bit."""
+    """With deterministic kernels, the numbers of buffers and of pages in host and device memory change no bit."""
     want, most = in_memory(name, deterministic=True, max_rounds=3)
     for seed, (memory, buffers, kept) in enumerate(((most - 28_000, 2, 0.0), (most - 9_000, 3, 0.5), (None, 2, 2.0))):
         found = on_disk(name, memory, buffers, kept, seed, deterministic=True, max_rounds=3)
@@ -134,7 +134,7 @@ def test_the_same_bits_for_every_ring(name: str) -> None:
 
 
 def test_what_stays_is_not_read_again() -> None:
-    """Pages on the device and pages in host memory are different ones: of each pass only the rest is read."""
+    """No page is both on the device and in host memory, so that a pass reads only the remaining pages from disk."""
     file = store_of(opened(to_graph(GRAPH), PAGE))
     whole = sum(file.nbytes("in", page) for page in range(pages_of()))
     with streaming(2, 0.5), emulated("spmv"):
@@ -182,7 +182,7 @@ def test_a_file_within_both_budgets(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "degree"])
 def test_files(small: Path, name: str) -> None:
-    """Both directions, apart and merged; weights of a narrower type than the program's."""
+    """Files with separate or merged directions, and with weights of a narrower type than the program's."""
     given = {} if name == "degree" else {"source": 0}
     with streaming(2):
         found = run_file(small, name, None, 40_000, **given)
@@ -191,7 +191,7 @@ def test_files(small: Path, name: str) -> None:
 
 
 def test_rows_in_order_of_degree(tmp_path: Path) -> None:
-    """A hub whose row takes several pages, vertices in another order than their ids."""
+    """Rows are in the order of degree, not of ids, and the row of a hub takes several pages."""
     at = np.arange(30_000)
     hubs = Graph.from_edges(at % 900, np.where(at < 25_000, 101, at % 777), directed=False)
     save(hubs, tmp_path / "h.vg", layout="degree", page_bytes=1 << 14)
@@ -211,7 +211,7 @@ def flip(file: Path, at: int) -> None:
 
 
 def test_a_damaged_page_reaches_no_kernel(small: Path, tmp_path: Path) -> None:
-    """One error that names the file and the page; so does a file that is cut off."""
+    """A damaged page gives one error that names the file and the page. So does a truncated file."""
     file = tmp_path / "x.vg"
     file.write_bytes(small.read_bytes())
     disk = Graph.open(file)
@@ -228,7 +228,7 @@ def test_a_damaged_page_reaches_no_kernel(small: Path, tmp_path: Path) -> None:
 
 
 def test_a_page_with_other_rows_than_the_tables(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file whose sums are right, and whose degrees are not those of its pages: refused before a kernel reads it."""
+    """No kernel reads a page whose checksum is right but whose degrees differ from the tables of the file."""
     real = PageFile.degrees
 
     def changed(self: PageFile, kind: str, *more: Any) -> Any:
@@ -256,7 +256,7 @@ def test_short_reads_are_continued(small: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_page_that_cannot_be_read() -> None:
-    """Page k fails: one error, and every buffer is given back."""
+    """If the read of a page fails, there is one error, and every buffer is released."""
     for kind, page in (("in", 0), ("in", 77)):
         with streaming(2), emulated("pagerank") as devices:
             graph = opened(to_graph(GRAPH), PAGE, 0.0, (kind, page))
@@ -267,7 +267,7 @@ def test_a_page_that_cannot_be_read() -> None:
 
 
 def test_memory_that_cannot_be_locked(small: Path) -> None:
-    """Copies then read the buffers at once."""
+    """If buffers cannot be page-locked, copies read them immediately."""
     class Refused(EmulatedDevice):
         def register(self, array: Any) -> int:
             return 0
@@ -289,7 +289,7 @@ def test_what_pages_from_disk_do_not_have(path: Path) -> None:
 
 
 def test_the_least_that_would_do(path: Path) -> None:
-    """Of host memory, and of the memory of the device."""
+    """The message names the least host memory and the least device memory."""
     with pytest.raises(OutOfMemory, match=r"to stream them to a GPU .* budget is 50\.0 kB: give memory=") as refused:
         run_file(path, memory="50K")
     enough = re.search(r"give memory=(\w+)", str(refused.value))

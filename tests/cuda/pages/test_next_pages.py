@@ -21,7 +21,7 @@ PAGE = 256
 
 
 class Watched(Topology):
-    """A topology that records what it moved."""
+    """A topology that records the data that it moved."""
 
     seen: ClassVar[list[tuple[str, int, Traffic]]] = []
     costs: ClassVar[Link] = Link()
@@ -67,9 +67,9 @@ def test_every_way_to_reach_a_page(name: str, graph: str, mode: str, watched: li
         full = sum(pages for _, pages, _ in watched) * result.rounds
         assert any(round_.mode in ("push", "notify-pull") for round_ in result.history)
         if transfer == "pages" or not unified:
-            assert 0 < copies < full  # only outside of full passes
+            assert 0 < copies < full  # fewer than all pages in each round
             rounds.add(result.rounds)
-    assert len(rounds) == 1 or name == "sssp"  # which works in place, so its supersteps depend on the page order
+    assert len(rounds) == 1 or name == "sssp"  # sssp works in place, so its supersteps depend on the order of pages
 
 
 def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int, Traffic]]) -> None:
@@ -85,12 +85,12 @@ def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int,
     pages, out = traffic["out"]
     assert pages > 5
     assert out.copies + out.hits == 399  # the neighbours of a vertex are in one page; the last vertex has none
-    assert out.copies == pages  # each stays until the next one is needed
+    assert out.copies == pages  # each page stays until the next one is needed
     assert out.skipped == result.rounds * pages - 399
 
 
 def test_pages_with_much_to_do_are_copied_and_others_read_in_place(watched: list[tuple[str, int, Traffic]]) -> None:
-    """By the costs of the link: here two rows cost as much as a page."""
+    """The costs of the link decide. Here two rows cost as much as a page."""
     options = tight("bfs_tree", "skewed", "push", transfer="auto")
     watched.clear()
     Watched.costs = Link(start=0, copied=1e9, direct=1e9, touched=1e7)

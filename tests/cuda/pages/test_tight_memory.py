@@ -1,4 +1,4 @@
-"""Budgets between the needs of full passes and those of frontiers: the run uses full passes."""
+"""Budgets that suffice for full passes but not for frontiers: the run uses full passes."""
 
 from __future__ import annotations
 

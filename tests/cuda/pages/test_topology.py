@@ -233,12 +233,12 @@ def test_cached_pages_are_not_copied_again(seed: int) -> None:
     traffic, pages = topology.traffic, topology.pages
     visits.sweep(topology, "plain")
     assert (traffic.copies, traffic.hits, traffic.copied) == (pages, 0, 4 * topology.edges)
-    for number in range(1, 4):  # with as many pages as slots, all stay cached from one pass to the next
+    for number in range(1, 4):  # if there are as many slots as pages, all pages stay cached between passes
         cached = visits.sweep(topology, "plain")[-5:]
         assert (traffic.copies, traffic.hits) == (pages + number * (pages - 5), 5 * number)
     before = traffic.copied
     order = visits.sweep(topology, "weighted")
-    spared = 6 * topology.edges - (traffic.copied - before)  # of cached pages only the weights were copied
+    spared = 6 * topology.edges - (traffic.copied - before)  # for cached pages only the weights were copied
     assert spared == 4 * sum(topology.parts[page].edges for page in cached)
     visits.clear()
     few = Transfer(tuple(order[-3:]))
@@ -336,10 +336,10 @@ def test_pages_with_little_to_do_are_read_directly() -> None:
 # ------------------------------------------------------------------------------------------------------------ order
 @needs_compiler
 def test_work_of_the_caller_comes_before_and_after(seed: int) -> None:
-    """A pass adds to values that the caller's stream wrote before it, and the caller reads the result afterwards."""
+    """A pass adds to values that the caller's stream wrote earlier, and the caller reads the result afterwards."""
     visits = Visits(EmulatedDevice(seed), adjacency_of(hub_graph(np.random.default_rng(seed), hubs=())))
     topology = streamed(visits, 3, streams=3)
-    for _ in range(5):  # clearing is queued on the default stream, and reading waits for nothing else
+    for _ in range(5):  # clearing is queued on the default stream, and reading waits for that stream only
         visits.clear()
         visits.sweep(topology, "weighted")
         visits.sweep(topology, "plain")

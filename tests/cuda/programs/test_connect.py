@@ -1,4 +1,4 @@
-"""On a GPU, too, loops that copy values over a symmetric relation run by components (rule K)."""
+"""On a GPU, rule K also runs loops that copy values over a symmetric relation by components."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = needs_compiler
 
 
 def on_gpu(result: Result, other: Result) -> None:
-    """The result equals that of the CPU, and components were used."""
+    """Assert that a result equals that of the CPU and that rule K was used."""
     assert connected(result)
     assert_same(result, other)
 

@@ -83,7 +83,7 @@ def test_graphs_without_edges(name: str, graph: str) -> None:
     ("spmv", {"kernel": "virtual-warp-8"}),
 ])
 def test_long_rows(name: str, options: Way) -> None:
-    """Rows longer than SEGMENT are reduced by blocks, and then joined."""
+    """Rows longer than SEGMENT are reduced segment by segment, and then combined."""
     _check(name, "long", options, 5)
 
 
@@ -98,7 +98,7 @@ def test_wide_frontiers(name: str, mode: str) -> None:
 
 @pytest.mark.parametrize("name", ["bfs", "components", "katz", "sssp_tree", "kcore_members"])
 def test_budgets(name: str) -> None:
-    """With the least memory that works, and a little more: edges are streamed."""
+    """Edges are streamed with the least memory that works, and with a little more."""
     mode = MODES[len(name) % len(MODES)]
     least = least_memory(name, "skewed", page_size=256, mode=mode)
     for seed, (more, streams) in enumerate([(0, 1), (0, 3), (900, 2), (3000, 0)]):
@@ -109,7 +109,7 @@ def test_budgets(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "bfs_tree", "katz"])
 def test_the_same_bits_for_every_cut(name: str) -> None:
-    """Deterministic kernels: page size, number of streams and order of lanes change no bit."""
+    """With deterministic kernels, page size, number of streams and order of lanes change no bit."""
     first = run(name, "skewed", deterministic=True, max_rounds=6)
     for seed, kernel in enumerate(KERNELS[1:9]):
         cut: Way = {"page_size": PAGES[seed % 5], "streams": STREAMS[seed % 3]}

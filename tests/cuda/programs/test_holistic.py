@@ -50,7 +50,7 @@ def case(program: Program, graph: RefGraph) -> Case:
 
 
 def check(program: Program, found: Case, seed: int = 0, **options: Any) -> None:
-    """The result equals the interpreter's, on a device with a lane order drawn from `seed`."""
+    """Compare a run with the interpreter, on a device with a lane order drawn from `seed`."""
     print(f"{program.name} on {found.graph.n} vertices, seed {seed}: {options}")
     with stand_in("emulated", lambda _, memory: EmulatedDevice(seed, memory or 1 << 28)):
         result = engine_run(program, found, device="emulated", **options)
@@ -67,7 +67,7 @@ def test_families(name: str) -> None:
 @pytest.mark.parametrize("mode", ["pull", "notify-pull"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rooms_of_every_size(name: str, mode: str) -> None:
-    """Small vertices for groups of lanes, larger ones for a block, for block scratch, and long ones; pages cut them."""
+    """Vertices of each size class (groups of lanes, a block, block scratch, long rows), with rows cut by pages."""
     graph = hubs(200, {3: 15, 4: 90, 5: 340, 6: 800, 7: 3000, 8: 9000, 9: SEGMENT, **LONG["one hub"]}, 7)
     check(PROGRAMS[name], case(PROGRAMS[name], graph), 3, mode=mode, page_size=1 << 15, streams=2)
 
@@ -121,7 +121,7 @@ def test_rooms_are_part_of_the_budget() -> None:
 
 @pytest.mark.parametrize("structure", ["mode32", "mode64", "median32", "median64", "mex", "hindex"])
 def test_words(structure: str) -> None:
-    """Sizes are even, for alignment, and sufficient; block scratch is needed only beyond a block's shared memory."""
+    """Scratch sizes are even, for alignment, and sufficient. Block scratch is needed only beyond shared memory."""
     degrees = np.array([0, 1, 2, 31, 32, 33, 1000, SEGMENT, 40_000], dtype=np.uint64)
     words = scratch_words([structure], degrees)
     assert (words % 2 == 0).all()

@@ -27,7 +27,7 @@ def loops_of(name: str) -> tuple[LoopSpec, ...]:
 def test_which_loops_go_on_without_the_host() -> None:
     names = ("kcore_members", "kcore", "kcore_peel", "mis", "coloring", "heat", "sssp")
     assert all(relays(loop) for name in names for loop in loops_of(name))
-    # A condition on the host, a count of supersteps, a sum over vertices in between, passes that may not skip.
+    # Loops that need the host: a condition, a count of supersteps, a sum over vertices; and passes that may not skip.
     others = ("katz", "belief", "pagerank", "components_jump")
     assert not any(relays(loop) for name in others for loop in loops_of(name))
     (mis,) = loops_of("mis")
@@ -62,10 +62,10 @@ def test_programs(name: str, graphs: tuple[str, ...]) -> None:
 
 
 def test_a_long_thin_phase_is_one_launch() -> None:
-    """Peel a path from its ends, two vertices per superstep, to the end or to the limit of supersteps."""
+    """Peel a path from both ends, two vertices per superstep, until it is empty or the limit is reached."""
     graph = Graph.read("path:60,directed=false")
     with emulated() as opened:
-        for most in (100, 4):  # a limit of supersteps gives whole supersteps
+        for most in (100, 4):  # the limit of 4 stops after whole supersteps
             want = program("kcore_members")(graph, k=2, max_rounds=most)
             got = program("kcore_members")(graph, k=2, max_rounds=most, device="emulated",
                                            research={"mode": "notify-pull"})

@@ -22,7 +22,7 @@ def test_as_anew(name: str) -> None:
 
 
 def test_derived() -> None:
-    """Rule D: katz in delta form."""
+    """Resume katz, for which rule D derives a delta form."""
     for seed in range(3):
         graph, matrix, _ = drawn(seed)
         alpha = 0.5 / max(1.0, float(graph.in_degree.max()))

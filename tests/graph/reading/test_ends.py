@@ -1,4 +1,4 @@
-"""Which columns of a text hold the ends of an edge, and which vertices a graph has beside those of its edges."""
+"""Which columns of a text are source and target, and which vertices without edges a graph has."""
 
 from __future__ import annotations
 

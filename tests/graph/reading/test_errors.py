@@ -1,4 +1,4 @@
-"""Every kind of fault in a file, with its whole message."""
+"""Every kind of fault in a file, and its complete error message."""
 
 from __future__ import annotations
 

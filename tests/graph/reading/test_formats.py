@@ -1,4 +1,4 @@
-"""A small file of each format and style, compared with everything that must be read from it."""
+"""A small file of each format and style: all data read from it are compared with the expected ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MATRIX = b"%%MatrixMarket matrix coordinate "
 
 @dataclass(frozen=True)
 class Case:
-    """A file, the options to read it with, and everything that must be read."""
+    """A file, the options for reading it, and the expected data."""
 
     content: bytes
     edges: list[tuple[Any, Any]]
@@ -126,7 +126,7 @@ CASES = {
 
 
 def listed(path: Path, **options: Any) -> tuple[list[tuple[Any, Any]], list[Any], dict[str, list[Any]], bool]:
-    """Edges in the user's ids, ids, columns, direction."""
+    """The edges in the user's ids, the ids, the columns, and whether the graph is directed."""
     read = read_edges(path, threads=2, **options)
     assert read.src.dtype == read.dst.dtype == np.uint32
     ids = read.ids.values.tolist()
@@ -223,7 +223,7 @@ def test_notes_say_what_was_read(content: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("members", [1, 3])
 def test_repetitions_far_apart_in_gzip(members: int, tmp_path: Path) -> None:
-    """Deflate refers back up to 32 KiB, in each member of a file."""
+    """Deflate data may refer back up to 32 KiB, in each member of a gzip file."""
     rng = np.random.default_rng(members)
     ends = np.tile(rng.integers(10_000, 99_999, (2200, 2)), (3, 1))  # 26 kB, three times
     text = "".join(f"{u} {v}\n" for u, v in ends.tolist()).encode()

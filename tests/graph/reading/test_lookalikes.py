@@ -1,4 +1,4 @@
-"""Texts that look like a list of edges and are none, and ids and numbers that look alike and are not."""
+"""Texts that look like edge lists but are not, and ids and numbers that look alike but differ."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_header_says_that_the_lines_are_edges(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [
     "4 3\n1 2\n2 3\n3 4\n", "4 3\n0 1\n1 2\n2 3\n", "3 4 2\n1 2 9\n3 4 9\n",
-    *(f"4 5 3\n{place} 7\n2 4 7\n3 4 7\n" for place in ("0 1", "1 0", "5 1")),  # outside of a matrix
+    *(f"4 5 3\n{place} 7\n2 4 7\n3 4 7\n" for place in ("0 1", "1 0", "5 1")),  # indices outside of the matrix
 ])
 def test_counts_are_a_warning(text: str, tmp_path: Path) -> None:
     graph = read(tmp_path, text)
@@ -104,7 +104,7 @@ def test_cr_inside_of_a_line_is_refused(text: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_cr_inside_of_a_line_is_refused_wherever_it_is(packed: bool, tmp_path: Path) -> None:
-    """Behind the first window of text, too, and at the ends of the pieces that are searched."""
+    """A CR is found also after the first window of text and at the boundaries of the searched pieces."""
     for end in (b"\n", b"\r\n"):
         lines = [b"%07d %07d" % (i, i + 1) + end for i in range(700_000)]
         lines[650_000] = b"7 \r8" + end

@@ -1,4 +1,4 @@
-"""Graphs as .npz: a saved graph is read back unchanged; foreign or damaged files give an error that names the fault."""
+"""Graphs as .npz: a saved graph is read back unchanged. Other or damaged files give an error that names the fault."""
 
 from __future__ import annotations
 

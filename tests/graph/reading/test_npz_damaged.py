@@ -1,4 +1,4 @@
-"""Graphs as .npz with wrong contents: each is one error that names the fault, before memory is taken."""
+"""Graphs as .npz with wrong contents: each gives one error that names the fault, before memory is allocated."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_graph_with_wrong_arrays(changed: dict[str, Any], why: str, tmp_path: 
 
 
 def test_both_directions_of_undirected_edges(tmp_path: Path) -> None:
-    """Only what is not there in both directions is refused: loops, parallel edges and every type of column are read."""
+    """Only an edge without its reverse is refused. Loops, parallel edges and every type of column are accepted."""
     rng = np.random.default_rng(11)
     src, dst = rng.integers(0, 50, (2, 4000))
     for dtype in ("i1", "u2", "i4", "u8", "f4", "f8"):

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as graphs: alone, in folders and by globs, converted within a budget, damaged."""
+"""Parquet and Arrow files as graphs: single files, folders, globs, conversion within a budget, and damaged files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @given(tables(), st.sampled_from(["parquet", "stream", "lz4", "zstd", "uncompressed"]), st.sampled_from(["drop", 1]))
 def test_a_file_is_the_graph_of_its_table(made: tuple[Any, bool], kind: str, missing: str | int) -> None:
     table, _ = made
-    if kind == "parquet":  # which has neither of these types
+    if kind == "parquet":  # Parquet has neither of these types
         types = {pa.string_view(): pa.string(), pa.float16(): pa.float32()}
         table = table.cast(pa.schema([one.with_type(types.get(one.type, one.type)) for one in table.schema]))
     with tempfile.TemporaryDirectory() as folder:
@@ -141,7 +141,7 @@ def test_estimates_are_exact_in_edges(here: Path) -> None:
     pa.parquet.write_table(table, "g.parquet", row_group_size=1000)
     shape, graph = estimate("g.parquet"), Graph.read("g.parquet")
     assert shape is not None
-    assert (shape.m, shape.listed, shape.exact) == (graph.m, graph.m, False)  # the vertices are a bound
+    assert (shape.m, shape.listed, shape.exact) == (graph.m, graph.m, False)  # the number of vertices is an upper bound
     assert graph.n <= shape.n == int(max(pa.compute.max(table[name]).as_py() for name in ("source", "target"))) + 1
     assert set(shape.columns) == {"weight", "share"}
     few = estimate("g.parquet", columns=["weight"], symmetrize=True)

@@ -97,14 +97,14 @@ def write(rows: list[list[str]], style: Style, path: Path) -> None:
 
 def check(edges: list[tuple[Any, Any]], columns: list[list[float]], names: list[str], style: Style,
           path: Path) -> None:  # fmt: skip
-    """Check that the file reads as these edges, in order, with ids sorted and numbers exact to the bit.
+    """Check that reading the file gives these edges in order, sorted ids, and numbers that are exact to the bit.
 
     Args:
         edges: both ends of each edge.
-        columns: values of each edge.
-        names: of the columns.
-        style: of the file.
-        path: of the file.
+        columns: the values of each edge.
+        names: the names of the columns.
+        style: the style of the file.
+        path: where the file is written.
     """
     read = read_edges(path, threads=style.threads)
     ids = read.ids.values.tolist()
@@ -151,7 +151,7 @@ def test_quoted_texts(edges: list[tuple[str, str]], style: Style) -> None:
 
 
 def numbers_of(tokens: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], int]:
-    """The numbers that the kernel parses from tokens, and how many tokens it left to Python."""
+    """The numbers parsed from tokens, and how many tokens the kernel left to Python."""
     lines = "".join(f"1 2 {token}\n" for token in tokens).encode()
     text = np.frombuffer(lines + bytes(READ_AHEAD), dtype=np.uint8)
     fields = (Field("", Role.SOURCE), Field("", Role.TARGET), Field("w", Role.FLOAT))
@@ -196,7 +196,7 @@ def test_few_floats_are_left_to_python() -> None:
 
 
 def test_integers_of_every_length() -> None:
-    """Up to 18 digits by the small kernel, and longer ones by the other; any separator, and numbers with zeros."""
+    """Integers of up to 18 digits, which the small kernel reads, and longer ones; any separator, and leading zeros."""
     rng = np.random.default_rng(20261121)
     tokens = [f"{rng.integers(10 ** (digits - 1), 10**digits)}" for digits in range(1, 19) for _ in range(20)]
     tokens += ["0", "00000000", "000000001", "0" * 10 + "12345678", "9" * 8, "9" * 16, "9" * 18, str(2**63 - 1)]
