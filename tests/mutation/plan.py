@@ -1,8 +1,8 @@
-"""Which mutations are planted, and which tests ought to see each: fixed before anything was run.
+"""Which mutations are planted, and which tests should detect each. Both were fixed before the first run.
 
-For every mutation an operator is drawn first, then a site among all where it applies, so that frequent operators do not
-crowd out the others. The tests of a file are those of the first row of TESTS that its path begins with, in this order;
-the run of a mutation ends with the first test that fails.
+For every mutation an operator is drawn first, then one of the sites where it applies, so that frequent operators do not
+crowd out the others. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. They
+run in this order until one fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SEED = 20261123
 
 @dataclass(frozen=True)
 class Area:
-    """A part of the tree. count: of mutations. kind: a key of SITES. operators: those drawn. files: patterns."""
+    """A part of the tree. count: mutations to draw. kind: a key of SITES. operators: the choice. files: patterns."""
 
     name: str
     count: int
@@ -40,7 +40,7 @@ AREAS = (
     Area("readers", 10, "logic", LOGIC, ("runtime/graph/read/*.py", "runtime/graph/npz.py", "runtime/graph/archive.py",
                                          "runtime/convert/*.py", "runtime/storage/page_file/*.py")),
 )
-"""34 mutations: ten in the compiler, 14 in the engine with its kernels, of which ten are races, ten in the readers."""
+"""34 mutations: ten in the compiler, 14 in the engine with its kernels (ten of them races), and ten in the readers."""
 
 _LANGUAGE = ("tests/cpu/language/test_statements.py", "tests/cpu/reductions/test_reductions.py",
              "tests/cpu/language/test_loops.py", "tests/cpu/language/test_arguments.py",
@@ -91,7 +91,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def drawn(root: Path, seed: int = SEED) -> list[Site]:
-    """The mutations of a tree: as many different ones from each area as AREAS says."""
+    """The mutations of a tree: distinct ones, with the number of each area from AREAS."""
     chance, found = random.Random(seed), []
     for area in AREAS:
         by_operator = _sites(root, area)
@@ -117,5 +117,5 @@ def _sites(root: Path, area: Area) -> dict[str, list[Site]]:
 
 
 def covering(path: str) -> tuple[str, ...]:
-    """The tests that ought to see a mutation of a file, in order."""
+    """The tests that should detect a mutation of a file, in order."""
     return next(tests for start, tests in TESTS if path.startswith(start))

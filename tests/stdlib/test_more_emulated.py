@@ -1,4 +1,4 @@
-"""Programs of the standard library on an emulated GPU that differ in kind from the language tests run there."""
+"""Programs of the standard library whose kernels differ in kind from those of other tests on an emulated GPU."""
 
 from __future__ import annotations
 

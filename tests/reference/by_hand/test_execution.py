@@ -139,7 +139,7 @@ def test_old_changed_change_and_iteration() -> None:
 
 
 def test_unsent_changes_add_up() -> None:
-    """With a narrow `activate when`, small changes add up until they are sent, each exactly once."""
+    """With a restrictive `activate when`, small changes accumulate until they are sent, each exactly once."""
     forced = go("""
         vertex x: float = 1
         vertex got: float = 0

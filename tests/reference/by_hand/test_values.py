@@ -34,7 +34,7 @@ from vlang.types import F32, I64, VERTEX
 def test_integers(expression: str, want: int) -> None:
     text = f"vertex one: int = 1\nvertex x: int = {expression}"
     assert go(text).fields["x"][0] == want
-    # the same with operands that are known only at run time
+    # the same operations with operands that are known only at run time
     dynamic = "\n".join(["vertex z: int = 0", f"vertex x: int = z + ({expression})"])
     assert go(dynamic).fields["x"][0] == want
 
@@ -110,7 +110,7 @@ def test_tuples_compare_and_choose() -> None:
     assert value("1 if (1, 2.5) < (1, 3) else 0") == 1
     assert value("1 if (2, 0) <= (1, 9) else 0") == 0
     assert value("min((3, 1), (2, 9))[1]") == 9
-    # without a value, or equal: the first argument
+    # without a value, or for equal values: the first argument
     assert value("min((inf, 7), (inf, 1))[1]") == 7
     assert value("max((-inf, 7), (-inf, 9))[1]") == 7
     assert value("min((inf, 7), (4, 1))[1]") == 1
@@ -119,7 +119,7 @@ def test_tuples_compare_and_choose() -> None:
 @pytest.mark.parametrize("name", ["min", "max"])
 @pytest.mark.parametrize("seed", range(20))
 def test_tuples_are_compared_in_any_grouping(name: str, seed: int) -> None:
-    """Of equal tuples the first one, whether rows are combined one after the other or two by two."""
+    """Equal tuples give the first one, whether rows are combined one after the other or pairwise."""
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     rows, groups = int(rng.integers(0, 200)), int(rng.integers(1, 9))
@@ -207,7 +207,7 @@ def test_integer_sums_are_exact() -> None:
         global all = sum(v.a for v in vertices)
         global c = count(v.a > 0 for v in vertices)
     """, FORK, s=0, r=1)
-    assert outcome.fields["x"][3] == 1500000000  # on the way 2000000000 - 2000000000 + 1500000000, in any order
+    assert outcome.fields["x"][3] == 1500000000  # 2000000000 - 2000000000 + 1500000000 in any order
     assert outcome.fields["y"][3] == INF  # 2 * 2000000000 is infinite
     assert outcome.fields["z"][3] == 255
     assert outcome.globals["all"] == 3000000000

@@ -1,8 +1,8 @@
 """The interpreter with freedoms: supersteps of chosen loops run in ways that the legality rules may grant.
 
-A *way* runs the block of a loop for the selected vertices and returns its names. The interpreter does the rest:
-activity, the end of loops, and all other statements. Ways do not check whether they are granted: `granted` lists those
-that are, and tests force the others to show that they make a difference (language.md, sections 10.3 and 11).
+A *way* runs the block of a loop for the selected vertices and returns the names defined in it. The interpreter does
+the rest: activity, the end of loops, and all other statements. Ways do not check whether they are granted. `granted`
+lists the granted ones; tests force the others to show that they change results (language.md, sections 10.3 and 11).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def facts_of(source: str, precision: int = 32) -> Facts:
 class _Sight(Evaluator):
     """An evaluator that reads neighbours as a way prescribes.
 
-    pick: selects the contributions, by index into the ends of edges (the neighbours, and the row of each). older:
-    earlier values of fields; old: the vertices that are read with these. halves: contributions are reduced in two
+    pick: selects contributions; it takes the neighbour and the row of each edge end and returns indices. older: earlier
+    values of fields. old: the vertices whose earlier values are read. halves: whether contributions are reduced in two
     parts, which are then merged.
     """
 
@@ -103,8 +103,8 @@ def _joined(values: list[Value]) -> Value:
 class Free(_Machine):
     """The interpreter, with some loops run in a way.
 
-    ways: the line of a loop -> its way. fact: the facts of the current loop. kept: the state of its way, empty when it
-    starts.
+    ways: the line of a loop -> its way. fact: the facts of the current loop. kept: the state of the current way, empty
+    when the loop starts.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Free(_Machine):
         self.resting: Mapping[str, bool] = {}  # fields, each with the value at which a vertex skips the current gather
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:
-        """Run a block; the block of a loop in the way of that loop."""
+        """Run a block. The block of a loop runs in the way of the loop."""
         loop = self._loops.get(id(block))
         way = None if loop is None else self._ways.get(loop.span.line)
         if loop is None or way is None or not len(selected):
@@ -227,9 +227,9 @@ def run_free(
         params: As in `interpreter.run`.
         fields: As in `interpreter.run`.
         ways: The line of a loop -> its way.
-        seed: Of the random choices.
+        seed: The seed of the random choices.
         precision: Bits of `int` and `float`.
-        max_rounds: Bound of every execution of a loop.
+        max_rounds: The bound of rounds for every execution of a loop.
     """
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):

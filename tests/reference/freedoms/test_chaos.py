@@ -1,4 +1,4 @@
-"""No freedom that the facts grant changes a result: every program of the standard library, 60 graphs each."""
+"""No granted freedom changes a result, for every program of the standard library on 60 graphs each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["GRAPHS", "same"]
 
 GRAPHS = 60
 _SMALL = 9  # vertices at most
-_ROUNDS = 5  # for loops that stop at a tolerance; the rules that these can be granted change no superstep
+_ROUNDS = 5  # for loops with a tolerance; rules that apply to them change no superstep
 _TOL = 1e-4  # of the delta loop
 
 
@@ -43,9 +43,9 @@ def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int 
 
     Args:
         name: The program.
-        seed: Of the graph, and of the random choices.
+        seed: The seed of the graph and of the random choices.
         rule: The rule; "" for none.
-        line: Of the loop.
+        line: The line of the loop.
         precision: Bits of `int` and `float`.
     """
     at, known = given(name, seed), facts(name, precision)
@@ -57,12 +57,12 @@ def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int 
 
 @functools.cache
 def plain(name: str, seed: int, precision: int) -> Outcome:
-    """The plain outcome."""
+    """The outcome without freedoms."""
     return outcome(name, seed, precision=precision)
 
 
 def same(a: Outcome, b: Outcome, close: float = 0.0) -> bool:
-    """Whether two outcomes agree; floats within `close` if `close` is more than 0."""
+    """Whether two outcomes agree. If `close` is more than 0, floats may differ by `close`."""
     pairs = [(a.fields[name], b.fields[name]) for name in a.fields]
     pairs += [(np.asarray(a.globals[name]), np.asarray(b.globals[name])) for name in a.globals]
     return all(np.allclose(x, y, rtol=close, atol=close, equal_nan=True) if close and x.dtype.kind == "f"
@@ -70,7 +70,7 @@ def same(a: Outcome, b: Outcome, close: float = 0.0) -> bool:
 
 
 def pairs() -> list[tuple[str, int, str]]:
-    """Each program with each loop and each rule granted to it, at least for undirected graphs."""
+    """All triples of a program, the line of a loop and a rule granted to it, at least for undirected graphs."""
     return [(name, fact.loop.span.line, rule) for name in (*STDLIB, *MORE)
             for fact in facts(name, 32).loops.values() for rule in granted(fact)]
 

@@ -1,7 +1,7 @@
-"""Every rule matters: a freedom that is forced where it is refused changes the result on some of 60 random graphs.
+"""Every condition of a rule is needed: a refused freedom, if forced, changes the result on some of 60 random graphs.
 
-Language.md, section 11, has the figures of the prototype for whole programs. The programs here violate one part of a
-condition; the freedom is refused, and forced.
+Section 11 of language.md has the figures of the prototype for whole programs. Each program here violates one part of
+the condition of a rule, so that the freedom is refused. The test forces it.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Refused(NamedTuple):
     Attributes:
         rule: The rule.
         broken: The part of its condition that does not hold.
-        program: By name or as text.
+        program: The name or the text of a program.
         way: The way that is forced on it.
-        graphs: A random graph for each seed.
+        graphs: A function from a seed to a random graph.
         supersteps: Whether only some superstep differs, and not the final result.
     """
 
@@ -192,7 +192,7 @@ CASES = [
     Refused("K", "something else than the value travels",
             text("repeat:\n    gather a = min(u.x + 1 for u -- self)\n    apply x = min(x, a)\n",
                  "vertex x: int = degree * 2"), components),
-    # R: partial results are joined
+    # R: partial results are combined
     Refused("R", "`mode` needs all contributions at once", "cdlp", halves),
     Refused("R", "`hindex` needs all contributions at once", "kcore", halves),
 ]
@@ -228,7 +228,7 @@ def test_a_freedom_that_is_refused_makes_a_difference(refused: Refused) -> None:
 def test_it_is_refused_indeed(refused: Refused) -> None:
     source = stdlib.source(refused.program) if refused.program in stdlib.names() else refused.program
     if refused.way in (first_of_all, skip_by_superstep):
-        return  # here the engine must not do it, although the loop allows it
+        return  # the engine must not force it here, although the loop allows it
     names = {"F, B": "FB", "A''": "A"}
     for loop in facts_of(source).loops.values():
         rule = names.get(refused.rule, refused.rule)
@@ -248,7 +248,7 @@ def test_every_rule_has_a_refusal() -> None:
 
 
 def test_ways_that_are_granted_change_nothing_in_the_same_texts() -> None:
-    """The texts above differ because of the violated condition: once it holds, they do not."""
+    """If the violated condition of a text above is repaired, its results no longer differ."""
     mended = _COLOUR.format(priority="degree // 3", tie=", u", own=", self")
     facts = facts_of(mended)
     for seed in range(20):

@@ -1,7 +1,7 @@
 """The ways in which loops may run, one for each rule (language.md 10.3); `chaos` explains ways.
 
-Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the names; it returns
-the names at the end of the block.
+Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the defined names. It
+returns the names defined at the end of the block.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["EXACT", "WAYS", "granted", "resting", "silencing"]
 
 
 def any_order(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """A, S: random parts of the vertices, in place, with old values of some neighbours; then all vertices."""
+    """A, S: random subsets of the vertices run in place, with old values of some neighbours; then all vertices run."""
     history = m.kept.setdefault("history", [])
     for _ in range(int(m.rng.integers(1, 4))):
         history.append({store: store.value for store in m.stores(env).values()})
@@ -41,12 +41,12 @@ def any_order(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def in_place(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """A with supersteps: every vertex once, in random order, reading the new values of earlier ones."""
+    """A within a superstep: every vertex runs once, in random order, and reads the new values of earlier vertices."""
     return _one_by_one(m, lambda v: m.plain(block, v, env), selected)
 
 
 def _one_by_one(m: Free, run: Callable[[Array], Env], vertices: Array) -> Env:
-    """Run something for one vertex at a time; returns the names, with the accumulators of all vertices."""
+    """Call `run` for one vertex at a time; returns the names, with accumulators that cover all vertices."""
     whole: Env | None = None
     for v in m.rng.permutation(vertices):
         one = run(np.array([v]))
@@ -78,9 +78,9 @@ def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """O: the active vertices with the best values send first. One superstep is the whole search.
+    """O: the active vertices with the best values send first. The whole search counts as one superstep.
 
-    Vertices that have sent are not written again, if the rule says that they are final.
+    If the rule says that vertices that have sent are final, they are not written again.
     """
     if m.frame.iteration > 1:
         return env.new_child()
@@ -106,13 +106,13 @@ def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def final_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """O, under the assumption that a value that has been sent is final."""
+    """O with the assumption that sent values are final."""
     m.kept["final"] = True
     return best_first(m, block, selected, env)
 
 
 def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """K: every vertex gets the join over its connected component."""
+    """K: every vertex gets the reduction over its connected component."""
     (write,) = m.fact.writes
     (name,) = write.fields
     store, roots = m.stores(env)[name], np.arange(m.graph.n)
@@ -139,7 +139,7 @@ def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """P: in each phase the vertices that changed since it last ran send; others at random too, and some twice."""
+    """P: in each phase, vertices that changed since the phase last ran send, as do random others; some send twice."""
     def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
         if notifying is not None:
             chosen = notifying | (m.rng.random(m.graph.n) < 0.2)
@@ -151,12 +151,12 @@ def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def _twice(m: Free, at: Array) -> Array:
-    """The edges, some of them twice; changes are sent once."""
+    """The edges, some of them twice, except for gathers of changes."""
     return at if m.fact.kind == "delta" else np.concatenate([at, at[m.rng.random(len(at)) < 0.3]])
 
 
 def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """N: in each phase the vertices run that have an input changed since it last ran; others at random too."""
+    """N: in each phase, vertices with an input that changed since the phase last ran run, as do random others."""
     def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
         chosen = selected
         if notifying is not None:
@@ -169,7 +169,7 @@ def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def skip_by_superstep(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """N decided once for all phases: by the changes of the previous superstep."""
+    """N, decided once for all phases by the changes of the previous superstep."""
     now, then = m.state(env), m.kept.get("then")
     m.kept["then"] = now
     if then is None:
@@ -189,7 +189,7 @@ def _by_phase(
 ) -> Env:
     """Run phase by phase, with the vertices that changed since the phase last ran (None at first).
 
-    For rule N, `own` records the vertices with changed inputs of their own.
+    For rule N, `own` records the vertices whose own inputs changed.
     """
     names, fact = env.new_child(), m.fact
     start = m.state(env)
@@ -218,7 +218,7 @@ def early_exit(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def resting(field: str, value: bool, gather: str) -> Way:
-    """X1 forced: a vertex with the value does not run this gather."""
+    """X1 forced: a vertex whose field has `value` does not run this gather."""
     return lambda m, block, selected, env: _resting(m, block, selected, env, {field: value}, gather)
 
 
@@ -236,12 +236,12 @@ def _resting(m: Free, block: t.Block, selected: Array, env: Env, done: Mapping[s
 
 
 def first_neighbour(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """X2: one random active neighbour decides, and only for vertices without a value."""
+    """X2: one random active neighbour decides the value of a vertex that has none yet."""
     return _frontier(m, block, selected, env, all_active=False)
 
 
 def first_of_all(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """X2 where all vertices are active at first, with or without a value."""
+    """X2, forced although all vertices are active at first, with or without a value."""
     return _frontier(m, block, selected, env, all_active=True)
 
 
@@ -305,7 +305,7 @@ def _at_identity(m: Free, names: Env, name: str, reduction: str) -> Array:
 
 
 def one_pass(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """F and B: each vertex runs all statements of a phase before the next vertex does, in one buffer."""
+    """F and B: each vertex runs all statements of a phase before the next vertex, with one buffer per field."""
     names = env.new_child()
     for group in m.phases(block):
         run: list[t.Statement] = []
@@ -331,7 +331,7 @@ def _fused(m: Free, run: list[t.Statement], selected: Array, names: Env) -> None
 
 
 def halves(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """R: contributions in random order, reduced in two parts that are joined."""
+    """R: contributions are reduced in random order and in two parts, which are then merged."""
     m.sight.pick = lambda others, _group: m.rng.permutation(len(others))
     m.sight.halves = m.rng
     names = m.plain(block, selected, env)
@@ -353,7 +353,7 @@ WAYS: Mapping[str, Way] = {
     "P": push, "N": skip, "X1": early_exit, "X2": first_neighbour, "Z": skip_identity, "FB": one_pass, "R": halves,
 }  # fmt: skip
 
-# Rules that change no superstep.
+# Rules under which every superstep has the same result.
 EXACT = frozenset({"P", "N", "X1", "X2", "Z", "FB", "R"})
 
 

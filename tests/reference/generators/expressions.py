@@ -1,8 +1,8 @@
 """Random typed expressions as text, correct by construction, for `programs`.
 
-Kinds: "int", "i64", "u8", "bool", "vertex" are exact in any order of evaluation. "float" holds multiples of 1/4 of
-small size, so that its sums and comparisons are exact in f32, too. "dist" is a float that may be inf and is only
-added to, compared and minimised. "real" may be rounded (roots, quotients) and is never compared.
+The kinds "int", "i64", "u8", "bool" and "vertex" are exact in any order of evaluation. "float" holds small multiples
+of 1/4, so that sums and comparisons are exact in f32, too. "dist" is a float that may be inf; it is only compared,
+minimised and used in additions. "real" may be rounded (roots, quotients) and is never compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TYPES = {"int": "int", "i64": "i64", "u8": "u8", "bool": "bool", "vertex": "vert
          "real": "float"}
 EXACT = ("int", "i64", "u8", "bool", "vertex", "float")
 
-# kinds that may be used where another kind is needed
+# for each kind, the other kinds that may be used in its place
 _WIDENS = {"i64": ("i64", "int"), "real": ("real", "float")}
 
 
@@ -45,7 +45,7 @@ class Scope:
         edges: Edge fields.
         other: The variable of the neighbour or member, or None.
         here: Whether there is a `self`.
-        loop: Whether `old` and `changed` have a meaning.
+        loop: Whether `old` and `changed` are defined.
         changed: Whether the place allows `changed`.
     """
 
@@ -89,7 +89,7 @@ class Expressions:
     # ---- leaves
 
     def literal(self, kind: str) -> str:
-        """A constant of a kind; now and then an integer near the end of its type."""
+        """A constant of a kind; some integers are near the limits of their type."""
         if kind in ("int", "i64"):
             ends = ["2147483646", "1500000000", "46341"]
             return self.pick(ends if self.chance(12) else ["0", "1", "2", "3", "7", "100"])
@@ -171,7 +171,7 @@ class Expressions:
         return part() if unsigned else self.pick([f"abs({part()})", f"(-{part()})"])
 
     def _float(self, scope: Scope, depth: int) -> str:
-        """Sums and choices of small multiples of 1/4, at most doubled: sizes stay far below 2^20."""
+        """Sums and choices of small multiples of 1/4. Each level at most doubles values, which stay far below 2^20."""
         def part() -> str:
             return self.expr("float", scope, depth)
 

@@ -62,7 +62,7 @@ class Nested(Writer):
         return f"for {name} in group"
 
     def _repeat(self, written: set[str]) -> str:
-        """The head of a repeat around the lines written so far; may also write its last line."""
+        """The first line of a `repeat` around the lines written so far. May first write an `activate when`."""
         e, count = self.e, self.e.number(1, 3)
         form = e.pick(["times", "most", "until"])
         if form == "most" and e.chance(40):
@@ -79,7 +79,7 @@ class Nested(Writer):
         return {name for target in targets for name in re.findall(r"\w+", target)} & set(self.kinds)
 
     def plain(self, besides: str = "") -> None:
-        """Statements without loops; `besides` is not written."""
+        """Statements without loops that do not write the field `besides`."""
         e, scope = self.e, self.scope
         fields = {n: k for n, k in self.kinds.items() if k not in ("dist", "vector", "real") and n != besides}
         if not fields:

@@ -20,7 +20,7 @@ from tests.reference.graphs import ref_graphs
 __all__ = ["Generated", "Moving", "Writer", "finished", "programs", "started"]
 
 Moving = tuple[str, str, dict[str, str]]
-"""A gather and an apply of a loop where fields move one way, and the kinds of the fields declared for it."""
+"""A gather and an apply of a loop whose fields change monotonically, and the kinds of the fields declared for it."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Writer:
         kinds: The kind of each field.
         graph_names: The kind of each parameter, let and global.
         edges: The kind of each edge field.
-        counter: For fresh names.
-        base: The indentation of the block.
+        counter: The number of the next fresh name.
+        base: The indentation of the current block.
     """
 
     e: Expressions
@@ -103,7 +103,7 @@ class Writer:
         name = e.pick(names)
         body_kind = "bool" if name == "count" else kind
         body = e.expr(body_kind, scope)
-        if kind == "u8":  # literals alone would be of type int
+        if kind == "u8":  # an expression of literals has the type int
             body = f"({self.named(scope)} {e.pick('+-^')} {body})"
         if name == "sum" and kind in ("real", "float"):
             body = f"tanh({body})" if kind == "real" else f"max(-8.0, min(8.0, {body}))"
@@ -128,7 +128,7 @@ class Writer:
     # ---- statements
 
     def quantised(self, kind: str, text: str) -> str:
-        """A value in a form that may be stored: floats small and coarse."""
+        """The text of a value that may be stored: floats are rounded to small multiples of 1/4."""
         if kind == "float":
             return f"max(-64.0, min(64.0, floor(({text}) * 4) / 4))"
         return f"tanh({text})" if kind == "real" else text
@@ -160,7 +160,7 @@ class Writer:
         return scope
 
     def pairs(self, scope: Scope) -> str:
-        """A least or greatest tuple over edges."""
+        """The `min` or `max` of tuples over edges."""
         inner = self.over_edges(scope)
         body = f"({self.e.expr('int', inner)}, {self.e.expr('vertex', inner, 1)})"
         domain, way = self.e.pick(["u -> self", "self -> u", "u -- self"]), self.e.pick(["min", "max"])
@@ -232,7 +232,7 @@ class Writer:
         return f"{self.overall('i64')} > {self.e.number(0, 50)}"
 
     def fixpoint(self) -> None:
-        """A loop where fields only move one way: it ends, because each has finitely many values that way."""
+        """A loop whose fields change monotonically. It ends because each field has finitely many values."""
         e = self.e
         forms = [e.pick(self.fixpoint_forms()) for _ in range(e.number(1, 2))]
         bodies = [form() for form in forms]
@@ -250,7 +250,7 @@ class Writer:
             self.kinds.update(new)
 
     def fixpoint_forms(self) -> list[Callable[[], Moving]]:
-        """What a fixpoint loop may hold: each writes a gather, an apply, and the kinds of the fields it declares."""
+        """The forms of fixpoint loops. Each gives a gather, an apply, and the kinds of the fields that it declares."""
         return [self._label, self._distance, self._flag, self._bits, self._widest, self._tree]
 
     def _ends(self) -> tuple[str, str]:
@@ -260,7 +260,7 @@ class Writer:
         return self.e.pick(["u -> self", "self -> u", "u -- self"]), cond
 
     def _start(self, kind: str) -> str:
-        """A start value: one vertex, or some, differ from the rest."""
+        """An initial value that differs from the rest at one vertex or at some."""
         source = self.e.pick([n for n, k in self.graph_names.items() if k == "vertex"] or ["none"])
         where = self.e.pick([f"self == {source}", self.e.expr("bool", self.scope, 1)])
         return f"{self.e.pick(['0', '1', '3'])} if {where} else {kind}"
@@ -299,7 +299,7 @@ class Writer:
         return self.e.number(0, 1)
 
     def whole(self, low: int, high: int) -> int:
-        """An integer in a range, or now and then one near the ends of its type."""
+        """An integer in a range, or sometimes one near the limits of its type."""
         top = 2**31 - 1
         return self.e.pick([top, top - 1, top // 2 + 1, -top, -top - 1]) if self.e.chance(12) else \
             self.e.number(low, high)
@@ -325,7 +325,7 @@ class Writer:
                 f"apply ({far}, {parent}) = min(({far}, {parent}), {acc})", {far: "int", parent: "vertex"})
 
     def sending_changes(self) -> None:
-        """A loop over changes; integers, so that every sum is exact."""
+        """A loop over changes of integers, so that every sum is exact."""
         name, acc = self._declare("int", self.e.expr("int", self.scope, 1)), self.fresh("a")
         self.kinds[name] = "int"
         self.line(0, f"repeat {self.e.pick(['at most', ''])} {self.e.number(1, 4)} times:".replace("  ", " "))
@@ -342,7 +342,7 @@ class Writer:
         names = {f"p{k}": argument for k, argument in enumerate(arguments)}
         scope = Scope(graph={**names, **self.graph_names}, here=False)
         body = self.e.expr(kind, scope)
-        if kind == "float":  # its arguments may be any floats in scope, so keep it from growing
+        if kind == "float":  # arguments may be any floats in scope, so the result must stay small
             body = self.quantised("float", body)
         listed = ", ".join(f"{n}: {k}" for n, k in names.items())
         self.line(0, f"fn {name}({listed}): {kind} = {body}")
@@ -389,7 +389,7 @@ def finished(w: Writer, made: Generated) -> Generated:
 
 @st.composite
 def programs(draw: st.DrawFn) -> Generated:
-    """Programs with one or two loops over one to three or more fields, with a graph and inputs."""
+    """Programs with one or two loops over several fields, with a graph and inputs."""
     w = Writer(Expressions(draw))
     made = started(w)
     for _ in range(w.e.number(1, 2)):

@@ -1,6 +1,6 @@
 """Random programs with values of several components.
 
-They have vectors, declared reductions, sets of vertices, fields of vertices anywhere, and gathers of changes.
+They have vectors, declared reductions, sets of vertices, fields of distant vertices, and gathers of changes.
 All numbers are integers, so results are compared bit by bit.
 """
 
@@ -37,7 +37,7 @@ class _Writer:
         return self.draw(st.sampled_from(choices))
 
     def vector(self, depth: int, of: str = "") -> str:
-        """A vector; of: "" for own fields, "u." for those of the neighbour."""
+        """A vector expression. of: "" for own fields, "u." for fields of the neighbour."""
         leaf = [f"{of}x", f"{of}y", f"{of}const"] + ([] if of else self.gathered)
         if depth == 0:
             return self.one(*leaf)
@@ -82,7 +82,7 @@ class _Writer:
             self.gathered.append(name)
 
     def loop(self, number: int) -> list[str]:
-        """A loop of two supersteps or so."""
+        """The lines of a loop of about two supersteps."""
         self.lines, self.gathered = [], []
         changes = self.draw(st.booleans())
         for at in range(self.draw(st.integers(1, 2))):

@@ -1,4 +1,4 @@
-"""Random programs end in the interpreter, and give the same results when they run again."""
+"""Random programs terminate in the interpreter and give the same results when they run again."""
 
 from __future__ import annotations
 

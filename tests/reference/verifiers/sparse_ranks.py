@@ -1,7 +1,7 @@
-"""Verifiers of ranks and other solutions of equations, on sparse matrices: fixed points in 64 bits.
+"""Verifiers of ranks and other solutions of equations: fixed points of sparse matrices in 64 bits.
 
-The equation of a program, at the default values of its parameters, is solved by SciPy's products to 1e-14, and compared
-vertex by vertex. The helpers are for `verify_sparse`, too.
+The equation of a program, with default parameters, is solved to 1e-14 by sparse products of SciPy. Results are compared
+vertex by vertex. `verify_sparse` uses the helpers, too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def near_to(got: object, want: object, what: str, rtol: float = 1e-4, atol: floa
 
 
 def read_column(graph: RefGraph, name: str, default: float) -> Array:
-    """An edge column as the programs read it: rounded to f32, converted to f64."""
+    """An edge column, rounded to f32 as programs read it, and converted to f64."""
     column = graph.columns.get(name)
     return np.full(graph.m, default) if column is None else column.astype(np.float32).astype(np.float64)
 
@@ -146,7 +146,7 @@ def verify_spmv(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
-    """A step moves `x` by no more than the tolerance; for undirected graphs, SciPy computes the vector."""
+    """Check that a step changes `x` by at most the tolerance; for undirected graphs, compare with SciPy's vector."""
     x, tol = np.asarray(result["x"], np.float64), float(params.get("tol", 1e-6)) * graph.n
     assert abs(np.linalg.norm(x) - 1) < 1e-4
     assert (x >= 0).all()

@@ -1,4 +1,4 @@
-"""The verifiers reject wrong results, and the graphs are the same for the engine."""
+"""The verifiers reject wrong results, and reference graphs and engine graphs are the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.reference.interpreter import run
 from tests.reference.test_design import program
 from tests.reference.verifiers.verify import VERIFIERS, verify
 
-# the output that a verifier must check, and the amount by which it is moved; inputs are not computed
+# the output that a verifier must check, and the amount by which a value is changed; inputs are not outputs
 _WATCHED = {
     "bfs": ["depth"], "bfs_tree": ["depth", "parent"], "circuit": ["v", "load"], "components": ["label"], "heat": ["q"],
     "katz": ["x"], "kcore_members": ["alive"], "neural": ["x"], "pagerank": ["rank"], "rwr": ["p"], "spmv": ["y"],
@@ -48,7 +48,7 @@ def test_one_wrong_value_is_noticed(name: str, shape: str) -> None:
     verify(name, made.graph, made.params, fields)
     fixed = fields.get("fixed", np.zeros(made.graph.n, np.bool_))
     for watched in _WATCHED[name]:
-        # a voltage or temperature without inflow is the caller's input
+        # without in-edges, a voltage or temperature stays the caller's input
         judged = (made.graph.indegree > 0) & ~fixed if watched in ("v", "q") else np.ones(made.graph.n, np.bool_)
         for vertex in np.flatnonzero(judged)[1::7].tolist():
             with pytest.raises(AssertionError):

@@ -1,10 +1,10 @@
 """Verifiers of the programs of the standard library.
 
-Each takes the graph, the parameters and the results of a run, and checks them by an algorithm of its own or by the
-property that defines them; it shares nothing with the interpreter or the engine. A result that is wrong raises
-AssertionError with a text that names the vertex. `result` maps the names of the outputs to arrays; unreached integers
-are the largest value of their type, unreached floats inf, `none` is -1. Parameters that are left out have the defaults
-of the program. `columns` of the graph may hold the program's edge column; else its default is used.
+Each takes the graph, the parameters and the results of a run, and checks the results by an independent algorithm or by
+the property that defines them. It shares nothing with the interpreter or the engine. A wrong result raises
+AssertionError with a text that names the vertex. `result` maps the names of the outputs to arrays. For unreachable
+vertices, integers have the largest value of their type and floats are inf; `none` is -1. Missing parameters have the
+defaults of the program. If `columns` of the graph lacks the program's edge column, its default is used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Verifier = Callable[[RefGraph, Params, Result], None]
 
 
 def _column(graph: RefGraph, name: str, default: float) -> Array:
-    """An edge column as the programs read it: rounded to f32, computed with in f64."""
+    """An edge column, rounded to f32 as programs read it, and converted to f64."""
     column = graph.columns.get(name)
     data = np.full(graph.m, default) if column is None else np.asarray(column)
     return data.astype(np.float32).astype(np.float64)
@@ -46,7 +46,7 @@ def _out_edges(graph: RefGraph) -> list[list[tuple[int, int]]]:
 
 
 def _near(got: Any, want: Any, what: str, rtol: float = 1e-5, atol: float = 1e-6) -> None:
-    """Assert that all values are close, inf equal to inf; the message names the worst vertex."""
+    """Assert that all values are close; inf equals inf. The message names the worst vertex."""
     got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
     assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
     good = np.isclose(got, want, rtol=rtol, atol=atol)
@@ -145,7 +145,7 @@ def _tree(graph: RefGraph, source: int, value: Array, parent: Array, length: Arr
 
 
 def verify_bfs(graph: RefGraph, params: Params, result: Result) -> None:
-    """`depth` is the number of hops; unreached is the largest int."""
+    """Check that `depth` is the number of hops, or the largest int for unreachable vertices."""
     depth = np.asarray(result["depth"])
     want = np.array(_hops(graph, params["source"]), np.int64)
     _same(depth, np.where(want < 0, np.iinfo(depth.dtype).max, want).astype(depth.dtype), "depth")
@@ -167,7 +167,7 @@ def verify_sssp(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_sssp_tree(graph: RefGraph, params: Params, result: Result) -> None:
-    """`dist` as in sssp; `parent` is the smallest vertex that precedes on a shortest path, in f32 arithmetic."""
+    """`dist` as in sssp; `parent` is the smallest predecessor on a shortest path, in f32 arithmetic."""
     verify_sssp(graph, params, result)
     dist = np.asarray(result["dist"])
     weight = _column(graph, "weight", 1).astype(dist.dtype)
@@ -182,7 +182,7 @@ def verify_sswp(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_viterbi(graph: RefGraph, params: Params, result: Result) -> None:
-    """`best` is the largest product of chances along a path."""
+    """`best` is the largest product of probabilities along a path."""
     chance = _column(graph, "chance", 1)
     want = _best_first(graph, params["source"], 1.0, lambda p, e: p * float(chance[e]), -1)
     _near(result["best"], want, "best", atol=1e-30)
@@ -208,7 +208,7 @@ def verify_components(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_kcore_members(graph: RefGraph, params: Params, result: Result) -> None:
-    """`alive` after removing vertices of too small a degree, one at a time."""
+    """`alive` equals the result of removing vertices with too small a degree, one at a time."""
     k = int(params["k"])
     near: list[list[int]] = [[] for _ in range(graph.n)]
     for u, v in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
@@ -238,7 +238,7 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 
 def verify_pagerank(graph: RefGraph, params: Params, result: Result) -> None:
-    """`rank` solves the linear system of PageRank with dangling mass shared; sums to 1."""
+    """`rank` solves the linear system of PageRank with shared dangling mass, and sums to 1."""
     damping, tol = float(params.get("damping", 0.85)), float(params.get("tol", 1.5e-7))
     n = graph.n
     rank = np.asarray(result["rank"], np.float64)
@@ -255,7 +255,7 @@ def verify_pagerank(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_rwr(graph: RefGraph, params: Params, result: Result) -> None:
-    """`p` solves the random walk with restart at `source`."""
+    """`p` solves the equation of the random walk with restart at `source`."""
     restart, source = float(params.get("restart", 0.15)), int(params["source"])
     n, weight = graph.n, _column(graph, "weight", 1)
     total = np.bincount(graph.src, weight, n)
@@ -287,7 +287,7 @@ def verify_spmv(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_circuit(graph: RefGraph, params: Params, result: Result) -> None:
-    """`v` is the harmonic extension of the fixed voltages, in every component that has one, up to the tolerance."""
+    """`v` extends the fixed voltages harmonically, up to the tolerance, in every component with a fixed voltage."""
     g = _column(graph, "g", 1)
     fixed, v = np.asarray(result["fixed"], np.bool_), np.asarray(result["v"], np.float64)
     load = np.bincount(graph.dst, g, graph.n)
@@ -317,7 +317,7 @@ def _stepwise(
 
 
 def verify_heat(graph: RefGraph, params: Params, result: Result, start: Array | None = None) -> None:
-    """`q` has converged: the net flow into every vertex is within the tolerance; with `start`, also the final state."""
+    """`q` has converged: the net flow into every vertex is within the tolerance. `start` adds a check of the state."""
     tol, coeff = float(params.get("tol", 0.01)), _column(graph, "coeff", 0.1)
     n = graph.n
 
@@ -325,7 +325,7 @@ def verify_heat(graph: RefGraph, params: Params, result: Result, start: Array | 
         return np.asarray(np.bincount(graph.dst, (q[graph.src] - q[graph.dst]) * coeff, n))
 
     q = np.asarray(result["q"], np.float64)
-    # one more step moves a vertex by at most the last movement times its largest inflow
+    # one more step changes a vertex by at most the last change times its largest inflow
     growth = 1 + 2 * np.bincount(graph.dst, coeff, n).max(initial=0)
     assert (abs(flow(q)) <= growth * tol + 1e-5).all(), f"flow of {abs(flow(q)).max():.3g} at the end"
     if start is not None:
@@ -380,9 +380,9 @@ def verify(name: str, graph: RefGraph, params: Params, result: Result, fields: R
     Args:
         name: The program.
         graph: The graph.
-        params: Vertices as dense numbers; missing ones have the defaults of the program.
+        params: Vertices as dense numbers; missing parameters have the defaults of the program.
         result: Name of the output -> array.
-        fields: The input fields of the run; more can be checked with them where an output starts from an input.
+        fields: The input fields of the run. They allow more checks if an output starts from an input.
 
     Raises:
         AssertionError: A result is wrong; the message names the vertex.

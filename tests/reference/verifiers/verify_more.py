@@ -1,7 +1,7 @@
-"""Verifiers of the other programs of the standard library: as in `verify`, by independent algorithms, some of SciPy.
+"""Verifiers of the other programs of the standard library by independent algorithms, some from SciPy; see `verify`.
 
 They evaluate definitions directly on dense matrices, so graphs have at most some hundred vertices. Parallel edges
-count with their multiplicity; properties that are defined on simple graphs only are verified on these.
+count with their multiplicity. Properties that are defined on simple graphs only are verified on simple graphs.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """By definition: the share of the shortest paths from s to t that pass through v."""
+    """By definition: the sum over s and t of the share of shortest paths from s to t that pass through v."""
     far, step, want = _distances(graph), _matrix(graph), np.zeros(graph.n)
     paths, level = np.eye(graph.n), np.eye(graph.n)
     for hops in range(1, graph.n):
@@ -255,7 +255,10 @@ def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
-    """An eigenvector without negative values belongs to the largest eigenvalue; defective matrices converge slowly."""
+    """Check that `x` is an eigenvector without negative values, which belongs to the largest eigenvalue.
+
+    Iteration on defective matrices converges slowly.
+    """
     x = np.asarray(result["x"], np.float64)
     if not graph.n:
         return
@@ -290,7 +293,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _in_order(graph: RefGraph, result: Result) -> list[int]:
-    """The vertices in the order of their random numbers, which it verifies."""
+    """The vertices in the order of their random numbers, which are verified, too."""
     drawn = [(_mix(1, graph.number(v)) >> 40) / 2**24 for v in range(graph.n)]
     _same(result["priority"], np.array(drawn, np.float32), "priority")
     return sorted(range(graph.n), key=lambda v: (drawn[v], v))

@@ -1,9 +1,9 @@
 """Verifiers of the programs of the standard library for graphs of thousands to hundred thousands of vertices.
 
-Like `verify` and `verify_more`, but by other algorithms: sparse algebra and searches of SciPy, algorithms of NetworkX,
-fixed points in 64 bits, or the property that defines the result. Verifiers of the two modules that are linear in the
-size of the graph are used unchanged. Parallel edges count with their multiplicity; triangles and lcc, which are
-defined on simple undirected graphs, are verified on these only.
+They are like those of `verify` and `verify_more`, but use other algorithms: sparse algebra and searches of SciPy,
+algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Verifiers of the two modules
+that take linear time are used unchanged. Parallel edges count with their multiplicity. triangles and lcc, which are
+defined on simple undirected graphs, are verified only on such graphs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _hops(matrix: csr_matrix, sources: list[int]) -> Array:
 
 
 def _parents(graph: RefGraph, source: int, value: Array, parent: Array, length: Array) -> None:
-    """The smallest tail among the edges that are tight in the arithmetic of the program."""
+    """Check that each parent is the smallest source of an in-edge that gives the distance exactly."""
     offers = value[graph.src] + length
     tight = np.isfinite(offers) & (offers == value[graph.dst])
     want = np.full(graph.n, graph.n)
@@ -85,7 +85,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """NetworkX counts a pair of an undirected graph once, and this program once from each source."""
+    """Compare with NetworkX. It counts a pair of an undirected graph once, the program once for each source."""
     made = nx.from_scipy_sparse_array(sparse(graph), create_using=nx.DiGraph)
     score = nx.betweenness_centrality_subset(made, params["sources"], range(graph.n))
     near_to(result["score"], params.get("scale", 1) * np.array([score[v] for v in range(graph.n)]), "score", atol=1e-3)
@@ -107,7 +107,7 @@ def _mixed(n: int) -> Array:
 
 
 def _counters(n: int) -> Array:
-    """The 64 registers of each single vertex: six bits of the hash select one, the zeros after them are its value."""
+    """The 64 registers of each vertex: six bits of the hash select one, and the zeros after them give its value."""
     unit, mixed = np.zeros((n, 64), np.uint8), _mixed(n)
     rest = mixed >> np.uint64(6)
     zeros = np.log2((rest & (~rest + np.uint64(1))).astype(np.float64), where=rest > 0, out=np.full(n, 58.0))
@@ -222,7 +222,7 @@ def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_smooth(graph: RefGraph, params: Params, result: Result) -> None:
-    """Neighbours sorted by value, and the middle element of each list."""
+    """Compare with the middle elements of the neighbours' sorted values."""
     tails, heads = graph.src, graph.dst
     if graph.directed:
         tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
@@ -236,7 +236,7 @@ def verify_smooth(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_cdlp(graph: RefGraph, params: Params, result: Result) -> None:
-    """Pairs (vertex, label) are counted by sorting."""
+    """Compare with a propagation that counts pairs (vertex, label) by sorting."""
     ends, label = ends_of(graph).tocoo(), np.arange(graph.n)
     for _ in range(params.get("iterations", 10)):
         pairs, at = np.unique(ends.row.astype(np.int64) * graph.n + label[ends.col], return_inverse=True)
@@ -253,7 +253,7 @@ def verify_cdlp(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _stronger(graph: RefGraph, result: Result) -> csr_matrix:
-    """S[v, u] = 1 for neighbours u that precede v in the random order; verifies the random numbers."""
+    """S[v, u] = 1 for neighbours u that precede v in the random order. The random numbers are verified, too."""
     ends, priority = ends_of(graph).tocoo(), ((_mixed(graph.n) >> np.uint64(40)) / 2**24).astype(np.float32)
     same_as(result["priority"], priority, "priority")
     before = (priority[ends.col] < priority[ends.row]) | (
@@ -263,14 +263,14 @@ def _stronger(graph: RefGraph, result: Result) -> csr_matrix:
 
 
 def verify_mis(graph: RefGraph, params: Params, result: Result) -> None:
-    """A vertex is in the set exactly if no stronger neighbour is: only the first set in the order has this property."""
+    """A vertex is in the set exactly if no stronger neighbour is. Only the greedy set has this property."""
     chosen = np.asarray(result["chosen"], np.bool_)
     same_as(chosen, _stronger(graph, result) @ chosen.astype(np.int64) == 0, "chosen")
     same_as(result["excluded"], ~chosen, "excluded")
 
 
 def verify_coloring(graph: RefGraph, params: Params, result: Result) -> None:
-    """A vertex has the smallest colour that no stronger neighbour has: only the greedy colouring has this property."""
+    """A vertex has the smallest colour that no stronger neighbour has. Only the greedy colouring has this property."""
     color = np.asarray(result["color"]).astype(np.int64)
     assert (color >= 0).all()
     stronger = _stronger(graph, result).tocoo()
