@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError, OutOfMemory
 from vlang.runtime.convert.budget import Budget, Report
 from vlang.runtime.convert.edges import Edges
-from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, scatter
+from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.texts import TextVertexIds
 from vlang.runtime.convert.thin import in_row_order, thinned
@@ -128,9 +128,10 @@ def _write_edges(
         edges = renumbered(edges, ranks, room, budget.threads)
         del ranks
         degrees = {kind: counts[order] for kind, counts in degrees.items()}
+    arrays = room_for(edges, max(int(counts.sum(dtype=np.uint64)) for counts in degrees.values()), room)
     for number, (kind, counts) in enumerate(degrees.items()):
         done = number / len(degrees), (number + 0.4) / len(degrees), (number + 1) / len(degrees)
-        entries = scatter(edges, kind, counts, most, room, budget.threads, budget.within("writing", *done[:2]))
+        entries = scatter(edges, kind, counts, most, arrays, budget.threads, budget.within("writing", *done[:2]))
         writer.begin(kind, counts)
         sorter = Sorter(entries, most, room, budget.threads)
         sorter.each(partial(_write, writer, entries.shift), budget.within("writing", *done[1:]))

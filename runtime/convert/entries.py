@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
-from vlang.runtime.convert.edges import Edges
+from vlang.runtime.convert.edges import Edges, RuleColumn
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.workers import on_threads, over
 
-__all__ = ["Entries", "Sink", "Sorter", "count_degrees", "renumbered", "scatter"]
+__all__ = ["Entries", "Sink", "Sorter", "count_degrees", "renumbered", "room_for", "scatter"]
 
 MOST_BUCKETS = 1 << 10  # as many as cursors and open pages of the system serve well
 _BINS = 1 << 10  # of a division of a bucket that is too large
@@ -75,15 +75,18 @@ def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str,
 def renumbered(edges: Edges, ranks: NDArray[np.uint32], room: DiskArrays, threads: int) -> Edges:
     """The edges with other numbers of the vertices; a look-up for each end, where later scans need several.
 
+    The arrays of the ends are overwritten, unless a column is computed from them.
+
     Args:
         edges: the edges.
         ranks: uint32[n], the new number of each vertex.
-        room: where the new ends are kept.
+        room: where ends that must stay are copied to.
         threads: how many threads to use.
     """
+    kept = any(isinstance(column, RuleColumn) for column in edges.columns.values())
     new = []
     for ends in (edges.src, edges.dst):
-        out = room.empty(len(ends), np.uint32)
+        out = room.empty(len(ends), np.uint32) if kept else ends
         over(len(ends), threads, partial(_renumber, ends, ranks, out))
         new.append(out)
     return replace(edges, src=new[0], dst=new[1])
@@ -123,8 +126,13 @@ class _Buckets:
         return _Buckets(edges_of.astype(np.uint32), np.minimum(coarse, len(bounds) - 2).astype(np.uint32), grain)
 
 
+def room_for(edges: Edges, total: int, room: DiskArrays) -> list[Array]:
+    """Arrays on the disk for the keys and columns of `total` entries; both directions use them, one after the other."""
+    return [room.empty(total, np.uint64), *(room.empty(total, column.dtype) for column in edges.columns.values())]
+
+
 def scatter(
-    edges: Edges, kind: str, degrees: NDArray[np.uint32], most: int, room: DiskArrays, threads: int,
+    edges: Edges, kind: str, degrees: NDArray[np.uint32], most: int, arrays: Sequence[Array], threads: int,
     progress: Progress,
 ) -> Entries:  # fmt: skip
     """Write the entries of a direction to buckets on the disk.
@@ -134,7 +142,7 @@ def scatter(
         kind: the direction.
         degrees: uint32[n], the length of each row.
         most: entries of a bucket.
-        room: where the entries are kept.
+        arrays: from `room_for`: the entries are written to them.
         threads: how many threads to use.
         progress: called with the fraction that is done.
     """
@@ -155,8 +163,7 @@ def scatter(
     cursors = starts[:-1] + np.cumsum(counts, axis=0) - counts
     total = int(starts[-1])
     shift = 32 if not edges.columns else max(1, (edges.n - 1).bit_length())
-    keys = room.empty(total, np.uint64)
-    columns = [room.empty(total, column.dtype) for column in edges.columns.values()]
+    keys, *columns = (array[:total] for array in arrays)
     done = [0] * threads
 
     def place(i: int) -> None:

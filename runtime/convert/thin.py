@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges, Source, StoredColumn
-from vlang.runtime.convert.entries import Entries, Sink, Sorter, count_degrees, scatter
+from vlang.runtime.convert.entries import Entries, Sink, Sorter, count_degrees, room_for, scatter
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note
 from vlang.runtime.graph.topology.transform import sort_key
@@ -70,7 +70,8 @@ def _listed(edges: Edges, no_parallel: bool, room: DiskArrays, budget: Budget) -
     each = Sorter.bytes_an_entry(widths, budget.threads) + _PICKING * no_parallel
     most = budget.entries(4 * edges.n, 0, each)
     degrees = count_degrees(edges, ["in"], 1)["in"]
-    entries = scatter(edges, "in", degrees, most, room, budget.threads, lambda f: None)
+    arrays = room_for(edges, int(degrees.sum(dtype=np.uint64)), room)
+    entries = scatter(edges, "in", degrees, most, arrays, budget.threads, lambda f: None)
     del degrees
     listed = _List(edges, entries, room)
     sorter = Sorter(entries, most, room, budget.threads)

@@ -16,7 +16,8 @@ from vlang.runtime.engine.machine import Loop
 from vlang.runtime.engine.position import Block, Position, describe, walk
 from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.state_file import PAGE, Image, page_aligned
+from vlang.runtime.storage.memory import PAGE, page_aligned
+from vlang.runtime.storage.state_file import Image
 from vlang.runtime.storage.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.tasks import Task

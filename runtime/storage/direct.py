@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import DiskError
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["DirectFiles"]
 
-_BLOCK = 4096
 _SEQUENTIAL, _RANDOM = 1024, 256  # blocks that are read to measure a disk
 _DEPTH = 8  # random reads under way at a time
 _LARGE = 1 << 20  # bytes of a read by which the rate of a disk is measured
@@ -94,7 +93,7 @@ class DirectFiles:
         It is measured once, in some milliseconds. most: bytes of memory for it. Raises DiskError.
         """
         if self._rate is None:
-            self._rate = self._measured(min(_LARGE, most // (_TOGETHER + 1) // _BLOCK * _BLOCK))
+            self._rate = self._measured(min(_LARGE, most // (_TOGETHER + 1) // PAGE * PAGE))
         return self._rate
 
     def _measured(self, size: int) -> float:
@@ -107,8 +106,7 @@ class DirectFiles:
                            for number, count in enumerate(counts) if count >= _MEASURED]
         if not places:
             return math.inf
-        room = empty(_TOGETHER * size + _BLOCK, np.uint8)
-        room = room[-room.ctypes.data % _BLOCK :]
+        room = page_aligned(_TOGETHER * size)
         free = SimpleQueue[NDArray[np.uint8]]()
         for k in range(_TOGETHER):
             free.put(room[k * size : (k + 1) * size])
@@ -123,19 +121,18 @@ class DirectFiles:
         return len(places) * size / (time.perf_counter() - begin)
 
     def _ratio(self, number: int) -> float:
-        blocks = os.fstat(self._files[number]).st_size // _BLOCK
+        blocks = os.fstat(self._files[number]).st_size // PAGE
         run = min(blocks, _SEQUENTIAL)
         if run < _RANDOM:
             return 1.0  # too small to measure
-        room = empty(run * _BLOCK + _BLOCK, np.uint8)
-        room = room[-room.ctypes.data % _BLOCK :][: run * _BLOCK]
+        room = page_aligned(run * PAGE)
         begin = time.perf_counter()
-        self.read(number, (blocks - run) // 2 * _BLOCK, room)
+        self.read(number, (blocks - run) // 2 * PAGE, room)
         middle = time.perf_counter()
         step = blocks // _RANDOM
 
         def read(k: int) -> None:  # spread over the file, in an order without runs
-            self.read(number, (k * 37 % _RANDOM) * step * _BLOCK, room[k * _BLOCK : (k + 1) * _BLOCK])
+            self.read(number, (k * 37 % _RANDOM) * step * PAGE, room[k * PAGE : (k + 1) * PAGE])
 
         on_threads(_DEPTH, read, range(_RANDOM))
         sequential, random = (middle - begin) / run, (time.perf_counter() - middle) / _RANDOM

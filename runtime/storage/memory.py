@@ -27,7 +27,10 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.runtime.storage.counted import LEAST
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Empty", "Memory", "empty", "memory", "zeros"]
+__all__ = ["Empty", "Memory", "PAGE", "empty", "memory", "page_aligned", "zeros"]
+
+PAGE = 4096
+"""Bytes: addresses, offsets and lengths of direct reads and writes are multiples of it."""
 
 Empty = Callable[[int, DTypeLike], NDArray[Any]]
 """Makes an array of so many elements of a type."""
@@ -194,6 +197,13 @@ memory = Memory()
 def empty(count: int, dtype: DTypeLike) -> NDArray[Any]:
     """`Memory.empty` of the pool of this process."""
     return memory.empty(count, dtype)
+
+
+def page_aligned(nbytes: int) -> NDArray[np.uint8]:
+    """An array of `nbytes` bytes at an address that is a multiple of PAGE, uninitialised. Raises MemoryError."""
+    room: NDArray[np.uint8] = empty(nbytes + PAGE, np.uint8)
+    skip = -room.ctypes.data % PAGE
+    return room[skip : skip + nbytes]
 
 
 def zeros(count: int, dtype: DTypeLike) -> NDArray[Any]:

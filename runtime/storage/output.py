@@ -27,6 +27,8 @@ __all__ = [
 # Rows that are formatted at a time: enough to amortise NumPy's calls, few beside the arrays.
 BLOCK = 1 << 16
 
+_REFUSED = (errno.EINVAL, errno.EOPNOTSUPP)  # of direct writes, by a file system without them
+
 _QUOTED = {mark: re.compile(f'["{mark}\r\n]') for mark in ",\t"}
 
 
@@ -80,6 +82,7 @@ class PendingFile:
 
         handle, self._temporary = new_temporary(folder, name)
         self.file: IO[bytes] = os.fdopen(handle, "wb")
+        self._direct: int | None = None
         self._there = True
         with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
             os.fchmod(handle, stat.S_IMODE((folder / name).stat().st_mode))
@@ -89,13 +92,49 @@ class PendingFile:
         self.file.seek(0)
         self.file.write(data)
 
+    def put_pages(self, data: NDArray[np.uint8], offset: int) -> None:
+        """Write whole pages past the page cache of the system, where the file system allows that. Raises OSError.
+
+        Args:
+            data: uint8, at an address and of a length that are multiples of 4096.
+            offset: the first byte in the file, also a multiple of 4096. `file` keeps its position.
+        """
+        if self._direct is None:
+            self._direct = self._opened_direct()
+        while len(data):
+            try:
+                count = os.pwrite(self._direct, data.data, offset)
+            except OSError as error:
+                if error.errno not in _REFUSED or self._direct == self.file.fileno():
+                    raise
+                os.close(self._direct)  # some systems refuse direct writes only when they are tried
+                self._direct = self.file.fileno()
+            else:
+                data, offset = data[count:], offset + count
+
+    def _opened_direct(self) -> int:
+        """The file, opened once more for direct writes; `file` itself where the file system refuses them."""
+        try:
+            return os.open(self._temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_DIRECT", 0))
+        except OSError as error:
+            if error.errno not in _REFUSED:
+                raise
+            return self.file.fileno()
+
+    def _close(self) -> None:
+        """Close the file. Raises OSError."""
+        if self._direct is not None and self._direct != self.file.fileno():
+            os.close(self._direct)
+        self._direct = None
+        self.file.close()
+
     def commit(self, target: Path) -> None:
         """Flush to the disk and rename to `target`, in the same folder. Raises OSError."""
         self.file.flush()
         os.fsync(self.file.fileno())
         os.replace(self._temporary, target)  # before it is closed, which ends its lock
         self._there = False
-        self.file.close()
+        self._close()
         with suppress(OSError):  # some file systems cannot sync a folder; the rename has taken effect
             folder = os.open(target.parent, os.O_RDONLY)
             try:
@@ -109,8 +148,9 @@ class PendingFile:
             with suppress(OSError):
                 os.unlink(self._temporary)
             self._there = False
-        with suppress(OSError):  # the disk may be full
-            self.file.close()
+        if not self.file.closed:
+            with suppress(OSError):  # the disk may be full
+                self._close()
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -10,16 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.tasks import Task
 
 __all__ = [
-    "ALIGNED", "Arrival", "Buffer", "Key", "PageReader", "PageViews", "Request", "aligned", "end_threads", "serve",
-    "serve_one",
+    "Arrival", "Buffer", "Key", "PageReader", "PageViews", "Request", "end_threads", "serve", "serve_one",
 ]
-
-ALIGNED = 4096
-"""Bytes of which addresses and lengths of unbuffered reads are multiples."""
 
 Key = tuple[str, int]
 Buffer = NDArray[np.uint8]
@@ -40,20 +35,13 @@ class PageReader(Protocol):
     """Reads pages of one graph; several threads call it at the same time."""
 
     def nbytes(self, kind: str, page: int) -> int:
-        """Bytes of a page, a multiple of ALIGNED."""
+        """Bytes of a page, a multiple of PAGE."""
 
     def read(self, kind: str, page: int, buffer: Buffer) -> tuple[PageViews, int]:
         """Fill an aligned buffer of `nbytes` bytes with a page, and check it.
 
         Returns views into the buffer, and how many bytes were read from disk. Raises DiskError, GraphError.
         """
-
-
-def aligned(nbytes: int) -> Buffer:
-    """An array of bytes that begins at a multiple of ALIGNED. Raises MemoryError."""
-    array: Buffer = empty(nbytes + ALIGNED, np.uint8)
-    skip = -array.ctypes.data % ALIGNED
-    return array[skip : skip + nbytes]
 
 
 @dataclass(frozen=True)

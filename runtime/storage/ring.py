@@ -19,15 +19,14 @@ from functools import partial
 from queue import SimpleQueue
 
 from vlang.errors import InternalError, OutOfMemory
+from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.storage.page_reader import (
-    ALIGNED,
     Arrival,
     Buffer,
     Key,
     PageReader,
     PageViews,
     Request,
-    aligned,
     end_threads,
     serve,
     serve_one,
@@ -85,7 +84,7 @@ class Ring:
                               f"{LEAST_BUFFERS * largest:,} are needed")
         self.reading = Reading()
         self._reader, self._largest, self._readers = reader, largest, readers
-        self._budget = budget // ALIGNED * ALIGNED
+        self._budget = budget // PAGE * PAGE
         self._arena: Buffer | None = None  # slots from its beginning on, pages that stay from its end
         self._left = self._budget  # bytes that no buffer has taken yet
         fitting = budget // max(1, largest)
@@ -131,7 +130,7 @@ class Ring:
     def memory(self) -> Buffer:
         """All bytes that pages are read into; allocated on first use. Raises MemoryError."""
         if self._arena is None:
-            self._arena = aligned(self._budget)
+            self._arena = page_aligned(self._budget)
         return self._arena
 
     def missing(self, kind: str, pages: Iterable[int]) -> int:

@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import PAGE, empty, page_aligned
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["PAGE", "Damaged", "Foreign", "Image", "StateFile", "digest", "page_aligned", "write_image"]
+__all__ = ["Damaged", "Foreign", "Image", "StateFile", "digest", "write_image"]
 
-PAGE = 4096  # bytes: offsets, addresses and lengths of direct writes are multiples of it
 _MAGIC = b"vlangST\n"
 _VERSION = 1
 _HEAD = struct.Struct("<8sQQ32s8x")  # 64 bytes
@@ -112,14 +111,6 @@ class Image:
         self.buffer[: len(head)] = np.frombuffer(head, np.uint8)
         self.buffer[len(head) : end] = 0
         return self.buffer[: self.size]
-
-
-def page_aligned(size: int) -> NDArray[np.uint8]:
-    """A buffer of so many bytes at an address that is a multiple of PAGE, uninitialised. Raises MemoryError."""
-    room = empty(size + PAGE, np.uint8)
-    skip = -room.ctypes.data % PAGE
-    found: NDArray[np.uint8] = room[skip : skip + size]
-    return found
 
 
 def write_image(path: Path, data: NDArray[np.uint8], stop: Callable[[], bool] = lambda: False) -> bool:

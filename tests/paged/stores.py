@@ -24,8 +24,7 @@ from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.memory import Empty, empty
-from vlang.runtime.storage.page_reader import ALIGNED
+from vlang.runtime.storage.memory import PAGE, Empty, empty
 
 __all__ = ["MemoryStore", "Views", "opened", "store_of", "streaming"]
 
@@ -81,11 +80,11 @@ class MemoryStore:
     def nbytes(self, kind: str, page: int) -> int:
         """Bytes of a page."""
         used = sum(_stored(array) for array in self._arrays(kind, page).values())
-        return max(1, -(-used // ALIGNED)) * ALIGNED
+        return max(1, -(-used // PAGE)) * PAGE
 
     def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Views, int]:
         """Copy a page into the buffer, after a random delay of up to `late` seconds."""
-        assert buffer.ctypes.data % ALIGNED == 0
+        assert buffer.ctypes.data % PAGE == 0
         assert len(buffer) == self.nbytes(kind, page)
         with self._lock:
             self.reads.append((kind, page))

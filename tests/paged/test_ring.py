@@ -12,7 +12,7 @@ import pytest
 from tests.paged.stores import MemoryStore
 from vlang import Graph
 from vlang.errors import DiskError, InternalError, OutOfMemory
-from vlang.runtime.storage.page_reader import ALIGNED, aligned
+from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.storage.ring import Ring
 from vlang.runtime.threads.tasks import Task
 
@@ -162,7 +162,7 @@ def test_a_budget_below_two_pages_is_refused() -> None:
         Ring(made, largest, 2 * largest - 1)
 
 
-@pytest.mark.parametrize("nbytes", [ALIGNED, 3 * ALIGNED, 1 << 20])
+@pytest.mark.parametrize("nbytes", [PAGE, 3 * PAGE, 1 << 20])
 def test_buffers_are_aligned(nbytes: int) -> None:
-    assert aligned(nbytes).ctypes.data % ALIGNED == 0
-    assert len(aligned(nbytes)) == nbytes
+    assert page_aligned(nbytes).ctypes.data % PAGE == 0
+    assert len(page_aligned(nbytes)) == nbytes

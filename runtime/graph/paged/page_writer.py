@@ -17,7 +17,7 @@ from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.paged.cut import cut_directory
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import empty, page_aligned
 from vlang.runtime.storage.output import PendingFile, writing
 from vlang.runtime.storage.page_file.directory import Directory, page_rows
 from vlang.runtime.storage.page_file.form import (
@@ -39,6 +39,7 @@ from vlang.runtime.storage.page_file.page_file import PageFile, stripe_name
 __all__ = ["DEFAULT_PAGE_BYTES", "IdTable", "PageWriter"]
 
 DEFAULT_PAGE_BYTES = 4 << 20
+_DIRECT_FROM = 1 << 18  # bytes of a page: writes of small ones are gathered by the page cache
 _DEGREES = {"in": Section.IN_DEGREES, "out": Section.OUT_DEGREES}
 _DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
 
@@ -86,10 +87,20 @@ class _Output:
     def append(self, data: Array) -> int:
         """Write at the end, then zeros up to a multiple of PAGE_ALIGN; returns where the data begin."""
         begin = self.size
+        self.pending.file.seek(begin)
         self.pending.file.write(data.reshape(-1).view(np.uint8).data)
         self.pending.file.write(bytes(-data.nbytes % PAGE_ALIGN))
         self.size += -(-data.nbytes // PAGE_ALIGN) * PAGE_ALIGN
         return begin
+
+
+    def append_page(self, page: NDArray[np.uint8]) -> None:
+        """Write a page at the end; page: as of `page_aligned`, a multiple of PAGE_ALIGN bytes."""
+        if len(page) < _DIRECT_FROM:
+            self.append(page)
+            return
+        self.pending.put_pages(page, self.size)
+        self.size += len(page)
 
 
 @dataclass
@@ -178,7 +189,7 @@ class PageWriter:
         largest = int(page_sizes(rows, np.diff(directory.starts), self._widths).max())
         self._m = int(directory.starts[-1])
         self._directories[kind], self._degrees[kind] = directory, degrees
-        self._filling = _Filling(kind, degrees, directory, rows, empty(largest, np.uint8))
+        self._filling = _Filling(kind, degrees, directory, rows, page_aligned(largest))
         self._open_page()
 
     def write(self, targets: NDArray[np.uint32], columns: Sequence[Array]) -> None:
@@ -314,7 +325,7 @@ class PageWriter:
         d.sums[page] = sum_of(buffer)
         stripes = self._outputs[1:] or self._outputs
         with writing(self._path, self._path):
-            stripes[self._pages % len(stripes)].append(buffer)
+            stripes[self._pages % len(stripes)].append_page(buffer)
         self._pages += 1
         filling.page += 1
 

@@ -12,8 +12,8 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
-from vlang.runtime.storage.memory import Empty, empty
-from vlang.runtime.storage.page_reader import PageReader, aligned
+from vlang.runtime.storage.memory import Empty, empty, page_aligned
+from vlang.runtime.storage.page_reader import PageReader
 
 __all__ = ["StoredEdges", "StoredAdjacencies"]
 
@@ -117,7 +117,7 @@ class StoredAdjacencies:
         cuts, loops, parallel = self._stored.cuts("in"), 0, 0
         row, target = -1, -1  # of the edge before
         for page, first in enumerate(cuts.firsts.tolist()):
-            view, _ = self._stored.read("in", page, aligned(self._stored.nbytes("in", page)))
+            view, _ = self._stored.read("in", page, page_aligned(self._stored.nbytes("in", page)))
             lengths = np.diff(view.offsets)
             rows = np.repeat(np.arange(first, first + len(lengths), dtype=np.int64), lengths)
             targets = view.targets.astype(np.int64)
