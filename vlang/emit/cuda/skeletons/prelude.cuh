@@ -1,8 +1,8 @@
 // The first part of every text: types, and operations on lanes, warps and blocks. The constants of runtime/plan/plan.py
 // follow after it.
 //
-// NVRTC compiles the text without headers; g++ compiles it after tests/cuda/emulation.h. VLANG_EMULATION is the only
-// macro that distinguishes the two. Lanes never rely on lockstep: they synchronise by `*_sync` operations with full
+// NVRTC compiles the text without headers; g++ compiles it after tests/cuda/emulation/emulation.h. VLANG_EMULATION is
+// the only macro that distinguishes the two. Lanes never rely on lockstep: they synchronise by `*_sync` operations with full
 // masks. So a loop around such an operation runs equally often for all lanes of a warp, and a loop around a barrier for
 // all threads of a block.
 
