@@ -47,7 +47,7 @@ def _unsent(spec: LoopSpec, machine: Machine) -> bool:
 
 
 def final_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
-    """Whether the value of each vertex is final when the value of the target is, bool[n].
+    """For each vertex, whether its value is final if the value of the target is final, bool[n].
 
     A value is final if it is no worse than the value of the target. The field that defines the priority never has the
     type f16, because arithmetic widens f16, so that no gather is joined with such a field.

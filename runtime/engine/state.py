@@ -29,7 +29,7 @@ def flags(n: int) -> NDArray[np.uint8]:
 
 
 def whole_words(array: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """An array that `flags` allocated as 64-bit words, including its padding."""
+    """View an array that `flags` returned as 64-bit words, including the padding."""
     words = array.base
     assert words is not None
     return words if words.dtype == np.uint64 else words.view(np.uint64)

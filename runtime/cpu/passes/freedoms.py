@@ -39,7 +39,7 @@ class Frontier(Protocol):
         """The entries for some vertices. Vertices that have too many edges for one entry are left out."""
 
     def put(self, entries: NDArray[np.uint64]) -> None:
-        """Replace the frontier by entries, of which those beyond the capacity of the queue are dropped."""
+        """Replace the frontier by `entries`. Entries beyond the capacity of the queue are dropped."""
 
 
 class Freedoms:
@@ -49,7 +49,7 @@ class Freedoms:
     """
 
     def of(self, loop: LoopSpec, bound: int | None) -> Freedoms:
-        """The choices of one loop, called at its start. `bound` is the maximum number of supersteps, or None."""
+        """The choices for one loop, requested at its start. `bound` is the maximum number of supersteps, or None."""
         return self
 
     # --------------------------------------------------------------------------------------------------- the run

@@ -42,7 +42,8 @@ class Beside:
 class CpuWay(ABC):
     """A way of running a loop on the CPU (a `vlang.runtime.engine.way.Way`).
 
-    Only the list of ways names each way; running, preparing, explaining and chaos iterate over the list.
+    Only the list of ways refers to each way by name. Running, preparing, explaining and chaos runs iterate over the
+    list.
 
     Attributes:
         name: the name of the way's counterpart in vlang/emit, and the key of its data in `StageSpec.ways`.

@@ -34,7 +34,7 @@ class Link:
 
 
 _HOST_PAGE = 4096  # bytes
-_ENDS = 96  # surplus bytes per row: reads move whole lines of 128 bytes; an average
+_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ __all__ = ["ComponentsWay", "ConnectLoop", "connect_kernels"]
 
 _BLOCKS = 16  # blocks per multiprocessor of kernels that count
 _PROBED = 4 * 1024 + 16  # bytes of shared memory for the search of the largest tree
-_NO_TREE = 0xFF  # NO_TREE is this byte, repeated
+_NO_TREE = 0xFF  # every byte of NO_TREE
 _SAMPLED = 1  # neighbours of every vertex that are hooked in addition to the first
 
 

@@ -64,7 +64,7 @@ def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int
 
 
 class NotifyPull:
-    """A pass over edges that may run over lists, as `vlang.runtime.cpu.ways.superstep` does on a CPU.
+    """A pass over edges that may run as notify-pull; vlang.runtime.cpu.ways.superstep has the same for a CPU.
 
     Args:
         machine: the machine of the run.

@@ -164,7 +164,7 @@ def _by_priority(stage: StageSpec) -> int:
 
 
 def _sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
-    """Bytes that such a loop allocates, by name; n: vertices; edges: of the adjacency along which it pushes."""
+    """The bytes that such a loop allocates, by name, for n vertices, and for `edges` edges along which it pushes."""
     assert stage.gpu is not None
     bits = 4 * -(-n // 32)
     queue = 8 * entries_of(n, edges)
