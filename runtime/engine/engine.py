@@ -192,7 +192,7 @@ class _Run:
 
     # ------------------------------------------------------------------------ steps
     def _steps(self, steps: Sequence[Step], first: int = 0, run_pass: Callable[[StageSpec], int] | None = None) -> int:
-        """Run steps in order from number `first` on; returns the edges traversed, except those that loops report.
+        """Run steps in order from number `first` on; returns the edges traversed, except edges that loops report.
 
         `run_pass` replaces `machine.run_pass` in a sweep."""
         here = self._position.enter("steps", at=first, edges=0)
@@ -368,7 +368,7 @@ class _Run:
         outcome.converged &= converged
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, seconds: float, done: Sequence[Done]) -> None:
-        """Add rounds of a loop, numbered from `first` and of `seconds` each, to the history, and report progress."""
+        """Add rounds to the history, of which each took `seconds` and the first has number `first`; report progress."""
         self.outcome.history.add(self._numbers[id(spec)], first, seconds, done)
         if self.options.progress is not None:
             for shown in self.outcome.history.rounds(-1):

@@ -79,7 +79,7 @@ class Freedoms:
         return True
 
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
-        """Possibly reorder the listed vertices in place; returns whether it did. Then each vertex is a task."""
+        """Possibly reorder the listed vertices in place; returns whether it did. If so, each vertex becomes a task."""
         return False
 
     def tasks(self, tasks: NDArray[np.int64], count: int) -> NDArray[np.int64]:

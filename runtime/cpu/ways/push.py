@@ -150,7 +150,7 @@ class _Frontier:
 class PushLoop(FrontierLoop):
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
 
-    It takes 8 bytes per vertex for each of two queues.
+    It needs 8 bytes of memory per vertex for each of two queues.
 
     Args:
         spec: the loop.

@@ -43,7 +43,7 @@ class Marks:
 
     Attributes:
         vertices: int64[P], the number of active vertices with edges in each page.
-        edges: int64[P], the number of their edges in each page.
+        edges: int64[P], the number of edges of active vertices in each page.
     """
 
     vertices: NDArray[np.int64]

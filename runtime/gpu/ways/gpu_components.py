@@ -39,7 +39,7 @@ def _sizes(n: int) -> dict[str, int]:
 
 
 def connect_kernels(plan: Plan, copied: CopySpec) -> list[Key]:
-    """The kernels (template, struct, constants) that such a loop launches."""
+    """The kernels (template, struct, constants) that a `ConnectLoop` launches."""
     names = ["plant_single", "plant", "graft", "compress", "elect", "count_outside", "hook_rows", "hook_segments"]
     dtype = _dtype(plan, copied)
     names += [f"count_unordered_{dtype[1:]}"] if dtype[0] == "f" else []

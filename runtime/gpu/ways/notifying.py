@@ -50,7 +50,7 @@ def notifying_kernels(
 
 
 def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int]:
-    """The bytes that such a pass allocates, by name.
+    """The bytes that a `NotifyPull` allocates, by name.
 
     Args:
         n: the number of vertices of the graph.
@@ -64,7 +64,7 @@ def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int
 
 
 class NotifyPull:
-    """A pass over edges that may run as notify-pull; vlang.runtime.cpu.ways.superstep has the same for a CPU.
+    """A pass over edges that may run as notify-pull; its counterpart for a CPU is in vlang.runtime.cpu.ways.superstep.
 
     Args:
         machine: the machine of the run.
