@@ -1,4 +1,4 @@
-"""Rules A, A', O, P and S: granted and refused, each on a small program."""
+"""Rules A, A', O, P and S, granted and refused on small programs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_any_order_refused(text: str, letter: str) -> None:
 
 
 def test_a_minimum_under_max_moves_up_with_its_source() -> None:
-    """A `min` gather moves the way of the gathered value: up under a field that moves up."""
+    """A `min` gather changes in the direction of the gathered field: it increases if the field only increases."""
     assert loop_of(fixpoint("min(u.x for u -> self)", "x = max(x, a)")).any_order
 
 
@@ -143,7 +143,7 @@ def test_priority_needs_any_order() -> None:
 
 @pytest.mark.parametrize(("text", "letter"), [
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)"), ""),
-    (fixpoint("max(0 - u.x for u -> self)", "x = max(x, a)"), ""),  # it need not be monotone
+    (fixpoint("max(0 - u.x for u -> self)", "x = max(x, a)"), ""),  # the contribution need not be monotone
     (fixpoint("max(u.x for u -> self if u.x > 3)", "x = max(x, a)"), ""),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    activate when x > old(x)\n", ""),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    activate when x > old(x) or x < old(x)\n", "t"),

@@ -1,4 +1,4 @@
-"""Page files of graphs in memory: read back unchanged, and pages, directories and sums as the documents say."""
+"""Page files of graphs in memory are read back unchanged and have the documented pages, directories and checksums."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_views_are_those_of_the_adjacency(tmp_path: Path) -> None:
 
 
 def _xxh64(data: bytes) -> int:
-    """XXH64 with seed 0, after its specification, in plain Python."""
+    """XXH64 with seed 0 in plain Python, written from its specification."""
     primes = (11400714785074694791, 14029467366897019727, 1609587929392839161, 9650029242287828579,
               2870177450012600261)  # fmt: skip
     p1, p2, p3, p4, p5 = primes

@@ -1,4 +1,4 @@
-"""The ring: every page once a pass, in any order of arrival, within its budget, and one error where a page fails."""
+"""The ring gives every page once a pass, in any order of arrival, within its budget, and one error if a read fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vlang.runtime.threads.tasks import Task
 
 
 def store(late: float = 0.0, broken: tuple[str, int] | None = None) -> MemoryStore:
-    """40 pages of 64 edges each."""
+    """A store of 40 pages with 64 edges each."""
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, 160, (2, 2560))
     made = MemoryStore(Graph.from_edges(src, dst, n=160), 256, late, broken)
@@ -35,7 +35,7 @@ def singles(made: MemoryStore) -> list[tuple[int]]:
 
 
 def sweep(ring: Ring, made: MemoryStore, groups: list[tuple[int]] | None = None) -> list[int]:
-    """One pass over all pages, whose contents are compared; the pages in the order of their arrival."""
+    """Run a pass over all pages and compare their contents; returns the pages in the order of arrival."""
     seen = []
     cuts = made.cuts("in")
     targets = made._graph.adjacency("in").targets
@@ -118,7 +118,7 @@ def test_a_page_that_cannot_be_read_is_one_error() -> None:
 
 
 def test_an_abandoned_pass_waits_for_its_reads() -> None:
-    """An interrupt of the consumer leaves no read under way into a buffer."""
+    """After an interrupt of the consumer, no read into a buffer is in progress."""
     made = store(0.005)
     largest = max(sizes(made))
 
