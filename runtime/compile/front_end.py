@@ -3,8 +3,8 @@
 By default numba makes every function callable from Python: it optimises each function, generates machine code for it,
 and does both again in each caller. Kernels do not need this. vlang links a kernel with all functions that it calls,
 optimises the result once, and caches the object code itself. Kernel text has no closures, no `with` and no loops over
-tuples of several types. So half of numba's passes, which rewrite these constructs, are left out. For the programs of the
-stdlib, compilation takes a third of the time that it takes with numba's default pipeline.
+tuples of several types. So half of numba's passes, which rewrite these constructs, are left out. For the programs of
+the stdlib, compilation takes a third of the time that it takes with numba's default pipeline.
 """
 
 from __future__ import annotations
