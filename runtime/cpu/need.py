@@ -194,7 +194,7 @@ def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
 
 @dataclass
 class _Building:
-    """Accounts for the adjacencies of a graph: temporary memory while each is built, and memory that it keeps."""
+    """Accounts for the adjacencies of a graph: temporary memory while each is built, and memory that stays in use."""
 
     shape: Shape
     account: _Account

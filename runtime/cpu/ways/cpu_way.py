@@ -111,7 +111,7 @@ def asked_otherwise(options: Options) -> str:
 
 
 def on_disk(graph: Counts, why: str) -> str:
-    """The reason why a way cannot run over streamed pages, with the clause `why`; "" if the edges are in memory."""
+    """The reason why a way cannot run over streamed pages, which ends with `why`; "" if the edges are in memory."""
     return f"the edges are on disk, and {why}" if graph.streamed else ""
 
 

@@ -90,7 +90,7 @@ class Push(CpuWay):
             "" if "push" in loop.stages[0].ways else "its frontier is uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of the kernels that push. Full passes may never run, as they run only if they are cheaper."""
+        """The roles of the kernels that push. Those of full passes are left out, as a run may need no full pass."""
         return frozenset({"push", "begin", "few"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
 
     Args:
         template: a key of SIGNATURES or SPARSE_SIGNATURES, or without `struct` of PREPARATIONS or SPARSE_PREPARATIONS.
-        struct: the struct of a pass, or a type composed of several; "" for a kernel that is not a template.
+        struct: the struct of a pass, or a type composed of several structs; "" for a kernel that is not a template.
         constants: further template arguments, such as the lanes of pull_lanes.
 
     Raises:

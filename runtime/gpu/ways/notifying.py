@@ -101,7 +101,7 @@ class NotifyPull:
         self._reached = 0  # the last count of edges out of changed vertices
 
     def _describe(self) -> None:
-        """Write the structs with the addresses of the lists for kernels."""
+        """Write the structs in which kernels find the addresses of the lists."""
         arena, out, sparse = self._arena, self._against, self._sparse
         self._counts, self._edges, self._lengths = (arena["counts"] + 8 * k for k in (0, 2, 3))
         table = {"vertices": self._machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
