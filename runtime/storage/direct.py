@@ -1,4 +1,4 @@
-"""Reads of whole pages that go around the page cache of the system (O_DIRECT), where the file system allows it."""
+"""Reads of whole pages that bypass the page cache of the system (O_DIRECT), if the file system supports it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["DirectFiles"]
 
-_SEQUENTIAL, _RANDOM = 1024, 256  # blocks that are read to measure a disk
-_DEPTH = 8  # random reads under way at a time
-_LARGE = 1 << 20  # bytes of a read by which the rate of a disk is measured
-_MEASURED = 16  # such reads of each file
-_TOGETHER = 2  # of which are under way at a time, as in a ring
+_SEQUENTIAL, _RANDOM = 1024, 256  # blocks that are read to measure the latency of a disk
+_DEPTH = 8  # random reads in flight at a time
+_LARGE = 1 << 20  # bytes of a read to measure the rate of a disk
+_MEASURED = 16  # reads of each file to measure the rate
+_TOGETHER = 2  # reads in flight at a time while the rate is measured, as in a ring
 _DIRECT = getattr(os, "O_DIRECT", 0)
 
 
 class DirectFiles:
-    """Files that several threads read at any place; closed with the last reference.
+    """Files that several threads read at arbitrary offsets; they are closed when the object is freed.
 
-    Without O_DIRECT every page would be copied once more, and take memory of the system beside the budget of a run.
+    Without O_DIRECT the system would copy every page once more, and its page cache would take memory outside of the
+    budget of a run.
 
     Attributes:
-        note: why reads go through the page cache, one sentence; "" if they do not.
+        note: one sentence that says why reads go through the page cache; "" if all reads are direct.
 
     Raises DiskError if a file cannot be opened.
     """
@@ -45,7 +46,7 @@ class DirectFiles:
         self._paths = list(paths)
         self._rate: float | None = None
         self._files: list[int] = []
-        self._buffered: set[int] = set()  # of the files, those read through the page cache
+        self._buffered: set[int] = set()  # descriptors of the files that are read through the page cache
         self._closed = weakref.finalize(self, _close, self._files)
         for number, path in enumerate(self._paths):
             try:
@@ -57,11 +58,11 @@ class DirectFiles:
         """Fill a buffer from a file.
 
         Args:
-            number: of the file.
+            number: the index of the file in `paths`.
             offset: the first byte, a multiple of 4096.
-            buffer: uint8, at an address and of a length that are multiples of 4096.
+            buffer: uint8; its address and its length are multiples of 4096.
 
-        Raises DiskError: the file cannot be read, or ends before the buffer is full.
+        Raises DiskError if the file cannot be read, or ends before the buffer is full.
         """
         have = 0
         while have < len(buffer):
@@ -71,7 +72,7 @@ class DirectFiles:
             except OSError as error:
                 if error.errno != errno.EINVAL or file in self._buffered:
                     raise DiskError(f"{self._paths[number]}: cannot be read: {error.strerror or error}") from None
-                if file == self._files[number]:  # else another thread has replaced it meanwhile
+                if file == self._files[number]:  # otherwise another thread has replaced it already
                     self._replace(number)
                 continue
             if not got:
@@ -81,27 +82,28 @@ class DirectFiles:
 
     @cached_property
     def random_cost(self) -> float:
-        """How many times as long a random read of 4096 bytes takes as a sequential one, on the slowest of the disks.
+        """The time of a random read of 4096 bytes divided by the time of a sequential one; the maximum over the files.
 
-        It is measured on the files, in some milliseconds. Raises DiskError.
+        The first access measures it with reads of the files, which takes some milliseconds. Raises DiskError.
         """
         return max(self._ratio(number) for number in range(len(self._paths)))
 
     def rate(self, most: int) -> float:
-        """Bytes a second that the files give together by large reads in order, inf where they are too small for that.
+        """The throughput of large sequential reads of all files together, in bytes per second.
 
-        It is measured once, in some milliseconds. most: bytes of memory for it. Raises DiskError.
+        It is inf if the files are too small to measure. The first call measures it, which takes some milliseconds and
+        at most `most` bytes of memory. Raises DiskError.
         """
         if self._rate is None:
             self._rate = self._measured(min(_LARGE, most // (_TOGETHER + 1) // PAGE * PAGE))
         return self._rate
 
     def _measured(self, size: int) -> float:
-        """See `rate`; size: bytes of a read."""
+        """Measure the throughput for `rate` with reads of `size` bytes."""
         places: list[tuple[int, int]] = []
         if size:
             counts = [os.fstat(file).st_size // size for file in self._files[: len(self._paths)]]
-            for block in range(_MEASURED):  # in turns over the files, from the middle of each
+            for block in range(_MEASURED):  # round-robin over the files, around the middle of each
                 places += [(number, ((count - _MEASURED) // 2 + block) * size)
                            for number, count in enumerate(counts) if count >= _MEASURED]
         if not places:
@@ -131,7 +133,7 @@ class DirectFiles:
         middle = time.perf_counter()
         step = blocks // _RANDOM
 
-        def read(k: int) -> None:  # spread over the file, in an order without runs
+        def read(k: int) -> None:  # spread over the file, in an order without consecutive blocks
             self.read(number, (k * 37 % _RANDOM) * step * PAGE, room[k * PAGE : (k + 1) * PAGE])
 
         on_threads(_DEPTH, read, range(_RANDOM))
@@ -148,12 +150,15 @@ class DirectFiles:
         return self._through_cache(number)
 
     def _replace(self, number: int) -> None:
-        """Read a file through the page cache from now on: some systems refuse direct reads only when they are tried."""
+        """From now on read a file through the page cache, after the system has refused a direct read.
+
+        Some file systems accept O_DIRECT when the file is opened, and refuse only the reads.
+        """
         try:
             other = self._through_cache(number)
         except OSError as error:
             raise DiskError(f"{self._paths[number]}: cannot be read: {error.strerror or error}") from None
-        self._files.append(self._files[number])  # which another thread may be reading: it is closed with the others
+        self._files.append(self._files[number])  # another thread may be reading it, so it is closed with the others
         self._files[number] = other
 
     def _through_cache(self, number: int) -> int:
