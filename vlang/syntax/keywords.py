@@ -1,6 +1,6 @@
 """The words that cannot be names (language.md section 2), each in one group.
 
-Lexer tables of editors are made from these groups (`vlang.editor.classes`).
+The lexers for editors are generated from these groups (`vlang.editor.classes`).
 """
 
 from __future__ import annotations
