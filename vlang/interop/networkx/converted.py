@@ -125,12 +125,12 @@ class VlangGraph:
         return self._graphs[key]
 
     def _made(self, kind: str, name: Hashable, backwards: bool, values: NDArray[Any] | None) -> Graph:
+        if backwards:
+            return self._graph(kind, name, False, values).reverse()
         if kind == "loopless":
-            whole = self.simple(backwards=backwards)
-            return whole.thinned(self_loops="drop") if self.loops.any() else whole
-        src, dst = (self.ends.dst, self.ends.src) if backwards else (self.ends.src, self.ends.dst)
+            return self.simple().thinned(self_loops="drop") if self.loops.any() else self.simple()
         columns = {} if values is None else {"weight": values}
-        return Graph(EdgeList(src, dst, VertexIds(base=0, count=len(self)), columns, self.directed))
+        return Graph(EdgeList(self.ends.src, self.ends.dst, VertexIds(base=0, count=len(self)), columns, self.directed))
 
 
 def convert_from_nx(
