@@ -122,7 +122,10 @@ def _no_memory(error: MemoryError) -> str:
 
 
 def _too_little(error: BaseException) -> str:
-    """The message for an error of the system's loader, of threads or of LLVM that means too little memory; else ""."""
+    """The message for an error of a library, of threads or of LLVM that means too little memory; else "".
+
+    Under a limit, errors of the loader and of extension modules do, even if they do not say so.
+    """
     from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit  # start-up
 
     texts, limit = [], getrlimit(RLIMIT_AS)[0]
@@ -132,7 +135,7 @@ def _too_little(error: BaseException) -> str:
         cause = cause.__cause__ or cause.__context__
     sure = any(sign in text.lower() for text in texts for sign in _NO_ROOM)
     load = isinstance(error, (ImportError, OSError))
-    if not sure and (limit == RLIM_INFINITY or not load):
+    if not sure and (limit == RLIM_INFINITY or not (load or isinstance(error, SystemError))):
         return ""
     what = "a library cannot be loaded" if load else " ".join(texts[0].split())[:120]
     if limit == RLIM_INFINITY:
