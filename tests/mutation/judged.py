@@ -13,5 +13,7 @@ JUDGED: Mapping[str, str] = {
     "at which the constants were measured":
         "how large the shards of a kernel are: at most what a block has, so they always fit; only the time differs, "
         "and the last bits of float sums, which a GPU may change",
+    "runtime/graph/read/vertices.py: _BLOCK = 1 << 19":
+        "how many ends are renumbered at once, for the memory that this takes",
 }
 """The path of a file, its line with the mutation, and why that is no bug."""

@@ -148,6 +148,8 @@ def ends_of(name: str, values: ArrayLike) -> Array:
     if len(array) == 0:
         return array.astype(np.int64) if array.dtype.kind in "bf" else np.empty(0, dtype=np.int64)
     if array.dtype.kind in "UT":
+        if isinstance(values, (list, tuple)) and not all(isinstance(one, str) for one in values):
+            raise GraphError(f"{name} holds texts and other values; vertex ids are all integers or all strings")
         return _texts(name, array.astype(object))
     if array.dtype.kind == "O":
         return _objects(name, array)

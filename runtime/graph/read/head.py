@@ -46,7 +46,7 @@ _OTHER_TEXT = (
     ("tuples", re.compile(r"\(\s*[^\s,;()]+\s*[,;]\s*[^,;()]+([,;][^()]*)?\)\s*[,;]?$"),
      f"{_EDGES}, without brackets"),
     ("edges with arrows", re.compile(r"\S+\s+(-+>|=+>|--+|<-+>?|\u2192)\s+\S"), _EDGES),
-    ("lists of neighbours", re.compile(r"[^\s,;:\"]+:\s+[^\s:]+(\s|$)"), _EDGES),
+    ("lists of neighbours", re.compile(r"-?\d+:\s+-?\d+(\s|$)"), _EDGES),
 )
 _BARE_ARC = re.compile(r"\s*[ae]\s+\d+\s+\d+(\s+\S+)?\s*")
 

@@ -106,9 +106,10 @@ class TextFile:
     Raises DiskError if there is no such file, if it is not a regular file, or if it may not be read.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], needed: str = "a file of edges") -> None:
+        """needed: what it should be, for messages."""
         self.path = path if isinstance(path, Path) else Path(path)
-        check_file(self.path, "a file of edges")
+        check_file(self.path, needed)
         try:
             kind = self.path.stat()
             with self._open() as file:
