@@ -244,8 +244,9 @@ def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
         return Value(None)
     vertex, group = x.fitting(node.args[0], at, VERTEX, "`position`"), x.value(node.args[1], at)
     if group.type is not None and group.type != VERTICES:
+        advice = "one vertex is compared: `self == s`" if group.type == VERTEX else ""
         x.run.report(Code.WRONG_TYPE, "`position` needs a `vertices` parameter", node.args[1].span,
-                     f"this is {a(group.type)}")
+                     f"this is {a(group.type)}", help=advice)
         return joined(None, vertex)
     known = vertex.type is not None and group.type is not None
     return joined(x.run.int if known else None, vertex)

@@ -227,13 +227,21 @@ def _guess(words: list[Word]) -> str:
 
 def _membership(case: _Case) -> Problem | None:
     here, before, words = case.here, case.before, case.words
-    if here is None or before is None or here.text != "in" or case.at + 1 >= len(words):
+    if here is None or before is None or case.at + 1 >= len(words):
         return None
-    group = words[case.at + 1]
-    if group.kind != "name" or group.text == "vertices" or not (before.kind == "name" or before.text == "self"):
+    absent, at = here.text == "not" and words[case.at + 1].text == "in", case.at
+    at += absent
+    if words[at].text != "in" or at + 1 >= len(words) or words[at + 1].text == "vertices":
         return None
-    return case.word("`in` does not test membership", here, help=("`position` is -1 for what is absent:",),
-                     write=case.edited(before.start, group.end, f"position({before.text}, {group.text}) >= 0"))
+    group, after = words[at + 1], words[at + 2].text if at + 2 < len(words) else ""
+    what = "`not in` does" if absent else "`in` does"
+    plain = group.kind == "name" and after not in (".", "[", "(") and (before.kind == "name" or before.text == "self")
+    if not plain:
+        return case.word(f"{what} not test membership", here,
+                         help=("`position(v, S)` is -1 where the vertex v is not in the parameter S, a `vertices`",))
+    compared = f"position({before.text}, {group.text}) {'<' if absent else '>='} 0"
+    return case.word(f"{what} not test membership", here, help=("`position` is -1 for what is absent:",),
+                     write=case.edited(before.start, group.end, compared))
 
 
 def _chain(case: _Case) -> Problem | None:
