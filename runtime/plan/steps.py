@@ -271,11 +271,11 @@ class SweepSpec:
 
 @dataclass(frozen=True)
 class ForVerticesSpec:
-    """A block that runs for each vertex of a parameter, in order.
+    """A block that runs for each vertex of a parameter, in order, or for every vertex.
 
     Attributes:
         name: the scalar with the vertex.
-        members: the parameter.
+        members: the parameter; "" for all vertices, in the order of their numbers.
         steps: of the block.
         line: of the program.
     """

@@ -251,10 +251,10 @@ class Sweep(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForVertices(Statement):
-    """`for name in set_name`."""
+    """`for name in set_name`; without one, for all vertices."""
 
     name: str
-    set_name: str
+    set_name: str | None
     body: tuple[Statement, ...]
 
 
