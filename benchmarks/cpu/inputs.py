@@ -1,9 +1,9 @@
 """The graphs of the measurements: generated on the measuring machine, and published ones if available.
 
 kron:K and uniform:K have 2^K vertices and 16 drawn edges a vertex, stored in both directions; road is a grid of 1500 x
-1500 with 4 neighbours. Weights 1..255 are a hash of the ends of an edge. The source is the vertex of largest
-out-degree; in a grid it is a corner. Published graphs are in the folder VLANG_DATA, by default ../shared/data beside
-the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
+1500 with 4 neighbours. The weight of an edge, 1..255, is a hash of its two vertices. The source is the vertex of
+largest out-degree; in a grid it is a corner. Published graphs are in the folder VLANG_DATA, by default ../shared/data
+beside the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
 """
 
 from __future__ import annotations

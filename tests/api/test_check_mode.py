@@ -30,7 +30,7 @@ NIGHTLY = "VLANG_FUZZ" in os.environ
 COUNT = int(os.environ.get("VLANG_FUZZ", "50")) // 10
 SEED = int(os.environ.get("VLANG_FUZZ_SEED", random.randrange(1 << 20) if NIGHTLY else 20261123))
 
-# Every operation that fails is in a branch of its own, chosen by `at`: column and kind are those of the branch.
+# Each failing operation is in its own branch. `at` chooses the branch, and so the expected column and kind of error.
 FLOATS = """program floats(nr: int, zero: float = 0.0, far: float = inf, big: float = 3e38, lost: float = inf)
 fn ratio(a: float, b: float = 2.0) = a / b
 vertex x: float = 1.0
@@ -224,7 +224,7 @@ def test_random_programs() -> None:
         for cut, one in enumerate(variants(made, 3)):
             try:
                 want, got = _interpreter(program, one), _engine(program, one, threads=1 + cut % 3)
-            except (OverflowError, RangeError):  # a declared reduction that leaves its type
+            except (OverflowError, RangeError):  # a declared reduction whose result does not fit its type
                 continue
             assert _same(got, want), (number, cut, got, want, made.text)
             found.append("" if want is None else want.kind)

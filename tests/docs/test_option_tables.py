@@ -28,7 +28,7 @@ def test_every_table_and_every_option_is_shown() -> None:
 
 
 def test_errors_that_documents_name_are_public() -> None:
-    """Exceptions are the base, which is `vlang.Error`, and the subclass of ProgramError that is a TypeError as well."""
+    """Except the base class, which is `vlang.Error`, and the subclass of ProgramError that is also a TypeError."""
     whole = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
     for name in errors.__all__:
         if name not in ("VlangError", "ProgramTypeError"):

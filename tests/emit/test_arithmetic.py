@@ -1,4 +1,4 @@
-"""Arithmetic at the ends of every type in CUDA C, where C promotes, has undefined behaviour, or lacks an operation."""
+"""Arithmetic at the limits of every type in CUDA C: promotions, undefined behaviour of C, and missing operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.cpu.compare import interpreted
-from tests.cuda.gxx import Library, compile_text, needs_compiler
+from tests.cuda.emulation.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Frame
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
@@ -47,7 +47,7 @@ def expressions(type_: str) -> list[str]:
 
 
 def values(type_: str) -> list[Any]:
-    """The least and largest values, those around zero, and some between."""
+    """The smallest and largest values, values around zero, and some between."""
     if type_ in FLOATS:
         return [0.0, -0.0, 1.0, -1.5, 2.25, 1e30, -1e30, 1e-40, np.inf, -np.inf, np.nan, 3e9, 7.0]
     info = np.iinfo(np.dtype(f"{type_[0]}{int(type_[1:]) // 8}"))

@@ -1,8 +1,10 @@
-"""Random typed expressions with every type and function of the language, as `tests.reference.expressions` draws them.
+"""Random typed expressions with every type and function of the language.
 
-More kinds: all widths of integers, floats of 64 bits ("double"). More forms: random numbers, positions, common
-neighbours, bits and shifts, fields of vertices that a field holds, old values of neighbours, declared reductions as
-functions, hexadecimal numbers, and the ends of every integer type.
+They are drawn as in `tests.reference.generators.expressions`.
+
+The further kinds are integers of all widths and floats of 64 bits ("double"). The further forms are random numbers,
+positions, common neighbours, bit operations and shifts, fields of vertices held in a field, old values of neighbours,
+declared reductions as functions, hexadecimal numbers, and the limits of every integer type.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from tests.reference.expressions import Expressions, Scope
+from tests.reference.generators.expressions import Expressions, Scope
 
 __all__ = ["INTEGERS", "SPELLED", "Joined", "WideExpressions", "signed"]
 
@@ -44,7 +46,7 @@ class Joined:
 
 
 class WideExpressions(Expressions):
-    """Draws expressions. sets: names of parameters that list vertices. declared: reductions of the program."""
+    """Draws expressions. sets: names of parameters of type `vertices`. declared: reductions of the program."""
 
     def __init__(self, draw: st.DrawFn, sets: tuple[str, ...] = ()) -> None:
         super().__init__(draw)
@@ -69,11 +71,11 @@ class WideExpressions(Expressions):
         return super().leaf(kind, scope)
 
     def _leaves(self, kind: str, scope: Scope) -> list[str]:
-        """Leaves that only this language has; none for kinds without."""
+        """Leaves of the further forms; empty for kinds without such forms."""
         found, own = [], scope.here and scope.other is None
         fields = [name for name, held in scope.fields.items() if held == kind]
         holders = [name for name, held in scope.fields.items() if held == "vertex"]
-        if own and holders and fields:  # of a vertex that need not be a neighbour; `none` has the values of the last
+        if own and holders and fields:  # of any vertex; `none` reads the values of the last vertex
             found.append(f"{self.pick(holders)}.{self.pick(fields)}")
         if scope.other is not None and scope.loop and fields:
             found.append(f"old({scope.other}.{self.pick(fields)})")
@@ -86,7 +88,7 @@ class WideExpressions(Expressions):
                 found += [f"position({one}, {name})" for name in self.sets] + [f"len({name})" for name in self.sets]
         if kind in ("int", "i64"):
             found.append("M")
-        if kind == "i64" and fields and (own or scope.other is not None):  # other values of the kind may be an `int`
+        if kind == "i64" and fields and (own or scope.other is not None):  # other values may have the type `int`
             name = self.pick(fields) if scope.other is None else f"{scope.other}.{self.pick(fields)}"
             found.append(f"({name} {self.pick('+-^')} {self.pick(['9223372036854775807', '0x4000000000000000'])})")
         if kind == "u64":
@@ -94,13 +96,13 @@ class WideExpressions(Expressions):
         return found
 
     def _someone(self, scope: Scope) -> list[str]:
-        """Vertices in sight."""
+        """Expressions for the vertices in scope."""
         found = [name for name, kind in scope.graph.items() if kind == "vertex"]
         found += ["self"] if scope.here else []
         return found + ([scope.other] if scope.other is not None else [])
 
     def strict(self, kind: str, scope: Scope) -> str:
-        """A name whose type is exactly that of the kind; "" if none is in sight. Literals take the type of others."""
+        """A name in scope with exactly the type of the kind, or "". A literal takes the type of the other operand."""
         found = [name for name, held in scope.own.items() if held == kind and scope.here]
         found += [name for name, held in scope.graph.items() if held == kind and name != "iteration"]
         if scope.other is not None:
@@ -116,7 +118,7 @@ class WideExpressions(Expressions):
         return super().expr(kind, scope, depth)
 
     def _integer(self, kind: str, scope: Scope, depth: int) -> str:
-        """Forms for each width; a literal alone has the type `int`, so some forms need a name of the kind."""
+        """Forms for each width. A literal alone has the type `int`, so some forms need a name of the kind."""
         def part() -> str:
             return self.expr(kind, scope, depth)
 

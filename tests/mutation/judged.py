@@ -1,4 +1,4 @@
-"""Mutations that no test can see, because the mutated program gives the same results: one reason for each."""
+"""Mutations that no test can detect because the results stay the same, with the reason for each."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ JUDGED: Mapping[str, str] = {
     "runtime/gpu/passes/rates.py: atomic: float = 2 / 100e9":
         "the rate of the reference device, by which costs are scaled; it decides how fast a run is, never its result",
 }
-"""The path of a file, its line with the mutation, and why that is no bug."""
+"""The path of a file, its line with the mutation, and the reason why the mutation is no bug."""

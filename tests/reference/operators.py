@@ -91,7 +91,7 @@ _EXTREMES: dict[str, Elementwise] = {
 
 
 def _elementwise(op: str, wrap: bool, a: Array, b: Array, scalar: Scalar) -> Array:
-    """`a op b` in a scalar type. wrap: whether integer arithmetic wraps."""
+    """`a op b` in a scalar type. wrap: whether integers wrap around."""
     if op in _BITS:
         return _BITS[op](a, b, scalar)
     if scalar.floating:
@@ -190,7 +190,7 @@ def _equal(a: Value, b: Value, precision: int) -> Array:
 
 
 def _unordered(a: Value, b: Value, precision: int) -> Array:
-    """The rows where an ordering comparison has a NaN operand: neither `<` nor its opposite holds."""
+    """The rows where an ordering comparison has a NaN operand, for which neither `<` nor `>=` holds."""
     if isinstance(a.type, Tuple) or not (item(a.type).floating or item(b.type).floating):
         return np.array(False)
     left, right = _pair(a, b, precision)
@@ -230,7 +230,7 @@ def choose(test: Array, yes: Value, no: Value) -> Value:
 
 
 def identity(name: str, scalar: Scalar) -> Array:
-    """The value of the built-in reduction `name` of nothing, as an array of shape ()."""
+    """The value of the built-in reduction `name` without contributions, as an array of shape ()."""
     if scalar == VERTEX and name in ("min", "max"):
         return np.array(-1, np.int64)
     if name in ("min", "max"):
@@ -245,7 +245,7 @@ def identity(name: str, scalar: Scalar) -> Array:
 
 
 def without_value(name: str, a: Value) -> Array:
-    """The rows where a tuple has the identity of `name` as its first component, so that every other tuple beats it."""
+    """The rows where a tuple has the identity of `name` as its first component, so that it loses to all others."""
     first = a.parts[0]
     return np.asarray(first.raw == identity(name, item(first.type)))
 

@@ -1,4 +1,4 @@
-"""Calls of built-in functions and of functions that the program declares (language.md section 8)."""
+"""Checks calls of built-in functions and of functions that the program declares (language.md section 8)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "SPECIAL", "call"]
 
-# Functions of other languages, and how a program writes them.
+# Names of functions in other languages, and what to write instead.
 _HABITS = {
     "bool": "write `x != 0`", "ln": "the natural logarithm is `log`", "log10": "write `log(x) / log(10)`",
     "atan": "write `atan2(x, 1)`", "cosh": "write `(exp(x) + exp(-x)) / 2`", "sinh": "write `(exp(x) - exp(-x)) / 2`",
@@ -32,7 +32,7 @@ _HABITS = {
 
 
 def call(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """The value of `name(args)`."""
+    """The type and level of `name(args)`."""
     if node.name == t.CONTAINED:
         return _contained(x, node, at)
     if node.name in SPECIAL:
@@ -76,7 +76,10 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
 
 
 def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight) -> bool:
-    """Whether a function takes these arguments: checks the number for a declared one, the types for a built-in one."""
+    """Whether a function takes these arguments, without messages.
+
+    The number of arguments is checked and, for a built-in function, their types.
+    """
     symbol = x.run.root.find(name)
     if symbol is not None and isinstance(symbol.decl, t.Function):
         return x.run.least_arguments(symbol) <= len(args) <= len(symbol.decl.params)
@@ -85,7 +88,7 @@ def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight
         return False
     before = len(x.run.problems)
     fits = rule(x, node, args, at) is not None
-    del x.run.problems[before:]  # its message would name a function that is not in the program
+    del x.run.problems[before:]  # the message of the rule would name a function that the program does not call
     return fits
 
 
@@ -99,7 +102,7 @@ def _counted(x: Expressions, node: t.Call, least: int, most: int) -> bool:
 
 
 def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -> Type | None:
-    """A `fn`, or a reduction used as a function: the arguments must fit its parameters."""
+    """The result type of a `fn`, or of a reduction called as a function. Reports arguments that do not fit."""
     run = x.run
     goals = run.argument_types(symbol)
     least = run.least_arguments(symbol)
@@ -180,7 +183,10 @@ def _wraps(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
 
 
 def _expects(*needs: str, gives: Type | None = None) -> Rule:
-    """A rule for arguments of fixed kinds: "integer", "vertex" or "counter"."""
+    """A rule for a function with arguments of fixed kinds: "integer", "vertex" or "counter" (`u8[64]`).
+
+    gives: the type of the result; None for an int (`common`) or a float (all others).
+    """
     def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
         good = True
         for index, (need, type_) in enumerate(zip(needs, types_of(args), strict=True)):
@@ -197,7 +203,7 @@ def _expects(*needs: str, gives: Type | None = None) -> Rule:
 
 
 def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """`position(v, S)`: the second argument names a parameter."""
+    """The type and level of `position(v, S)`, where S names a parameter of type `vertices`."""
     if not _counted(x, node, 2, 2):
         return Value(None)
     vertex, group = x.fitting(node.args[0], at, VERTEX, "`position`"), _listed(x, node, node.args[1], "-1", at)
@@ -252,7 +258,7 @@ def _length(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 _MANY = 255
 
-# Functions whose arguments are not ordinary values.
+# Functions with an argument that is not an ordinary value, such as the name of a field.
 SPECIAL: dict[str, Callable[[Expressions, t.Call, Sight], Value]] = {
     "old": old, "change": change, "changed": changed, "position": _position, "len": _length,
 }

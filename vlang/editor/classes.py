@@ -22,13 +22,13 @@ PUNCTUATION = r"[()\[\],.:]"
 
 @dataclass(frozen=True)
 class WordClass:
-    """Words of one colour.
+    """Words that have the same colour.
 
     Attributes:
         words: the words.
         token: the name of a Pygments token.
         scope: the scope in a TextMate grammar.
-        called: the words are coloured only before a bracket.
+        called: whether the words are coloured only in front of an opening bracket.
     """
 
     words: frozenset[str]
@@ -51,5 +51,5 @@ WORDS = (
 
 
 def alternatives(kind: WordClass) -> str:
-    """A regular expression for the words of a class, without a group that captures; what follows a dot is a field."""
+    """A regular expression for the words of a class, without capturing groups; what follows a dot is a field."""
     return rf"(?<!\.)\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")

@@ -1,4 +1,4 @@
-"""The meaning of the keywords, reductions and functions, one line each (language.md sections 5 and 8)."""
+"""Help texts: one line for each keyword, reduction and function (language.md sections 5 and 8)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Builder = Callable[[str, Args, int], f.Expr]
 
 
 def _least(name: str, args: Args, precision: int) -> f.Expr:
-    """min and max: of several values, folded from the left, or of the components of one vector."""
+    """`min` or `max`: of several values, folded from the left, or of the components of one vector."""
     if len(args) == 1:
         return _folded(name, args, precision)
     type_ = args[0].type
@@ -118,7 +118,7 @@ def _bit(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _seeded(type_of: Callable[[int], Type]) -> Builder:
-    """A function of a seed, taken modulo 2^64, and a vertex."""
+    """The builder of a function with two arguments: a seed, which is taken modulo 2^64, and a vertex."""
 
     def build(name: str, args: Args, precision: int) -> f.Expr:
         return f.Op(type_of(precision), name, (seed(args[0]), args[1]))
@@ -127,7 +127,7 @@ def _seeded(type_of: Callable[[int], Type]) -> Builder:
 
 
 def _gives(word: str) -> Builder:
-    """A function with arguments that need no conversion, and with result `int` or `float`."""
+    """The builder of a function whose arguments need no conversion and whose result is an `int` or a `float`."""
 
     def build(name: str, args: Args, precision: int) -> f.Expr:
         return f.Op(scalar_named(word, precision), name, args)

@@ -1,4 +1,4 @@
-"""Expressions in the syntax tree, and the base of every node; import them from vlang.syntax.tree."""
+"""The nodes of expressions in the syntax tree, and the base classes of nodes. Import them from vlang.syntax.tree."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Span:
 
     Attributes:
         start: the offset of the first character.
-        end: the offset after the last one.
-        line: of the start, from 1.
-        column: of the start, from 1.
+        end: the offset after the last character.
+        line: the line of the start, from 1.
+        column: the column of the start, from 1.
     """
 
     start: int
@@ -33,7 +33,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A part of the program, with its place in the text."""
+    """A node of the syntax tree, with its place in the text."""
 
     span: Span
 
@@ -61,7 +61,7 @@ class Self(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Name(Expr):
-    """A name standing alone."""
+    """A name that is an expression by itself."""
 
     name: str
 
@@ -157,9 +157,9 @@ class Domain(Node):
     Attributes:
         kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`), "vertices" (`v in vertices`) or "set" (`v
             in S`).
-        name: of the neighbour or vertex: `u` or `v`.
+        name: the name of the neighbour or vertex: `u` or `v`.
         name_span: the place of `name`.
-        set_name: `S`; None for other kinds.
+        set_name: the name `S`; None for other kinds of domains.
         set_span: the place of `set_name`.
     """
 
@@ -175,12 +175,12 @@ class Reduce(Expr):
     """`name(body for domain if cond, default = default)`.
 
     Attributes:
-        name: of the reduction.
+        name: the name of the reduction.
         name_span: the place of `name`.
         body: the value that an edge or vertex contributes.
         domain: the edges or vertices.
-        cond: which of them contribute; None for all.
-        default: the result where none contributes; None for the identity.
+        cond: the condition under which an edge or vertex contributes; None if all do.
+        default: the result if nothing contributes; None for the identity.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Why a line does not parse: special cases first, then a list of the expected words."""
+"""Explains why a line does not parse: by rules for frequent mistakes, else by a list of the expected words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
 
 @dataclass(frozen=True)
 class _Case:
-    """A line that does not parse. at: index of the first wrong word; number of words if the line ends too early."""
+    """A line that does not parse.
+
+    Attributes:
+        found: the logical lines of the text.
+        line: the line.
+        at: the index of the first wrong word; the number of words if the line ends too early.
+        expected: the terminals that the parser accepts there.
+    """
 
     found: Scan
     line: Line
@@ -46,7 +53,7 @@ class _Case:
         return one_line(self.found.source.text[start:end])
 
     def edited(self, start: int, end: int, new: str) -> tuple[str, ...]:
-        """The line with a part replaced."""
+        """The line with the characters [start, end) of the text replaced by `new`."""
         text = self.found.source.text
         return (one_line(text[self.line.start : start] + new + text[end : self.line.end]),)
 
@@ -62,12 +69,12 @@ class _Case:
 
 
 def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem:
-    """The problem of a line that the parser refused.
+    """The problem of a line that the parser refuses.
 
     Args:
         found: the logical lines of the text.
         line: the line.
-        offset: of the first character refused.
+        offset: the offset of the first character that the parser refuses.
         expected: the terminals that the parser accepts there.
     """
     at = next((i for i, w in enumerate(line.words) if w.end > offset), len(line.words))
@@ -80,13 +87,13 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
 
 
 def _parses(lines: tuple[str, ...]) -> bool:
-    """Whether proposed lines parse: the line that they replace may have a second mistake."""
+    """Whether proposed lines parse. They do not if the line that they correct has a second syntax error."""
     if not lines or lines[0].startswith("program"):
         return True
     block = "\n    let _ = 0" if lines[-1].endswith(":") else ""
     try:
         raw_tree("program _\n" + "\n".join(lines) + block + "\n")
-    except (LarkError, AssertionError):  # the indenter asserts that brackets match
+    except (LarkError, AssertionError):  # Lark's indenter asserts that brackets match
         return False
     return True
 
@@ -231,7 +238,7 @@ def _header_twice(case: _Case) -> Problem | None:
 
 
 def _statement(case: _Case) -> Problem | None:
-    """The problem of a line that does not begin with a statement's keyword."""
+    """The problem of a line that does not begin with the keyword of a statement; None for other lines."""
     first = case.words[0]
     if case.at > 2 or first.text in STATEMENT_WORDS or first.text == "(":
         return None
@@ -255,7 +262,7 @@ _SPOKEN = {"NAME": "a name", "NUMBER": "a number", "TYPE": "a type", "UPDATE": "
 
 
 def _wanted(expected: set[str]) -> str:
-    """The expected terminals as text; empty if there are too many."""
+    """The expected terminals as text; "" if there are more than five."""
     rest = set(expected)
     words = []
     if rest >= _VALUE:

@@ -1,6 +1,6 @@
 """The words of the language (language.md section 2), each in one group, and those that cannot be names.
 
-Lexer tables of editors are made from these groups (`vlang.editor.classes`).
+The lexers for editors are generated from these groups (`vlang.editor.classes`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operations on scalars as text, by the name of the operator."""
+"""Code of operations on scalars, by the name of the operator."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _infix(writer: Writer, expr: f.Op) -> str:
 
 
 def _finite(expr: f.Expr) -> bool:
-    """Whether an operand is finite by its form, so that no test for infinities is written."""
+    """Whether the form of an operand shows that it is finite, so that no test for infinities is written."""
     if isinstance(expr, f.Const):
         assert isinstance(expr.type, Scalar)
         return not (expr.value in (expr.type.highest, expr.type.lowest) or isinstance(expr.value, float))
@@ -51,7 +51,7 @@ def _finite(expr: f.Expr) -> bool:
 
 
 def _exact(writer: Writer, expr: f.Op) -> str:
-    """Arithmetic in the body of a declared reduction: a finite result that leaves 64 bits is noted."""
+    """Arithmetic in the body of a declared reduction: a finite result that does not fit 64 bits is recorded."""
     plain = f.Op(expr.type, expr.op.removeprefix("exact"), expr.args)
     value = writer.name(WRITERS[plain.op](writer, plain))
     assert isinstance(expr.type, Scalar)
@@ -119,7 +119,7 @@ def _power(writer: Writer, expr: f.Op) -> str:
 
 
 def _repeated(writer: Writer, expr: f.Op, a: str, times: int) -> str:
-    """A power as a product of 1 to 4 factors."""
+    """A power written as a product of 1 to 4 factors."""
     text, base = a, expr.args[0]
     known = before = writer.range(base) if _kind(expr) in ("int", "uint") and expr.op == "pow" else None
     for _ in range(times - 1):
@@ -218,7 +218,7 @@ def _bit(writer: Writer, expr: f.Op) -> str:
 
 
 def _random(writer: Writer, expr: f.Op) -> str:
-    """The top 24 bits of the mixed seed and vertex, over 2^24: exact in every float."""
+    """A random number: the top 24 bits of the hash of seed and vertex, divided by 2^24, exact in every float type."""
     bits = writer.name(writer.d.convert(expr.type, f"u32({writer.mixed(expr)} >> u64(40))"))
     return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
 
