@@ -219,6 +219,8 @@ class Ranges:
             return args[0]
         if expr.op == "common":
             return limited(0, self.common, kind.type)
+        if expr.op == "len":
+            return limited(0, self.sizes.vertices, kind.type)
         if expr.op == "position":
             return limited(-1, self.sizes.vertices, kind.type)
         if expr.op == "cast":
