@@ -69,7 +69,7 @@ def _limited(name: str, limit: str, samples: list[float]) -> Figure:
 def cpu_seconds(arguments: list[str], cache: str) -> float:
     """User and system time of `python ARGUMENTS`; the command must succeed."""
     environment = {**os.environ, "VLANG_CACHE": cache, "PYTHONPATH": str(ROOT)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # commands use their cached byte code, as for users
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # commands use cached byte code, as they do for users
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment, stdout=said, stderr=said)
         _, status, usage = os.wait4(process.pid, 0)

@@ -1,6 +1,6 @@
 """Rules of imports: no cycles between files or folders, layers, and a reason for each lazy import.
 
-Imports for the type checker only do not count. `vlang/__init__.py`, which names public objects as strings, and
+Imports under `if TYPE_CHECKING` do not count. `vlang/__init__.py`, which names public objects as strings, and
 `vlang/__main__.py` are above all folders. The other modules directly in `vlang/` are the ground below all folders.
 """
 
@@ -20,7 +20,7 @@ TOP = {"vlang", "vlang.__main__"}
 MOST_FILES = 20
 SOURCES = {".py", ".h", ".cpp", ".cu", ".cuh"}
 """The endings of the files that count in tests/ and benchmarks/. Programs (.vp) are data, one file a case."""
-MOST_LINES = 420  # of a module: about 400
+MOST_LINES = 420  # the limit for a module; CONTRIBUTING.md says about 400
 REASONS = ("start-up", "optional")
 """The reasons allowed in the comment of an import inside a function: start-up time, or an optional library."""
 
@@ -119,7 +119,7 @@ def test_folders_are_small() -> None:
                if path.suffix in SOURCES and path.name != "__init__.py"]
     assert len(scripts) > 200
     sizes = Counter(path.parent.relative_to(ROOT).as_posix() for path in [*FILES.values(), *scripts])
-    skeletons = {name for name in sizes if name.endswith("skeletons")}  # one per kernel
+    skeletons = {name for name in sizes if name.endswith("skeletons")}  # have one file per kernel
     assert {name: count for name, count in sizes.items() if count > MOST_FILES and name not in skeletons} == {}
 
 

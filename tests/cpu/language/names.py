@@ -16,7 +16,7 @@ from vlang.syntax.keywords import PREDEFINED, WORDS
 
 __all__ = ["NAMES", "OURS", "ROLES", "programs"]
 
-OURS = frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS})  # no function or reduction of a program has such a name
+OURS = frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS})  # not allowed for functions and reductions of programs
 
 _PYTHON = """
     print len list dict object type id range self_ cls args kwargs __init__ __class__ __dict__ __doc__ __name__ _ __
