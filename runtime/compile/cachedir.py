@@ -38,7 +38,7 @@ def find_cache() -> tuple[Path | None, str]:
     chosen = os.environ.get("VLANG_CACHE")
     try:
         root = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vlang"
-    except RuntimeError:  # a user without a home
+    except RuntimeError:  # the user has no home folder
         return None, "there is no home folder"
     try:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -146,7 +146,7 @@ def fetch_or(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
     """`replace(p, i, old, new)`: compare-and-swap: p[i] = new if p[i] has the bits of `old`; returns whether it had.
 
-    Both values are converted to the type of p[i]: an integer or float of 8 to 64 bits.
+    `old` and `new` are converted to the type of p[i], which is an integer or float of 8 to 64 bits.
     """
     type_ = pointer.dtype
 

@@ -90,7 +90,7 @@ def _message(log: str, place: Path, options: tuple[str, ...]) -> str:
 
 
 def _kept(source: str, key: str) -> Path:
-    """The file with a rejected source: in the cache directory, else in the directory for temporary files."""
+    """Save a rejected source in the cache directory, or else in a temporary directory; returns the path of the file."""
     path = (cache_dir() or Path(tempfile.mkdtemp(prefix="vlang-"))) / f"rejected-{key[:12]}.cu"
     path.write_text(source, encoding="utf-8")
     return path

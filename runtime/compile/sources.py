@@ -26,7 +26,7 @@ def modules_of(text: str) -> dict[str, str]:
 
 
 def imported(modules: Iterable[str]) -> dict[str, str]:
-    """The source texts, by module name, of modules and of all modules of the project that they import transitively."""
+    """The source texts, by module name, of `modules` and of everything in the project that they import transitively."""
     found: dict[str, str] = {}
     waiting = sorted(modules)
     while waiting:

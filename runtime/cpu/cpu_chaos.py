@@ -75,7 +75,7 @@ class Chaos(Freedoms):
 
     # ---------------------------------------------------------------------------------------------------- passes
     def blocking(self, asked: str) -> str:
-        """Cache blocks or rows, at random."""
+        """Whether full passes run over cache blocks: "always" or "never", at random."""
         return "always" if self._draws.coin() else "never"
 
     def as_list(self) -> bool:
@@ -115,7 +115,8 @@ class Chaos(Freedoms):
         self._draws.use(self._line, rule)
 
     def many(self) -> bool:
-        """True in a quarter of the calls, at random: whether supersteps over few vertices may run in one call."""
+        """Whether several supersteps over few vertices may run in one call: True at random, in a quarter of the cases.
+        """
         return self._draws.coin(0.25)
 
     def in_place(self, asked: bool) -> bool:
@@ -133,9 +134,9 @@ class Chaos(Freedoms):
         return self._draws.some(n)
 
     def part_of_pass(self, part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """Under rule A a new random part for each pass; under rule S the given part.
+        """The vertices of the next pass: a new random part under rule A, and the given part under rule S.
 
-        A rule-S pass that ran over other vertices could write a final vertex again.
+        Under rule S a pass over other vertices could write a final vertex again.
         """
         return part if self._order == "S" else self._draws.some(n)
 

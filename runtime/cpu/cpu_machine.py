@@ -64,7 +64,7 @@ class CpuMachine:
         options: the options of the run.
         freedoms: the choices of the run.
         ring: delivers the pages of a graph whose edges are on disk; None for edges in memory.
-        windows: has the arrays over vertices that passes access in order, in files; None if all arrays are in memory.
+        windows: holds, in files, the arrays over vertices that passes access in order; None if all are in memory.
     """
 
     def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN,

@@ -194,7 +194,7 @@ def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
 
 @dataclass
 class _Building:
-    """Accounts for the adjacencies of a graph: temporary memory while each is built, and memory that it keeps."""
+    """Accounts for the adjacencies of a graph: temporary memory while each is built, and memory that stays in use."""
 
     shape: Shape
     account: _Account
@@ -248,7 +248,7 @@ class _Building:
                 self.account.hold("columns", self.shape.entries(kind) * DTYPES[dtype].itemsize)
 
     def _sort(self, kind: str, columns: Collection[str]) -> None:
-        """Account for the counting sort of the listed edges with all columns, or of another adjacency with some."""
+        """Account for the counting sort of the listed edges with all columns, or of an adjacency with `columns`."""
         shape, account, m = self.shape, self.account, self.shape.m
         kept = [c for c in shape.columns if c not in shape.ruled and (c in columns or not self._there)]
         account.hold("adjacency", self._rows(kind))

@@ -46,7 +46,7 @@ class Placement:
         pages: bytes for buffers and cached pages if edges are streamed.
         largest: the size of the largest page in bytes.
         limit: the memory budget in bytes by which the placement was chosen.
-        needed: the budget in bytes with which the edges would be in memory.
+        needed: the minimum budget in bytes with which the edges would be in memory.
         text: one sentence about the placement, for the user.
         buffers: the maximum number of buffers in the ring; None for as many as are useful.
         windows: the folder with the files of arrays over vertices; None if these arrays are in memory.
@@ -71,7 +71,7 @@ class Placement:
 
 
 def page_sizes(plan: Plan, stored: StoredEdges) -> list[int]:
-    """The size in bytes of every page that a plan may read, and 0."""
+    """A list with the sizes in bytes of all pages that a plan may read, and a 0, so that it is not empty."""
     return [0, *(stored.nbytes(kind, page) for kind in _kinds(plan, stored) for page in range(stored.cuts(kind).count))]
 
 
@@ -207,8 +207,7 @@ def _scratch(plan: Plan, stored: StoredEdges, threads: int) -> int:
 
 
 def _free(limit: int, held: Shape) -> int:
-    """Bytes of a budget that are free or held by the graph. Results of earlier runs that are still alive are excluded.
-    """
+    """The bytes of a budget that are free, or that the graph holds; results of earlier runs may take the rest."""
     return limit if ledger.left is None else min(limit, ledger.left + held.held)
 
 

@@ -2,8 +2,8 @@
 
 At these moments the rest of a run is determined by fields, sent values, active flags, the copies at the start of outer
 supersteps, stored accumulators and masks, graph-level values and the position; ways of running a loop have no other
-state. A checkpoint does not have arrays that passes compute for themselves: messages, notify flags, queues and second
-buffers. Therefore the first superstep after a restart is a full one (docs/internals/checkpoints.md).
+state. A checkpoint does not contain arrays that passes compute for themselves: messages, notify flags, queues and
+second buffers. Therefore the first superstep after a restart is a full one (docs/internals/checkpoints.md).
 """
 
 from __future__ import annotations

@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 __all__ = ["run_plan"]
 
-_SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # attributes in a checkpoint
+_SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # saved in checkpoints
 _PART = 1 << 16  # values that are tested at a time, so that temporary arrays are small
 _MOST_ITERATIONS = (1 << 31) - 2  # the largest finite int of 32 bits (vlang/ir/forms/ranges.py)
 
 
 class _Reached(Exception):
-    """The run has reached its goal, or must end at a failure."""
+    """Raised when the run has reached its goal, or must end because an operation failed."""
 
 
 def run_plan(
@@ -93,8 +93,8 @@ class _Run:
         self.outcome = Outcome()
         self._begin = 0.0
         self._sets: dict[str, NDArray[Any]] = {}
-        self._iteration: int | None = None  # of the innermost loop in progress
-        self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # of loops in the history
+        self._iteration: int | None = None  # superstep of the innermost loop in progress
+        self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # a loop's number in the history
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
         """Run all steps; returns the outcome."""
@@ -181,7 +181,7 @@ class _Run:
         outcome.reason, outcome.converged, outcome.interrupted = interrupted(outcome.rounds), False, True
 
     def _look_inside(self) -> None:
-        """Test for infinities in values that the next pass through a block overwrites, until one was found."""
+        """Test for infinities in values that the next pass through a block overwrites, until one has been found."""
         self._refuse_faults()
         if self.outcome.infinite_inside:
             return
@@ -192,7 +192,7 @@ class _Run:
 
     # ------------------------------------------------------------------------ steps
     def _steps(self, steps: Sequence[Step], first: int = 0, run_pass: Callable[[StageSpec], int] | None = None) -> int:
-        """Run steps in order from number `first` on; returns the edges traversed, except those that loops report.
+        """Run steps in order from number `first` on; returns the edges traversed, except edges that loops report.
 
         `run_pass` replaces `machine.run_pass` in a sweep."""
         here = self._position.enter("steps", at=first, edges=0)
@@ -368,7 +368,7 @@ class _Run:
         outcome.converged &= converged
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, seconds: float, done: Sequence[Done]) -> None:
-        """Add rounds of a loop, numbered from `first` and of `seconds` each, to the history, and report progress."""
+        """Add rounds to the history, of which each took `seconds` and the first has number `first`; report progress."""
         self.outcome.history.add(self._numbers[id(spec)], first, seconds, done)
         if self.options.progress is not None:
             for shown in self.outcome.history.rounds(-1):
@@ -401,7 +401,7 @@ class _Run:
         return rounds + len(done)
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
-        """Record which vertices are final; returns the reason of the end (`reason` if all are) and convergence."""
+        """Record which vertices are final; returns why the loop ended (`reason` if all are), and if it converged."""
         final = self.outcome.final = final_vertices(spec, self.machine.array, target)
         if final.all():
             return reason, True

@@ -40,9 +40,9 @@ class Start:
         sent: the stored arrays of the values that vertices last sent to their neighbours, by name of the field.
         flags: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves. None activates
             all vertices, which is always correct.
-        placed: whether fields, sent values and active flags are in their slots already. This is so after a checkpoint
-            was restored, which was written before a superstep of the same loop on the same graph.
-        rounds: the number of supersteps before that superstep.
+        placed: whether fields, sent values and active flags are in their slots already, because they were restored from
+            a checkpoint that was written before a superstep of the same loop on the same graph.
+        rounds: the number of supersteps that the loop has already run.
     """
 
     fields: Mapping[str, NDArray[Any]] = field(default_factory=dict)

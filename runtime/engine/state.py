@@ -29,7 +29,7 @@ def flags(n: int) -> NDArray[np.uint8]:
 
 
 def whole_words(array: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """An array that `flags` allocated as 64-bit words, including its padding."""
+    """View an array that `flags` returned as 64-bit words, including the padding."""
     words = array.base
     assert words is not None
     return words if words.dtype == np.uint64 else words.view(np.uint64)
@@ -99,10 +99,10 @@ class State:
         return flags(count) if dtype == "u8" and field_of(slot) is None else zeros(count, DTYPES[dtype])
 
     def allocate(self, length: str, prefix: str, entries: int) -> None:
-        """Allocate the arrays of a length that the constructor leaves out.
+        """Allocate arrays that the constructor leaves out, because not every run needs them.
 
         Args:
-            length: the name of the length (`ArraySpec.length`).
+            length: the kind of length (`ArraySpec.length`) of the arrays, such as "blocked".
             prefix: the prefix of the slots of the arrays.
             entries: the number of entries.
         """

@@ -96,7 +96,7 @@ def _kept(plan: Plan, graph: Graph) -> int:
 
 
 def _results(plan: Plan, graph: Graph) -> int:
-    """The bytes of the results in host memory, of their copies in the order of the ids, and of a field under test."""
+    """The bytes of the results in host memory, of their copies in the order of the ids, and of one temporary field."""
     outputs = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields if spec.output)
     return graph.n * (outputs * (1 if graph.order is None else 2) + 8)
 

@@ -233,7 +233,7 @@ def put_last(values, v, value):
 
 @inner
 def put_bitor(values, v, value):
-    """Combine `value` into values[v] by bitwise or and compare-and-swap; other threads may do the same."""
+    """Set values[v] to its bitwise OR with `value` by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while (now | value) != now and not replace(values, v, now, now | value):
         now = peek(values, v)
@@ -241,13 +241,13 @@ def put_bitor(values, v, value):
 
 @inner
 def put_bitand(values, v, value):
-    """Combine `value` into values[v] by bitwise and and compare-and-swap; other threads may do the same."""
+    """Set values[v] to its bitwise AND with `value` by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while (now & value) != now and not replace(values, v, now, now & value):
         now = peek(values, v)
 
 
-put = put_min  # replaced by the engine: it appends another assignment where a loop needs another reduction
+put = put_min  # a default; the engine appends an assignment for the reduction that a loop needs
 
 
 def join(parents, values, tasks, count, counter):

@@ -17,7 +17,7 @@ def pull(order, count, values):
 
 
 def push(order, count, cells):
-    """Compare with the cell of every neighbour, and write one in eight with an atomic compare-and-swap."""
+    """Read the cell of every neighbour, and write one cell in eight by an atomic compare-and-swap."""
     for k in range(count):
         v = order[k]
         old = peek(cells, np.int64(v))

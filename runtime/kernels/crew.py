@@ -134,7 +134,7 @@ def serve(words, me):
 
 @inner
 def together(words, wanted):
-    """Run a launch with up to `wanted` helpers: open it, run the kernel here too, close it, wait for the helpers."""
+    """Open a launch for up to `wanted` helpers, run its kernel on this thread, too, close it, and await the helpers."""
     words[CREW_COUNTER] = 0
     words[CREW_STATUS] = 0
     words[CREW_WANTED] = wanted

@@ -1,7 +1,7 @@
 """Kernels for frontiers that are bitmaps, over pages that are read in any order.
 
-They find the pages that a frontier needs, and the vertices that receive along its edges. Every worker sets bits in its
-own bitmap of `words` words in `marks`. taken[0] counts the workers of a launch, and so gives each of them a number.
+The kernels find the pages that a frontier needs, and the receivers of its edges. Every worker sets bits in its own
+bitmap of `words` words in `marks`. taken[0] counts the workers of a launch, and so gives each of them a number.
 taken[1] counts the edges that `look_...` reads. `tasks`, int64[T, 3], are the tasks of the pages: page, and first and
 end vertex or segment. A vertex is long if its row is cut into segments, and short otherwise.
 """

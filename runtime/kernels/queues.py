@@ -1,4 +1,4 @@
-"""Kernels over the queue of a frontier that are the same for every program.
+"""Kernels over the queue of a frontier; they are the same for every program.
 
 See WALK_... in vlang.runtime.plan.layouts.pass_words. A task is a run of consecutive entries of the queue: tasks[0] is
 the length of a run, and tasks[1] the number of entries.

@@ -172,7 +172,7 @@ def return_at_once() -> None:
 
     By default the C library keeps freed blocks of up to 32 MB, which would count towards the memory of the process.
     """
-    with suppress(OSError, AttributeError):  # another C library
+    with suppress(OSError, AttributeError):  # a C library without mallopt
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, LEAST)
 
 

@@ -32,7 +32,7 @@ class PageViews(Protocol):
 
 
 class PageReader(Protocol):
-    """Reads pages of one graph; several threads call it at the same time."""
+    """A reader of the pages of one graph, which several threads call at the same time."""
 
     def nbytes(self, kind: str, page: int) -> int:
         """The size of a page in bytes, a multiple of PAGE."""

@@ -41,7 +41,7 @@ LEAST_BUFFERS = 2
 _BUFFERS = 8  # buffers of a ring, if the budget allows
 _FEW = 3  # a ring has more buffers than this only if they take at most half of the budget
 _READERS = 2
-_TOGETHER = 64  # pages in a batch from memory, at most, unless a single group has more
+_TOGETHER = 64  # maximum number of pages in a batch of pages in memory, unless a single group has more
 
 
 @dataclass

@@ -79,7 +79,7 @@ class Image:
             entry[3] = at
             at = _up(at + array.nbytes)
         self._entries, self.size = entries, at
-        self.buffer = page_aligned(at + at // 16) if buffer is None or len(buffer) < at else buffer  # histories grow
+        self.buffer = page_aligned(at + at // 16) if buffer is None or len(buffer) < at else buffer  # spare space
         self.buffer[: _HEAD.size] = 0
         self._copy(list(arrays.values()), threads)
 

@@ -15,6 +15,8 @@ repeat:
 """
 
 
+TWO = "vertex x: int = 1\nvertex p: int = 1"
+THREE = f"{TWO}\nvertex q: int = 1"
 PAIR = "vertex x: int = 1\nvertex p: vertex = none"
 
 
@@ -47,6 +49,12 @@ def fixpoint(gather: str, apply: str, fields: str = "vertex x: int = 1", where: 
     fixpoint("sum(u.x for u -> self if u.x > 3)", "x = max(x, a)", "vertex x: u32 = 1"),
     fixpoint("max(u.x for u -> self)", "x = max(x, a)", "vertex k: int = 1\nvertex x: int = 1", "k > 0"),
     fixpoint("min((u.x + 1, u) for u -> self)", "(x, p) = min((x, p), a)", PAIR),
+    fixpoint("min((u.x + 1, u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO),
+    fixpoint("min((3 + u.x, u.p * 2 - 9) for u -> self)", "(x, p) = min((x, p), a)", TWO),
+    fixpoint("min((u.x, u.p, u.q + 1) for u -> self)", "(x, p, q) = min((x, p, q), a)", THREE),
+    fixpoint("max((u.x - outdegree, u.p) for u -> self)", "(x, p) = max((x, p), a)", TWO),
+    fixpoint("max((u.x + -1, u.p) for u -> self)", "(x, p) = max((x, p), a)", TWO),
+    fixpoint("min((u.x + u.k, u.x + u.p) for u -> self)", "(x, p) = min((x, p), a)", f"vertex k: u8 = 1\n{TWO}"),
 ])
 def test_any_order_granted(text: str) -> None:
     assert loop_of(text).order.granted, loop_of(text).order.reason
@@ -69,8 +77,20 @@ def test_any_order_granted(text: str) -> None:
     (fixpoint("min(wrap(u.x + 1) for u -> self)", "x = min(x, a)"), "m"),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    apply x = min(x, 9)\n", "w"),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    apply x = x // 2\n", "w"),
-    (fixpoint("min((u.x + 1, u.p) for u -> self)", "(x, p) = min((x, p), a)", "vertex x: int = 1\nvertex p: int = 1"),
-     "m"),
+    (fixpoint("min((u.x + u.k, u.p) for u -> self)", "(x, p) = min((x, p), a)", f"vertex k: int = 1\n{TWO}"), "m"),
+    (fixpoint("min((u.x - 1, u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("max((u.x + 1, u.p) for u -> self)", "(x, p) = max((x, p), a)", TWO), "m"),
+    (fixpoint("max((u.x - 1, u.p) for u -> self)", "(x, p) = max((x, p), a)", TWO.replace("int", "u32")), "m"),
+    (fixpoint("min((wrap(u.x + 1), u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((min(u.x, 5), u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x * 2, u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x + 1, 0 - u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x + 1, u.p) for u -> self if u.p < 9)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x + 1, p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x + 1, u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO.replace("int", "float")), "m"),
+    (fixpoint("min((u.x + 1, u, u.q) for u -> self)", "(x, p, q) = min((x, p, q), a)",
+              f"{PAIR}\nvertex q: int = 1"), "m"),
+    (fixpoint("min((u.x + 1, u.p + 1, u.q) for u -> self)", "(x, p, q) = min((x, p, q), a)", THREE), "m"),
     (fixpoint("min((u.x + 1, u) for u -> self)", "(x, p) = min((x, p), a)", PAIR)
      + "    apply x = min(x, 5)\n", "w"),
     (fixpoint("min((u.x + 1, u) for u -> self)", "(x, p) = min(a, (x, p))", PAIR),

@@ -1,9 +1,9 @@
 """A crew: persistent worker threads (helpers) that join the launches of a caller within microseconds.
 
-Helpers never return to the Python interpreter, because each acquisition of its lock may cost two thread switches. They
-open, join and close launches, and sleep and wake, in machine code (vlang.runtime.kernels.crew). A helper that is awake
-polls for launches, so it joins at once. A helper without launches sleeps after a while. A crew serves one caller at a
-time.
+Helpers never return to the Python interpreter, because each acquisition of the GIL may cost two thread switches.
+Machine code (vlang.runtime.kernels.crew) opens, joins and closes launches, and lets helpers sleep and wake. A helper
+that is awake polls for launches, so it joins at once. A helper without launches sleeps after a while. A crew serves one
+caller at a time.
 """
 
 from __future__ import annotations

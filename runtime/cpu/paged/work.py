@@ -1,4 +1,4 @@
-"""The tasks of a pass, batch by batch of the pages that are in memory at the same time."""
+"""The tasks of a pass, divided into batches whose pages are in memory at the same time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def by_row(
 
     Args:
         source, kind, columns, table: see `by_page`.
-        longs: increasing indices of the pass's long vertices (with rows of several segments).
+        longs: the indices, in increasing order, of the long vertices of the pass, whose rows are cut into segments.
         tasks: the tasks over short vertices.
 
     Yields the long vertices and the tasks of each batch.

@@ -42,7 +42,7 @@ class Costs:
         pulled: per edge of a full pass, which reads the value of the sender.
         pushed: per edge of a push, which updates the value of the receiver by a guarded compare-and-swap.
         notified: per edge of a notification, which sets a byte of the receiver.
-        marked: per edge of a uniform frontier, which sets or tests a bit.
+        marked: per edge of a superstep with a uniform frontier, which sets or tests a bit.
         row: per first access to a row at a random place.
         summed: per edge of a pushed sum, which adds to the accumulator of the receiver and marks the receiver.
     """

@@ -39,7 +39,7 @@ class Frontier(Protocol):
         """The entries for some vertices. Vertices that have too many edges for one entry are left out."""
 
     def put(self, entries: NDArray[np.uint64]) -> None:
-        """Replace the frontier by entries, of which those beyond the capacity of the queue are dropped."""
+        """Replace the frontier by `entries`. Entries beyond the capacity of the queue are dropped."""
 
 
 class Freedoms:
@@ -49,7 +49,7 @@ class Freedoms:
     """
 
     def of(self, loop: LoopSpec, bound: int | None) -> Freedoms:
-        """The choices of one loop, called at its start. `bound` is the maximum number of supersteps, or None."""
+        """The choices for one loop, requested at its start. `bound` is the maximum number of supersteps, or None."""
         return self
 
     # --------------------------------------------------------------------------------------------------- the run
@@ -79,7 +79,7 @@ class Freedoms:
         return True
 
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
-        """Possibly reorder the listed vertices in place; returns whether it did. Then each vertex is a task."""
+        """Possibly reorder the listed vertices in place; returns whether it did. If so, each vertex becomes a task."""
         return False
 
     def tasks(self, tasks: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -73,5 +73,5 @@ class Ahead:
 
 
 def _first(later: str) -> str:
-    """The slot of the messages that a pass reads, for the slot of the messages that it writes."""
+    """Map the slot of the messages that a pass writes to the slot of the messages that it reads."""
     return f"work:{later.partition(':')[2]}"

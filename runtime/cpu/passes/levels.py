@@ -187,9 +187,9 @@ class ListedSweep:
         return edges
 
     def run_levels(self, first: int) -> tuple[int, int]:
-        """Run several levels in one call, beginning with number `first`; 0 levels if they cannot run together.
+        """Run several levels in one call, beginning with level number `first`, if the sweep allows it.
 
-        Returns the number of levels, and the number of edges traversed.
+        Returns the number of levels that ran, which may be 0, and the number of edges traversed.
         """
         numbers = self._numbers[first : first + _MOST_LEVELS]
         if not self._together or not len(numbers):
@@ -219,7 +219,8 @@ class ListedSweep:
         return lists[id(pages)]
 
     def _senders(self, stage: StageSpec, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each list, the number of the list whose vertices send to its vertices, int64[k]; -1 if there is none."""
+        """For each list in `numbers`, the number of the list whose vertices send to its vertices; -1 if there is none.
+        """
         values = self._levels.values
         wanted = values[numbers].astype(np.int64) + (stage.senders or 0)
         at = np.searchsorted(values, wanted)

@@ -1,7 +1,7 @@
 """The choice between push, pull and notify-pull for a superstep, and the direction of a uniform frontier.
 
-It compares costs of edges on this machine (`vlang.runtime.cpu.passes.edge_costs`), or follows a published rule. The
-state after the superstep does not depend on the choice.
+The functions compare costs of edges on this machine (`vlang.runtime.cpu.passes.edge_costs`), or follow a published
+rule. The state after the superstep does not depend on the choice.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def should_look(
 ) -> bool:
     """Whether unreached vertices should look for a neighbour in the frontier, instead of a push by the frontier.
 
-    An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that a fraction of
-    reached / edges of all edges does. The published rule (costs is None) begins to look at reached > left_edges / 14,
-    and ends at active < n / 24 (Beamer et al.).
+    An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that each edge does so
+    with the probability reached / edges. By the published rule (costs is None), vertices begin to look if reached >
+    left_edges / 14, and stop if active < n / 24 (Beamer et al.).
 
     Args:
         costs: the costs of edges; None for the published rule.

@@ -58,7 +58,7 @@ class _Blocked:
 
 @dataclass
 class Passes:
-    """Launches stages on one graph, batch by batch of the pages that are in memory at the same time.
+    """Launches stages on one graph, over batches of pages that are in memory at the same time.
 
     Attributes:
         graph: the graph.
@@ -110,7 +110,7 @@ class Passes:
         pages = self.pages_of(stage.domain)
         if not isinstance(pages, Pages):  # the edges are not in memory
             return
-        swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # a count over all runs
+        swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
         room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
         if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
@@ -244,7 +244,7 @@ class Passes:
         self._in_windows(kernel, self._by_vertex)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
-        """Launch a kernel over all vertices, which `tasks` cover in order. The default of `frame` is the state's."""
+        """Launch a kernel over all vertices. `tasks` cover them in order, and `frame` defaults to that of the state."""
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 

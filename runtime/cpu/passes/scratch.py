@@ -37,7 +37,7 @@ class Scratch:
         workers: the number of workers.
 
     Attributes:
-        header: the array to which SLOT_SCRATCH points.
+        header: the array whose address kernels find in the slot SLOT_SCRATCH.
     """
 
     def __init__(self, structures: tuple[str, ...], pages: PageCuts, longest: int, workers: int) -> None:

@@ -42,7 +42,8 @@ class Beside:
 class CpuWay(ABC):
     """A way of running a loop on the CPU (a `vlang.runtime.engine.way.Way`).
 
-    Only the list of ways names each way; running, preparing, explaining and chaos iterate over the list.
+    Only the list of ways refers to each way by name. Running, preparing, explaining and chaos runs iterate over the
+    list.
 
     Attributes:
         name: the name of the way's counterpart in vlang/emit, and the key of its data in `StageSpec.ways`.
@@ -110,7 +111,7 @@ def asked_otherwise(options: Options) -> str:
 
 
 def on_disk(graph: Counts, why: str) -> str:
-    """The reason why a way cannot run over streamed pages, with the clause `why`; "" if the edges are in memory."""
+    """The reason why a way cannot run over streamed pages, which ends with `why`; "" if the edges are in memory."""
     return f"the edges are on disk, and {why}" if graph.streamed else ""
 
 

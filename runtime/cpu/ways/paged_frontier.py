@@ -1,4 +1,4 @@
-"""The pages on disk that a frontier, given as a bitmap, needs."""
+"""Finds and reads the pages on disk that have edges of a frontier, which is given as a bitmap."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _RUN = 64  # words of a bitmap in a task
 class PagedPushLoop(FrontierLoop):
     """A loop whose only pass may push, over pages on disk; a `vlang.runtime.engine.machine.Loop`.
 
-    It takes three bits per vertex.
+    It needs three bits of memory per vertex.
 
     Args:
         stage: the pass.

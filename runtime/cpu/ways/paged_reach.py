@@ -1,9 +1,9 @@
 """Loops with a uniform frontier (rule X2) over pages on disk.
 
 The frontier is a bitmap. A superstep runs in the direction that reads fewer bytes from disk. In one direction the
-vertices of the frontier mark their neighbours, which reads the pages with out-edges of the frontier. In the other the
-unreached vertices look for a neighbour in the frontier, which reads the pages with their in-edges. Pages may arrive in
-any order, as marks are bits.
+vertices of the frontier mark their neighbours, which reads the pages with out-edges of the frontier. In the other
+direction unreached vertices look for a neighbour in the frontier, which reads the pages with in-edges of unreached
+vertices. Pages may arrive in any order, as marks are bits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _RUN = 32  # words of a bitmap in a task
 class PagedReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    It takes three bits per vertex, one more bit for each thread, and one more for each adjacency direction.
+    Per vertex it needs three bits of memory, one more bit for each thread, and one more for each adjacency direction.
 
     Args:
         stage: the pass.

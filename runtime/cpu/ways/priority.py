@@ -184,9 +184,9 @@ def _vary(graph: Counts, name: str) -> bool:
 class PriorityLoop:
     """A loop whose only pass may run in priority order; a `vlang.runtime.engine.machine.Loop`.
 
-    In a round all workers together empty one bucket. The loop reports rounds as supersteps. It takes about 17 bytes per
-    vertex for buckets, and one bit per vertex for vertices that wait for space in the buckets. If edges are packed into
-    words, the graph keeps 4 more bytes per edge.
+    In a round all workers together empty one bucket. The loop reports rounds as supersteps. Per vertex it needs about
+    17 bytes of memory for buckets, and one bit for the vertices that wait for space in the buckets. If edges are packed
+    into words, the graph keeps 4 more bytes per edge.
 
     Args:
         stage: the pass.

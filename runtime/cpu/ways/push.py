@@ -90,7 +90,7 @@ class Push(CpuWay):
             "" if "push" in loop.stages[0].ways else "its frontier is uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of the kernels that push. Full passes may never run, as they run only if they are cheaper."""
+        """The roles of the kernels that push. Those of full passes are left out, as a run may need no full pass."""
         return frozenset({"push", "begin", "few"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class _Frontier:
 class PushLoop(FrontierLoop):
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
 
-    It takes 8 bytes per vertex for each of two queues.
+    It needs 8 bytes of memory per vertex for each of two queues.
 
     Args:
         spec: the loop.
@@ -243,7 +243,7 @@ class PushLoop(FrontierLoop):
         return vertices[self._degrees(vertices) <= WALK_EDGES].astype(np.uint64)
 
     def put(self, entries: NDArray[np.uint64]) -> None:
-        """Replace the frontier by entries, of which those beyond the capacity of the queue are dropped."""
+        """Replace the frontier by `entries`. Entries beyond the capacity of the queue are dropped."""
         entries = entries[: len(self._queues[0])]
         self._queues[0][: len(entries)] = entries
         vertices = np.unique(entries & np.uint64(0xFFFFFFFF)).astype(np.int64)
@@ -255,7 +255,7 @@ class PushLoop(FrontierLoop):
 
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
-        """Build the first frontier: given vertices, vertices with other contributions than the identity (Z), or all."""
+        """Build the first frontier: given vertices, or vertices whose contribution is not the identity (Z), or all."""
         if self._start_flags is not None:
             self._begin(address_of(self._start_flags))
         elif self._free.choose("Z", lambda: True):

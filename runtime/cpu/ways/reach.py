@@ -125,7 +125,7 @@ class Reach(CpuWay):
 class ReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    It takes a few bits per vertex, and one more bit for each thread.
+    Per vertex it needs a few bits of memory, and one more bit for each thread.
 
     Args:
         stage: the pass.

@@ -134,7 +134,7 @@ class _Room:
 class SumPushes:
     """Runs the supersteps of a loop that push sums.
 
-    It takes 5 bytes per vertex, and the accumulators of the pass.
+    It needs 5 bytes of memory per vertex, and the accumulators of the pass.
 
     Attributes:
         legal: whether supersteps may push.

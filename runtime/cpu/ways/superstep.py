@@ -1,4 +1,4 @@
-"""Loops as supersteps of full passes, of passes over notified vertices (notify-pull), or of pushed sums."""
+"""Loops that run as supersteps of full passes, of passes over notified vertices (notify-pull), or of pushed sums."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ class Superstep:
     def _push(self, pushes: Pushes, room: int | None) -> Sequence[Done]:
         """Run supersteps that push.
 
-        When cycle detection has begun (CycleWatch), it is one per call, as every state is compared.
+        When cycle detection (CycleWatch) has begun, one superstep runs per call, because every state is compared.
         """
         in_row = max(1, WATCHED_FROM - self._before - self._done) if self._free.many() else 1
         rows, self.stats = pushes.advance(in_row if room is None else min(in_row, room))
@@ -298,7 +298,7 @@ class Superstep:
         return counted
 
     def _full(self, stage: StageSpec) -> tuple[Stats, int]:
-        if not self._in_place:  # blocks read each sender once, but a pass in place must see later values
+        if not self._in_place:  # cache blocks read a sender once, but a pass in place must see later updates
             coming = None if self._expected is None else self._expected - self._done
             self._passes.use_blocks(stage, self._blocking, coming)
         else:

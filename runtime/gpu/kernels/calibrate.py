@@ -95,7 +95,7 @@ def fit(atomic: Sequence[float], copy: float, default: Constants) -> Constants:
     for shift, cap in itertools.product(range(-5, 1), range(6)):
         exponents = np.clip(levels + shift, 0, cap)
         regret = float(np.log(costs[np.arange(len(levels)), exponents] / costs.min(axis=1)).sum())
-        if regret < best - 1e-9:  # on a tie, the smaller R allows larger shards
+        if regret < best - 1e-9:  # on a tie keep the smaller R, which allows larger shards
             best, found = regret, Constants(shift, cap)
     return found
 

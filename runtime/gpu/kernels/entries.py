@@ -47,7 +47,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "finish_whole": (_FRAME, "u64 low", "u64 high", "const LongScratch* scratches"),
     "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const LongScratch* scratches"),
     "finish_list": (_FRAME, "const u32* list", "const u64* count"),
-    # joins values over components; the struct defines the join (rule K)
+    # combine values over components; the struct defines how (rule K)
     "join_trees": ("u32* parents", "u64 values", "u64 n"),
     "spread_values": ("const u32* parents", "u64 values", "u64 n"),
 }
@@ -84,7 +84,7 @@ _KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS}
 WINDOW = 2048  # size of a row block of pull_stream: the number of its edges plus the number of rows that begin in it
 LONGEST_STAGED = 1024  # edges: rows of at most this length are staged in shared memory completely
 SHORTEST_SHARED = 33  # edges: rows of at least this length are reduced by a warp
-SCRATCH_WORDS = 1024  # of 32 bits, of shared memory for each warp of a pass that needs all contributions at once
+SCRATCH_WORDS = 1024  # 32-bit words of shared memory per warp, for passes that need all contributions at once
 FOLD_BYTES = 1024  # space for the accumulators of one reduction over vertices
 
 
@@ -93,7 +93,7 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
 
     Args:
         template: a key of SIGNATURES or SPARSE_SIGNATURES, or without `struct` of PREPARATIONS or SPARSE_PREPARATIONS.
-        struct: the struct of a pass, or a type composed of several; "" for a kernel that is not a template.
+        struct: the struct of a pass, or a type composed of several structs; "" for a kernel that is not a template.
         constants: further template arguments, such as the lanes of pull_lanes.
 
     Raises:

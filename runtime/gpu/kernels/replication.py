@@ -87,7 +87,7 @@ def shard_vertices(
         density: edges per vertex of the graph.
         cell: bytes of the cells of one vertex.
         shared: bytes of shared memory that a block may use.
-        constants: for "auto", those of the class of the operation.
+        constants: the constants for the class of the operation, which "auto" uses.
     """
     vertices = np.full(1, 1 << 20, dtype=np.int64)
     edges = np.full(1, int(density * (1 << 20)), dtype=np.int64)
@@ -110,7 +110,7 @@ def replicas_of(
         asked: a result of `check_replication`.
         cell: bytes of the cells of one vertex.
         shared: bytes of shared memory that a block may use.
-        constants: for "auto", those of the class of the operation.
+        constants: the constants for the class of the operation, which "auto" uses.
     """
     exponents = _exponents(vertices, edges, check_replication(asked), constants)
     fit = np.maximum(room_of(asked, shared, cell) // np.maximum(1, vertices * max(1, cell)), 1)

@@ -46,7 +46,7 @@ class _LongScratch:
 
 
 def whole_name(stage: StageSpec, template: str) -> str:
-    """The name of the template variant for a pass, which differs if it needs all contributions of a vertex at once."""
+    """The name of a template, or of its variant if the pass needs all contributions of a vertex at once."""
     if not stage.structures:
         return template
     base, _, end = template.partition("_")

@@ -114,12 +114,12 @@ class GpuState:
         return self.dtypes[slot].itemsize * self._widths[slot]
 
     def set_word(self, number: int, value: int) -> None:
-        """Set the slot with a number, which must be a slot that kernels never store to."""
+        """Set slot number `number`, to which kernels must never store."""
         if int(self._mirror[number]) != value:
             self._force(number, value)
 
     def _force(self, number: int, value: int) -> None:
-        """Set the slot with a number, even if the mirror has the value already."""
+        """Set slot number `number`, even if the mirror has the value already."""
         self._mirror[number] = value
         self._dirty[number] = value
 

@@ -98,7 +98,7 @@ class Topology:
             self._open_streams(streams or AUTO_STREAMS)
             self._tables = {name: self._table(name, use) for name, use in uses.items()}
             self._prepare_blocks()
-            device.synchronize()  # later copies do not wait for other work, but must wait for this
+            device.synchronize()  # copies of pages do not wait for earlier work, so the host waits here
             self._filled = not self.resident
             if isinstance(side, Adjacency):
                 self._fill()

@@ -34,7 +34,7 @@ class Link:
 
 
 _HOST_PAGE = 4096  # bytes
-_ENDS = 96  # surplus bytes per row: reads move whole lines of 128 bytes; an average
+_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Marks:
 
     Attributes:
         vertices: int64[P], the number of active vertices with edges in each page.
-        edges: int64[P], the number of their edges in each page.
+        edges: int64[P], the number of edges of active vertices in each page.
     """
 
     vertices: NDArray[np.int64]

@@ -29,7 +29,7 @@ __all__ = ["ComponentsWay", "ConnectLoop", "connect_kernels"]
 
 _BLOCKS = 16  # blocks per multiprocessor of kernels that count
 _PROBED = 4 * 1024 + 16  # bytes of shared memory for the search of the largest tree
-_NO_TREE = 0xFF  # NO_TREE is this byte, repeated
+_NO_TREE = 0xFF  # every byte of NO_TREE
 _SAMPLED = 1  # neighbours of every vertex that are hooked in addition to the first
 
 
@@ -39,7 +39,7 @@ def _sizes(n: int) -> dict[str, int]:
 
 
 def connect_kernels(plan: Plan, copied: CopySpec) -> list[Key]:
-    """The kernels (template, struct, constants) that such a loop launches."""
+    """The kernels (template, struct, constants) that a `ConnectLoop` launches."""
     names = ["plant_single", "plant", "graft", "compress", "elect", "count_outside", "hook_rows", "hook_segments"]
     dtype = _dtype(plan, copied)
     names += [f"count_unordered_{dtype[1:]}"] if dtype[0] == "f" else []

@@ -104,9 +104,10 @@ class FullWay:
 def in_place(spec: LoopSpec, options: Options) -> bool:
     """Whether the passes of a loop write to the buffers that they read.
 
-    A loop whose result does not depend on the order of updates (rule A) does so, unless the caller limits supersteps,
-    because it reaches the same final state in fewer supersteps. A loop with a uniform frontier (rule X2) does not,
-    because its frontier is uniform only between whole supersteps, and skipping final vertices saves more time.
+    A loop whose result does not depend on the order of updates (rule A) runs in place, unless the caller limits
+    supersteps, because it reaches the same final state in fewer supersteps. A loop with a uniform frontier (rule X2)
+    does not run in place, because its frontier is uniform only between whole supersteps, and skipping final vertices
+    saves more time.
     """
     frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
     return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)

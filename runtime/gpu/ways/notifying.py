@@ -50,7 +50,7 @@ def notifying_kernels(
 
 
 def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int]:
-    """The bytes that such a pass allocates, by name.
+    """The bytes that a `NotifyPull` allocates, by name.
 
     Args:
         n: the number of vertices of the graph.
@@ -64,7 +64,7 @@ def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int
 
 
 class NotifyPull:
-    """A pass over edges that may run over lists, as `vlang.runtime.cpu.ways.superstep` does on a CPU.
+    """A pass over edges that may run as notify-pull; its counterpart for a CPU is in vlang.runtime.cpu.ways.superstep.
 
     Args:
         machine: the machine of the run.
@@ -101,7 +101,7 @@ class NotifyPull:
         self._reached = 0  # the last count of edges out of changed vertices
 
     def _describe(self) -> None:
-        """Write the structs with the addresses of the lists for kernels."""
+        """Write the structs in which kernels find the addresses of the lists."""
         arena, out, sparse = self._arena, self._against, self._sparse
         self._counts, self._edges, self._lengths = (arena["counts"] + 8 * k for k in (0, 2, 3))
         table = {"vertices": self._machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,

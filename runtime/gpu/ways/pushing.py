@@ -87,7 +87,8 @@ class PushWay:
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
         """The reason why a loop cannot push; "" if it may.
 
-        If the caller limits supersteps, the loop does not push in place, as the state could be ahead of the count.
+        If the caller limits supersteps, a loop that pushes in place is refused, as its state could be ahead of the
+        number of supersteps.
         """
         stage = _push_stage(loop)
         if stage is None or stage.gpu is None:
@@ -133,7 +134,7 @@ def _push_stage(spec: LoopSpec) -> StageSpec | None:
 
 
 def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
-    """The kernels (template, struct, constants) that such a loop launches.
+    """The kernels (template, struct, constants) that a `PushLoop` launches.
 
     `reading` says how kernels read pages (see SparseTopology).
     """
@@ -164,7 +165,7 @@ def _by_priority(stage: StageSpec) -> int:
 
 
 def _sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
-    """Bytes that such a loop allocates, by name; n: vertices; edges: of the adjacency along which it pushes."""
+    """The bytes that a `PushLoop` allocates, by name, for n vertices, and for `edges` edges along which it pushes."""
     assert stage.gpu is not None
     bits = 4 * -(-n // 32)
     queue = 8 * entries_of(n, edges)

@@ -46,7 +46,7 @@ def relays(spec: LoopSpec) -> bool:
 
 
 def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, tuple[int, ...]]:
-    """The kernel (template, struct, constants) that runs such a loop.
+    """The kernel (template, struct, constants) that runs the supersteps of a loop that satisfies `relays`.
 
     `edges` and `vertices` are the numbers of edges and vertices of its adjacency.
     """
@@ -57,7 +57,7 @@ def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, t
 
 
 def relay_sizes(spec: LoopSpec) -> dict[str, int]:
-    """The bytes that such a loop allocates in addition to its passes, by name."""
+    """The bytes that a `Relay` allocates in addition to its passes, by name."""
     return {"stations": 8 * len(STATION) * len(spec.stages), "tour": 8 * len(TOUR), "control": Control.bytes(_ROWS),
             "moves": 24 * _MOST_MOVES}
 

@@ -21,7 +21,7 @@ Key = tuple[str, str, tuple[int, ...]]
 """A kernel of the plan's text: template, struct, constants."""
 
 NOTIFY = "notify"
-"""The name of the use of edges for notification, which reads their neighbours only."""
+"""The name of the use of edges for notification, which reads neighbours but no columns."""
 
 
 def pushed_use(stage_name: str) -> str:
@@ -51,7 +51,7 @@ class Way(Protocol):
         """The reason why a loop cannot run this way for any values; "" if it may. `graph` is None for any graph."""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges that the way reads in addition to those of full passes: direction, name of the use, and use."""
+        """The edges that the way reads in addition to full passes: triples of direction, name of the use, and use."""
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The device memory that the way allocates while the loop runs: for each arena, the bytes by name.
@@ -66,7 +66,7 @@ class Way(Protocol):
         """The kernels that every run of the loop launches in addition to those of full passes."""
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; None if its initial values do not allow this way. Raises OutOfMemory.
+        """Begin the loop; returns None if its initial values do not allow this way. Raises OutOfMemory.
 
         Args:
             loop: the loop.

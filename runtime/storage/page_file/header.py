@@ -1,4 +1,4 @@
-"""The headers of a page file and of its stripes: written to bytes, and read and checked from untrusted bytes."""
+"""Conversion of the headers of a page file and its stripes to bytes, and reading and checking of untrusted bytes."""
 
 from __future__ import annotations
 

@@ -345,7 +345,8 @@ class PageFile:
         self.stripes = tuple(found)
 
     def _check_long_rows(self, kind: str, page: int, offsets: NDArray[np.uint32]) -> None:
-        """Whether segments lie in the rows of their vertices, and no other vertex is cut by the end of the page."""
+        """Raise GraphError if a segment is not in its vertex's row, or a row without segments goes on in the next page.
+        """
         d = self._directories[kind]
         first = int(d.firsts[page])
         low, high = np.searchsorted(d.segment_pages, (page, page + 1)).tolist()

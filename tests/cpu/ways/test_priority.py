@@ -63,8 +63,26 @@ repeat:
     gather near = min(u.cost + abs(u.fee) + weight for u -> self if u.outdegree % 5 != 4)
     apply cost = min(cost, near)
 """
-PROGRAMS = {"sssp_tree": None, "far": FAR, "toll": TOLL, "sssp": None, "sswp": None, "viterbi": None,
-            "hops": HOPS, "back": BACK, "worst": WORST}
+FEWEST = """program fewest(source: vertex)
+edge weight: int = 1
+vertex cost: int = 0 if self == source else inf
+vertex hops: int = 0 if self == source else inf
+require weight >= 0
+repeat:
+    gather best = min((u.cost + weight, u.hops + 1) for u -> self)
+    apply (cost, hops) = min((cost, hops), best)
+"""
+LONGEST = """program longest(source: vertex)
+edge weight: int = 1
+vertex left: i64 = 1000 if self == source else -inf
+vertex hops: i64 = 0
+require weight >= 0
+repeat:
+    gather best = max((u.left - weight, min(u.hops + weight + 1, 3000)) for self -> u)
+    apply (left, hops) = max((left, hops), best)
+"""
+PROGRAMS = {"fewest": FEWEST, "longest": LONGEST, "sssp_tree": None, "far": FAR, "toll": TOLL, "sssp": None,
+            "sswp": None, "viterbi": None, "hops": HOPS, "back": BACK, "worst": WORST}
 DELTAS = (0.03125, 1.0, 16.0, 2.0**40)
 GRAPHS = ("kron:11,weights=1..63", "star:6000,weights=1..63", "grid:40x60,weights=1..63", "path:300,weights=0..5")
 
@@ -183,10 +201,11 @@ def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
     """Random graphs and weights, some of them extreme, with several workers for any amount of work."""
     if drawn.n == 0:
         return
-    name = data.draw(st.sampled_from(["sssp", "sswp", "hops"]))
-    small = (0, 0, 1, 7, 1000) if name == "hops" else VALUES
+    name = data.draw(st.sampled_from(["sssp", "sswp", "hops", "fewest", "longest"]))
+    whole = name in ("hops", "fewest", "longest")
+    small = (0, 0, 1, 7, 1000, 2**31 - 2) if whole else VALUES
     choice = np.array(data.draw(st.lists(st.sampled_from(small), min_size=11, max_size=11)),
-                      np.int32 if name == "hops" else np.float32)
+                      np.int32 if whole else np.float32)
     low, high = np.minimum(drawn.src, drawn.dst), np.maximum(drawn.src, drawn.dst)
     column = choice[(31 * low + 17 * high) % 11]  # the same in both directions
     names = {"sswp": "bandwidth"}

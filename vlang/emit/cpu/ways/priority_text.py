@@ -129,7 +129,9 @@ def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
     assert how.words is not None
     words = how.words
     if _together(writer):
-        known = {f.Field(t, name, "other"): (part,) for t, name, part in zip(how.types, how.fields, words.parts())}
+        known: dict[f.Expr, tuple[str, ...]] = {
+            f.Field(t, name, "other"): (part,) for t, name, part in zip(how.types, how.fields, words.parts())
+        }
         return (sender_function(writer, "joined_part", known, tuple(words.look("u")))[0],)
     now = f.Field(how.types[0], how.fields[0], "other")
     old = f"old = {words.pointer}[{words.place('u')}]"
