@@ -16,7 +16,7 @@ __all__ = ["cpu_seconds", "measure_start"]
 
 LIMITS = {"import": 0.1, "warm": 0.6, "first": 3.0, "warm, phases": 1.0, "first, phases": 6.0}
 PHASES = "scc"
-"""A program of 14 lines and several phases: two loops inside one, blocks, a condition around a loop."""
+"""A program of 14 lines with several phases: two loops inside another loop, blocks, a condition around a loop."""
 
 RUNS = {"bfs": ["bfs", "karate", "source=1"], "sssp": ["sssp", "karate", "source=1"],
         "components": ["components", "karate"], "pagerank": ["pagerank", "karate"],
