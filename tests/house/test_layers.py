@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation.plan import TESTS
+
 ROOT = Path(__file__).parents[2]
 GROUND = {"vlang.errors", "vlang.options", "vlang.reductions", "vlang.types"}
 TOP = {"vlang", "vlang.__main__"}
@@ -127,3 +129,12 @@ def test_modules_are_short() -> None:
     lines = {path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
              for path in FILES.values()}
     assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_lists_of_tests_name_files_that_exist() -> None:
+    """The lists of `make quick` and `make nightly`, and the tests that `tests/mutation/plan.py` assigns to files."""
+    names = [name for _, tests in TESTS for name in tests]
+    for listed in ("quick", "nightly"):
+        names += (ROOT / "tests" / f"{listed}.txt").read_text(encoding="utf-8").split()
+    assert len(names) > 100
+    assert [name for name in names if not (ROOT / name).exists()] == []
