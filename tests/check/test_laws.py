@@ -54,7 +54,7 @@ def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
         (": int = a + b if k > 1 else b + a, identity 0", "sampling", False, None),  # z3 may run out of time
         (": u32 = a + b + 3 * a * b, identity 0", "sampling", False, True),
         (": int = a if a > b else b, identity -inf", "sampling", True, True),
-        (": (float, int) = a if a <= b else b, identity (inf, inf)", "sampling", True, None),  # half a second
+        (": (float, int) = a if a <= b else b, identity (inf, inf)", "sampling", True, None),  # z3 takes half a second
         (": float = a + b - 1 / 7, identity 1 / 7", "sampling", False, True),
     ],
 )
@@ -103,7 +103,7 @@ def test_contracts_restrict_the_domain(declaration: str, contract: str, body: st
         (": u64 = min(a, b), identity 9223372036854775808", "identity", "inf"),
         *((f": int = 3 if {text} and a < inf else max(a, b), identity -inf", "commutative", "inf) = 3")
           for text in ("b == inf", "0 + b == inf", "b + 0 == inf", "0 - b == -inf", "min(b, inf) == inf",
-                       "(b if a < 9 else inf) == inf", "b >= inf")),  # infinite operands count
+                       "(b if a < 9 else inf) == inf", "b >= inf")),  # laws must also hold for infinite operands
     ],
 )
 def test_refuted(declaration: str, law: str, witness: str) -> None:

@@ -56,7 +56,7 @@ class MemoryStore:
 
     def __init__(self, graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> None:
         self._graph, self._size, self._late, self._broken = graph, page_size, late, broken
-        self.path = self.seal = ""  # in memory
+        self.path = self.seal = ""  # empty, as there is no file
         self.name, self.n, self.m, self.directed = graph.name, graph.n, graph.m, graph.directed
         self.columns = {name: Column(dtype, *graph.column_range(name)) for name, dtype in graph.columns.items()}
         self.note = ""

@@ -227,7 +227,7 @@ def test_notes_say_what_was_read(content: bytes, tmp_path: Path) -> None:
 def test_repetitions_far_apart_in_gzip(members: int, tmp_path: Path) -> None:
     """Deflate data may refer back up to 32 KiB, in each member of a gzip file."""
     rng = np.random.default_rng(members)
-    ends = np.tile(rng.integers(10_000, 99_999, (2200, 2)), (3, 1))  # 26 kB, three times
+    ends = np.tile(rng.integers(10_000, 99_999, (2200, 2)), (3, 1))  # the same 26 kB three times
     text = "".join(f"{u} {v}\n" for u, v in ends.tolist()).encode()
     (tmp_path / "g").write_bytes(gzip.compress(text) * members)
     found = read_edges(tmp_path / "g")
