@@ -224,6 +224,14 @@ def _guess(words: list[Word]) -> str:
     return "int" if len(words) == 1 and words[0].text.isdigit() else "float"
 
 
+def _listed_here(case: _Case) -> Problem | None:
+    """`in [1, 2]`: a list of vertices has no literal form."""
+    if case.here is None or case.before is None or case.before.text != "in" or case.here.text not in ("[", "(", "{"):
+        return None
+    return case.word("a list of vertices cannot be written here", case.here, "`in` needs the name of a parameter",
+                     help=("declare it in the header, `program p(S: vertices)`, and give the list in the call: S=1,2",))
+
+
 def _word_as_name(case: _Case) -> Problem | None:
     before = case.before
     if before is not None and case.at > 1 and before.text in STATEMENT_WORDS - {"for", "repeat", "vertex"}:
@@ -287,5 +295,5 @@ def _general(case: _Case) -> Problem:
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
     _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon,
-    _word_as_name, _statement,
+    _listed_here, _word_as_name, _statement,
 )
