@@ -1,10 +1,10 @@
 """Write the measured tables of README.md and docs/benchmarks.md, from two records in benchmarks/results.
 
-    python benchmarks/documents.py                           updates them from the records that they name
-    python benchmarks/documents.py CPU-RECORD GPU-RECORD     or from other records
+    python benchmarks/documents.py                           updates the tables from the records named in them
+    python benchmarks/documents.py CPU-RECORD GPU-RECORD     updates them from other records
 
-A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. `cpu` and `gpu` are whole
-records, `speed` is a selection of rows of both, and `claim` is one sentence.
+A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. NAME is `cpu` or `gpu` for a
+whole record, `speed` for a selection of rows of both, or `claim` for one sentence.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 _BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->\n)", re.DOTALL)
 _NAMED = re.compile(r"Record: `benchmarks/results/((?:cpu|gpu)-[^`]*\.json)`")
 
-# The rows of `speed`: device, work and graph as named in the records, and the names for readers.
+# The rows of `speed`: device, work and graph as named in the records, and the names shown in the table.
 SPEED = (
     ("cpu", "pagerank", "kron:20", "PageRank, a sweep", "Kronecker, 33.6 M edges"),
     ("cpu", "bfs", "kron:20", "breadth-first search", "Kronecker, 33.6 M edges"),

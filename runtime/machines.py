@@ -1,4 +1,4 @@
-"""The choice of the machine that runs a program."""
+"""Chooses and opens the machine that runs a program."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["Opened", "open_machine", "placement_of"]
 
 @dataclass(frozen=True)
 class Opened:
-    """A machine and the plan compiled for it.
+    """A machine, and the plan compiled for this machine.
 
     Attributes:
         machine: the machine.
         plan: the plan.
         device: "cpu" or "gpu:K".
         reason: why this device was chosen.
-        placement: where the edges of a graph on disk are; None for other graphs.
-        reading: what has been read from disk so far; None where nothing is streamed.
+        placement: where the edges of a graph on disk are during the run; None for other graphs.
+        reading: counts of the bytes read from disk so far; None if nothing is streamed.
     """
 
     machine: Machine
@@ -49,20 +49,20 @@ def open_machine(
     plan_for: Callable[[str], Plan], graph: Graph, options: Options, draws: Draws | None = None,
     placement: Placement | None = None,
 ) -> Iterator[Opened]:
-    """A context with the machine that the options select; it closes the machine at the end.
+    """A context manager for the machine that the options select. It closes the machine at the end.
 
     Args:
         plan_for: compiles the plan for "numba" or "cuda".
         graph: the graph to run on.
         options: the run options.
-        draws: random draws with which a machine of the CPU takes every freedom of the plan; None for an ordinary run.
-        placement: where the edges of a graph on disk are; None for `placement_of`.
+        draws: random draws by which a CPU machine takes the freedoms of the plan (`--chaos`); None for an ordinary run.
+        placement: where the edges of a graph on disk are; None lets `placement_of` decide.
 
     Raises:
-        DeviceError: there is no such device.
-        OutOfMemory: the state does not fit.
+        DeviceError: the requested device does not exist.
+        OutOfMemory: the state of the run does not fit into memory.
 
-    Exceptions of `plan_for` pass through.
+    Exceptions of `plan_for` are passed on.
     """
     if options.device == "cpu":
         with _on_cpu(plan_for, graph, options, "as asked", draws, placement) as opened:
@@ -94,7 +94,7 @@ def open_machine(
 def _on_gpu(
     plan: Plan, graph: Graph, options: Options, device: Device, placement: Placement | None
 ) -> Iterator[tuple[GpuMachine, Reading | None]]:
-    """A context with the machine of a device, and what it reads from disk."""
+    """A context manager for the machine of a GPU, and for the counts of bytes that it reads from disk."""
     from vlang.runtime.gpu.gpu_machine import GpuMachine  # start-up
     from vlang.runtime.gpu.topology.sides import DiskPages  # start-up
 
@@ -146,7 +146,10 @@ def _on_cpu(
 
 
 def placement_of(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
-    """Where a run has the edges of a graph on disk; None for a graph in memory. Raises OutOfMemory, BindError."""
+    """Decide where a run has the edges of a graph on disk; None for a graph in memory.
+
+    Raises OutOfMemory, BindError.
+    """
     if graph.stored is None:
         return None
     if options.device in ("cpu", "auto"):
@@ -159,7 +162,7 @@ def placement_of(plan_for: Callable[[str], Plan], graph: Graph, options: Options
 
 
 def _state_bytes(plan: Plan, graph: Graph) -> int:
-    """Bytes of the arrays over vertices, and of the offsets of one adjacency."""
+    """The bytes of the arrays over vertices plus the offsets of one adjacency."""
     dtypes = {field.name: field.dtype for field in plan.fields}
     sizes = [DTYPES[dtypes[name]].itemsize for name in map(field_of, plan.slots) if name is not None]
     sizes += [DTYPES[array.dtype].itemsize for array in plan.arrays if array.length == "vertices"]

@@ -1,7 +1,7 @@
 """Profiles for Hypothesis: `ci` draws the same examples every time, so that a failure repeats.
 
-The compiler's own rules are checked in every test (`vlang.ir.verify`), also in processes that tests start. And
-interrupts for a suite that was started in the background, where a shell ignores them for all that it starts.
+Every test checks the compiler's own rules (`vlang.ir.verify`), also in the processes that it starts. Interrupts are
+enabled again, because a shell ignores them in the processes that it starts in the background.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Makes what Hypothesis draws depend on its seed alone.
+"""Makes the draws of Hypothesis depend on the seed only.
 
-It also draws constants that it finds in the modules imported so far, so that the programs of a seed would be others in
-another process, or after another test.
+Hypothesis also draws constants that it finds in the imported modules of the project. So one seed would give different
+programs in another process, or after another test.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["fix_draws"]
 
 
 def fix_draws() -> None:
-    """Let Hypothesis know no constants of ours. Raises KeyError where it no longer looks for them in this way."""
+    """Hide the constants of the project from Hypothesis. Raises KeyError if Hypothesis looks for them elsewhere."""
     known = vars(providers)
     assert callable(known["_get_local_constants"])
     known["_get_local_constants"] = known["Constants"]

@@ -1,4 +1,4 @@
-"""Options of a run as tests keep them, in one flat dict, spelled as a call takes them."""
+"""Converts the options of a run from one flat dict, as tests keep them, to the keywords of a call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["spelled"]
 
 
 def spelled(**given: Any) -> dict[str, Any]:
-    """Keywords of a call of a program: research options go into `research`, everything else stays."""
+    """The keywords for a call of a program: research options go into `research`, all others stay."""
     research = {name: value for name, value in given.items() if name in RESEARCH}
     rest = {name: value for name, value in given.items() if name not in RESEARCH}
     return {**rest, "research": research} if research else rest

@@ -1,4 +1,4 @@
-"""The errors and warnings that a user can meet. Each is also the matching builtin one, and has one clear message."""
+"""The errors and warnings that a user can meet. Each class also inherits from the matching builtin exception."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class VlangError(Exception):
 
 
 class ProgramError(VlangError, SyntaxError):
-    """The text of a program is wrong. `problems` are the diagnostics, `str()` is the whole report."""
+    """The text of a program is wrong. `problems` holds the diagnostics; `str(error)` is the whole report."""
 
     def __init__(self, report: str, problems: tuple[object, ...] = ()) -> None:
         super().__init__(report)
@@ -25,7 +25,7 @@ class ProgramError(VlangError, SyntaxError):
 
 
 class ProgramTypeError(ProgramError, TypeError):
-    """A program with problems of types only."""
+    """The text of a program is wrong, and all of its problems are type errors."""
 
 
 class BindError(VlangError, TypeError):
@@ -33,11 +33,11 @@ class BindError(VlangError, TypeError):
 
 
 class ResumeError(VlangError, ValueError):
-    """A result from which a program cannot continue after the graph has changed. Run it anew: `program(graph)`."""
+    """A program cannot continue from this result after its graph has changed. Run it anew: `program(graph)`."""
 
 
 class CheckpointError(VlangError, ValueError):
-    """A checkpoint from which a run cannot go on: of another run, damaged, or no checkpoint at all."""
+    """A run cannot continue from a checkpoint: it belongs to another run, is damaged, or is no checkpoint at all."""
 
 
 class GraphError(VlangError, ValueError):
@@ -45,19 +45,19 @@ class GraphError(VlangError, ValueError):
 
 
 class RangeError(VlangError, OverflowError):
-    """A value inside a run is too large for its type, so the results would be wrong without showing it."""
+    """A value inside a run is too large for its type, so the results would be silently wrong."""
 
 
 class CheckError(VlangError, ArithmeticError):
-    """The first operation of a run in check mode that failed (language.md 6.1).
+    """The first failed operation of a run in check mode (language.md 6.1).
 
     Attributes:
-        kind: what failed: "infinite", "infinite operand", "nan", "nan operand", "division by zero", "index", "shift" or
-            "none".
-        line: of the operation in the program, from 1.
-        column: of its first character, from 1.
-        vertex: the id of the vertex, as in the graph; None for a value of the whole graph.
-        superstep: of the innermost loop under way, from 1; 0 outside of loops.
+        kind: how the operation failed: "infinite", "infinite operand", "nan", "nan operand", "division by zero",
+            "index", "shift" or "none".
+        line: the line of the operation in the program, from 1.
+        column: the column of its first character, from 1.
+        vertex: the user's id of the vertex; None for a value of the whole graph.
+        superstep: the superstep of the innermost running loop, from 1; 0 outside of loops.
     """
 
     def __init__(self, message: str, kind: str, line: int, column: int, vertex: object, superstep: int = 0) -> None:
@@ -81,7 +81,7 @@ class DeviceError(VlangError, RuntimeError):
 
 
 class ChaosError(VlangError, AssertionError):
-    """A run that took every freedom of a program ended with another result than the plain run."""
+    """A run in chaos mode, which executes the program in a random legal order, gave another result than a plain run."""
 
 
 class InternalError(VlangError, RuntimeError):
@@ -89,4 +89,4 @@ class InternalError(VlangError, RuntimeError):
 
 
 class CacheWarning(UserWarning):
-    """Compiled programs cannot be kept, so that every process compiles them again. Given once a process."""
+    """Compiled programs cannot be stored in the cache, so every process compiles them again. Given once per process."""

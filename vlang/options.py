@@ -1,7 +1,7 @@
 """The options of a run: one table for keywords, the command line, completion and the tables in docs.
 
-`Options` is that table: every field holds the description of an option (`Option`) beside its default. An instance holds
-values for the engine. Values as users write them are read in vlang.api.bind_options.
+`Options` is that table: the metadata of each field holds the description of an option (`Option`). An instance holds
+option values in the form that the engine takes. vlang.api.bind_options converts the values that users write.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ class Option:
     """One option of a run.
 
     Args:
-        kind: how a value is read: "whole" (a whole number from `least` on), "flag", "choice" (one of `choices`), "size"
-            (bytes, or "8G"), "names" (several names), "vertex", or the option's name for a rule of its own.
-        values: how a value is written, in usage and docs.
-        help: what it does, for usage and docs.
+        kind: the rule by which a value is read: "whole" (a whole number of at least `least`), "flag", "choice" (one of
+            `choices`), "size" (bytes, or "8G"), "names" (several names), "vertex", or another key of `_READERS` in
+            vlang.api.bind_options.
+        values: the form of a value, as usage and docs show it.
+        help: what the option does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
-        research: whether it is given through `research={...}` and `--research NAME=VALUE`.
-        command: whether the command line has it.
-        decides: whether another value may change results, so that no run goes on from a checkpoint under another.
+        research: whether the option is passed through `research={...}` and `--research NAME=VALUE`.
+        command: whether the command line has the option.
+        decides: whether the option can change results. A run continues from a checkpoint only if all such options have
+            the same values as in the checkpoint.
     """
 
     name: str
@@ -49,19 +51,19 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """The option on the command line, without a value: --max-rounds."""
+        """The name of the option on the command line, such as --max-rounds."""
         return "--" + self.name.replace("_", "-")
 
 
 def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
-    """The description of an option in a field of `Options`. Name and default are added when the class is complete."""
+    """Metadata for a field of `Options`: the description of an option. `OPTIONS` adds its name and default."""
     choices = tuple(values.split("|")) if kind in ("choice", "mode", "precision", "derive") else ()
     return {"option": Option("", kind, None, values, help, choices=choices, **more)}
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a run, one per field, described in the field's metadata; defaults as in a call without options."""
+    """The options of a run. Each field is one option; its default is that of a call without options."""
 
     # Everyday options: keywords of a call, and options of the command line.
     threads: int | None = field(default=None, metadata=_about(
@@ -175,7 +177,7 @@ class Options:
 OPTIONS: Mapping[str, Option] = {
     spec.name: replace(spec.metadata["option"], name=spec.name, default=spec.default) for spec in fields(Options)
 }
-"""Every option by name, in the order in which they are listed."""
+"""Every option by name, in the order in which usage and docs list them."""
 
 EVERYDAY: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if not option.research}
 RESEARCH: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if option.research}
@@ -185,7 +187,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """A number of bytes: 65536, 64K, 32M, 8G (powers of 1024). Raises ValueError that shows the forms allowed."""
+    """The bytes of a size such as 65536, 64K, 32M or 8G (powers of 1024). Raises ValueError with the allowed forms."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match:
         raise ValueError(f"`{text}` is not a size; write for example 65536, 64K, 32M or 8G")
@@ -196,7 +198,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """A time in seconds: 30, 30s, 500ms, 5m, 2h. Raises ValueError that shows the forms allowed."""
+    """The seconds of a time such as 30, 30s, 500ms, 5m or 2h. Raises ValueError with the allowed forms."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)", text.strip().lower(), re.ASCII)
     if not match:
         raise ValueError(f"`{text}` is not a time; write for example 30s, 500ms, 5m or 2h")

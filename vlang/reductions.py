@@ -1,7 +1,7 @@
 """The one table of reductions: identity, algebra and types (language.md section 8).
 
-Checker, analysis and both writers read it. The spelling of a reduction on a target is in the writer of that target,
-keyed by the names used here.
+The checker, the analysis and the code generators of both targets read it. Each code generator has its own table of
+code for reductions, with these names as keys.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ class ReductionRule:
     """Properties of a reduction.
 
     Attributes:
-        name: As programs write it.
-        accepts: Kinds of body types: "int", "uint", "float", "bool", "vertex", "vector", "tuple".
-        operator: The binary operator or function of its normal form, which joins it into a field (language.md 10.1).
+        name: Its name in programs.
+        accepts: The kinds of types that its body may have: "int", "uint", "float", "bool", "vertex", "vector", "tuple".
+        operator: The binary operator or function that joins its result into a field (the normal form of language.md
+            10.1); None if there is none.
         idempotent: Whether joining the same contribution again changes nothing.
-        has_identity: Whether the reduction of nothing has a value without `default`.
-        holistic: It needs all contributions of a vertex at once.
-        exact: The bits do not depend on the order, for floats either.
-        direction: How a field moves under its normal form: "up", "down" or None.
+        has_identity: Whether the reduction of no values has a result without `default`.
+        holistic: Whether it needs all contributions of a vertex at once.
+        exact: Whether the bits of the result are independent of the order of contributions, even for floats.
+        direction: "up" if joining never decreases a field, "down" if it never increases one, else None.
         over_vertices: Whether it may range over vertices as well as edges.
     """
 
@@ -71,9 +72,10 @@ REDUCTIONS: dict[str, ReductionRule] = {
 
 
 def identity(name: str, type_: Scalar) -> bool | int | float | None:
-    """The value of the reduction of nothing, for values of `type_`; None is the vertex `none`.
+    """The result of a reduction over no values of `type_`; None stands for the vertex `none`.
 
-    Tuples and vectors have the identity of each component. Raises KeyError where the reduction has none.
+    The identity of a tuple or vector consists of the identities of its components. Raises KeyError if the reduction has
+    no identity.
     """
     if name in ("min", "max"):
         if type_ == VERTEX:
@@ -97,8 +99,8 @@ def identity(name: str, type_: Scalar) -> bool | int | float | None:
 def accumulator(name: str, type_: Scalar, over_vertices: bool) -> Scalar:
     """The type in which values of `type_` are accumulated.
 
-    Sums and products of floats accumulate in 64 bits and are rounded once; integer sums over vertices in i64 (u64 for
-    unsigned ones), counts like sums of integers.
+    Sums and products of floats accumulate in 64 bits and are rounded once. Sums and products of integers over vertices
+    accumulate in i64, or in u64 for unsigned types. Counts accumulate like sums of integers.
     """
     if name in ("sum", "prod", "mean") and type_.floating:
         return F64

@@ -1,4 +1,4 @@
-"""The types of the language, shared by checker, IR and writers."""
+"""The types of the language, shared by the checker, the IR and the code generators."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 __all__ = [
-    "BOOL", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE", "U8", "U16", "U32", "U64",
-    "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet", "common", "converts", "scalar_named",
+    "BOOL", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE", "U8", "U16",
+    "U32", "U64", "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet", "common", "converts",
+    "scalar_named",
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
-"""The domain of edges seen from their other end: where a gather reads along "in", its senders push along "out"."""
+"""Maps an adjacency direction to that of the same edges seen from their other end. Contributions that a vertex pulls
+along "in" are pushed along "out".
+"""
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """One value.
+    """The type of a single value.
 
-    kind: "bool", "int" (signed), "uint", "float", "vertex"; "integer" or "number" for literals and counters. The
-    context sets the width of literals and counters; where it does not, they become `int` and `float`.
+    kind: "bool", "int" (signed), "uint", "float" or "vertex". Literals and counters have the kind "integer" or
+    "number". Their final type follows from the context; without one that decides, it is `int` or `float`.
     """
 
     name: str
@@ -31,12 +34,12 @@ class Scalar:
 
     @cached_property
     def integral(self) -> bool:
-        """Signed, unsigned or an integer literal."""
+        """Whether this is a signed or unsigned integer type, or the type of an integer literal."""
         return self.kind in ("int", "uint", "integer")
 
     @cached_property
     def floating(self) -> bool:
-        """Floating point, or a literal with a fraction."""
+        """Whether this is a floating-point type, or the type of a literal with a fraction."""
         return self.kind in ("float", "number")
 
     @cached_property
@@ -45,23 +48,23 @@ class Scalar:
 
     @cached_property
     def weak(self) -> bool:
-        """The type of a literal, which adapts to its context."""
+        """Whether this is the type of a literal, which adapts to its context."""
         return self.kind in ("integer", "number")
 
     @property
     def lowest(self) -> int:
-        """The least value of an integer type; for signed ones this is `-inf`."""
+        """The least value of an integer type; a signed type uses it for `-inf`."""
         return -(1 << (self.bits - 1)) if self.kind == "int" else 0
 
     @property
     def highest(self) -> int:
-        """The largest value of an integer type; for signed ones this is `inf`."""
+        """The largest value of an integer type; a signed type uses it for `inf`."""
         return (1 << (self.bits - 1)) - 1 if self.kind == "int" else (1 << self.bits) - 1
 
 
 @dataclass(frozen=True)
 class Vector:
-    """`T[k]`: k numbers or bools."""
+    """The type of a vector, `T[k]`: k numbers or bools."""
 
     item: Scalar
     size: int
@@ -72,7 +75,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Tuple:
-    """`(T1, T2, ...)`, of scalars."""
+    """The type of a tuple of scalars, `(T1, T2, ...)`."""
 
     items: tuple[Scalar, ...]
 
@@ -82,7 +85,7 @@ class Tuple:
 
 @dataclass(frozen=True)
 class VertexSet:
-    """`vertices`: a list of vertices, for parameters only."""
+    """The type `vertices`, a list of vertices. Only parameters may have it."""
 
     def __str__(self) -> str:
         return "vertices"
@@ -101,11 +104,14 @@ VERTICES = VertexSet()
 
 _NAMED = {s.name: s for s in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64)}
 
+CONVERSIONS = frozenset({"int", "float", *_NAMED}) - {"bool", "f16"}
+"""The types whose names are functions that convert to them."""
+
 
 def scalar_named(name: str, precision: int = 32) -> Scalar:
-    """The scalar type of this name; `int` and `float` have `precision` bits (32 or 64).
+    """The scalar type with this name; `int` and `float` have `precision` bits (32 or 64).
 
-    Raises KeyError for a name that is no scalar type.
+    Raises KeyError if the name is not that of a scalar type.
     """
     if name in ("int", "float"):
         name = f"{name[0]}{precision}"
@@ -113,7 +119,7 @@ def scalar_named(name: str, precision: int = 32) -> Scalar:
 
 
 def defaulted(type_: Type, precision: int = 32) -> Type:
-    """The final type for a weak one, `int` or `float`; other types unchanged."""
+    """`int` or `float` in place of the type of a literal; other types are returned unchanged."""
     if type_ == INTEGER:
         return scalar_named("int", precision)
     if type_ == NUMBER:
@@ -124,8 +130,9 @@ def defaulted(type_: Type, precision: int = 32) -> Type:
 def common(a: Type, b: Type) -> Type | None:
     """The type in which `a op b` is computed for a numeric operator; None if there is none.
 
-    Literals adapt. An int with a float gives the float; within a kind the wider wins. Signed with unsigned needs a
-    wider signed type that holds both. Scalars broadcast over vectors. f16 is for storage: it computes as f32.
+    A literal takes the type of the other operand. An integer and a float give the float type. Two types of one kind
+    give the wider one. A signed and an unsigned integer need a signed type that holds the values of both. Scalars
+    broadcast over vectors. f16 is a storage type: it is computed as f32.
     """
     if isinstance(a, Vector) or isinstance(b, Vector):
         if isinstance(a, Vector) and isinstance(b, Vector) and a.size != b.size:
@@ -155,7 +162,8 @@ def common(a: Type, b: Type) -> Type | None:
 def converts(source: Type, target: Type) -> bool:
     """Whether a value of `source` converts to `target` implicitly.
 
-    int to float, and widening that loses nothing; literals and counters adapt.
+    Integers convert to floats, and a type converts to a wider one that holds all of its values. Literals and counters
+    take the type that the context needs.
     """
     if source == target:
         return True

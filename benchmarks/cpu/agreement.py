@@ -14,7 +14,7 @@ FAR = 1e30
 
 
 def same_distances(ours: Array, other: Array) -> None:
-    """Compare distances or hops. Raises AssertionError on a difference, as do all functions here.
+    """Compare distances or hops. Raises AssertionError if they differ, as all functions of this module do.
 
     An unreachable vertex is infinite or the largest integer in `ours`, and huge or below 0 in `other`.
     """
@@ -25,7 +25,7 @@ def same_distances(ours: Array, other: Array) -> None:
 
 
 def same_reach(ours: Array, other: Array) -> None:
-    """Compare the vertices that were reached. other: their numbers, in any order."""
+    """Compare the sets of reached vertices. other: vertex numbers, in any order."""
     assert np.array_equal(np.flatnonzero(_reached(ours)), np.sort(other)), "the vertices reached differ"
 
 
@@ -37,7 +37,7 @@ def same_parts(ours: Array, other: Array) -> None:
 
 
 def same_ranks(ours: Array, other: Array) -> None:
-    """Compare PageRanks that were stopped at different sweeps."""
+    """Compare PageRanks of two runs that ended after different numbers of sweeps."""
     other = np.asarray(other, dtype=np.float64) / np.sum(other)
     np.testing.assert_allclose(ours, other, rtol=0.05, atol=1e-3 / len(other))
 

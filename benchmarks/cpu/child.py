@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int) -> dict[str, int]:
-    """Peaks in bytes, each above the memory of this process after the same job on a small file.
+    """Peaks in bytes, beyond the memory that this process used after the same job on a small file.
 
     Args:
         program: name of a program.
@@ -27,8 +27,8 @@ def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int)
         threads: how many threads to use.
 
     Returns:
-        read: peak of reading the file as directed, so that there are two adjacencies.
-        whole: peak of reading it and running the program, as a command does.
+        read: peak of reading the file as a directed graph, which has two adjacencies.
+        whole: peak of reading the file and running the program, as `vlang run` does.
         run: peak of another run on the graph in memory.
         adjacencies: 4 E + 8 n bytes for each of the two adjacencies.
         fields: bytes of the outputs.
@@ -57,13 +57,13 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
     """The peak memory of a work, and the size of the arrays that it needs, in bytes.
 
     Args:
-        kind, graph: of the work.
+        kind, graph: names of the work and of its graph.
         quick: whether the graph is small.
         sources: how many sources betweenness has.
         threads: how many threads to use.
 
     Returns:
-        peak: of the graph and of a run on it, above this process after a run on a small graph.
+        peak: memory of the graph and a run on it, beyond what this process used after a run on a small graph.
         arrays: adjacency lists (an undirected graph has one), weights if they are used, and outputs.
     """
     from benchmarks.cpu.contests import program
@@ -103,7 +103,7 @@ def _warm_up(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], thr
 def _reset() -> int:
     """Reset the recorded peak; returns the bytes resident now.
 
-    The kernel's VmHWM belongs to this program alone; ru_maxrss would start at the size of the process that forked it.
+    It resets VmHWM in /proc. ru_maxrss would not do: it starts at the size of the process that forked this one.
     """
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return _peak()

@@ -25,9 +25,9 @@ Array = NDArray[Any]
 Timed = tuple[float, Any]
 
 SWEEPS = 20
-EARLY = 3  # supersteps left out of the median: the first ones do extra work
+EARLY = 3  # supersteps that the median leaves out, because the first ones do extra work
 DELTAS = tuple(4.0**k for k in range(7, -1, -1))
-WORSE = 2.0  # relative to the best so far: no smaller delta is tried after that, as only rounds would increase
+WORSE = 2.0  # times the best time so far: a delta this slow ends the search, as smaller ones only add rounds
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _nearly(ours: Array, other: Array) -> None:
 
 
 def _pagerank(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """A later superstep, as recorded in `history`, against a later sweep: medians of one run."""
+    """Compare a superstep as recorded in `history` with a sweep: medians of one run, without the first supersteps."""
 
     def ours(threads: int) -> Timed:
         _, result = _call("pagerank", given.graph, threads, tol=0.0, max_rounds=SWEEPS)
@@ -115,7 +115,7 @@ def _cpp_ranks(given: Input, references: References, threads: int, sweeps: int) 
 
 
 def _bfs(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Against the faster of two: a queue alone, and direction-optimising."""
+    """Compare with the faster of two C++ searches: with a queue only, and direction-optimising."""
     n, out, into = given.graph.n, given.graph.adjacency("out"), given.graph.adjacency("in")
 
     def run(function: str, *more: Array) -> Timed:
@@ -138,7 +138,7 @@ def _bfs(work: Work, given: Input, references: References, threads: int) -> Cont
 
 
 def _sssp(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Against delta-stepping with the fastest delta."""
+    """Compare with delta-stepping in C++ with the fastest delta."""
     n, out = given.graph.n, given.graph.adjacency("out")
     edges = np.empty(len(out), np.dtype([("to", np.uint32), ("weight", np.float32)]))
     edges["to"], edges["weight"] = out.targets, out.column("weight", np.float32)

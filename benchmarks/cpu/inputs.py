@@ -1,9 +1,9 @@
 """The graphs of the measurements: generated on the measuring machine, and published ones if available.
 
 kron:K and uniform:K have 2^K vertices and 16 drawn edges a vertex, stored in both directions; road is a grid of 1500 x
-1500 with 4 neighbours. Weights 1..255 are a hash of the ends of an edge. The source is the vertex of largest
-out-degree; in a grid it is a corner. Published graphs are in the folder VLANG_DATA, by default ../shared/data beside
-the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
+1500 with 4 neighbours. The weight of an edge, 1..255, is a hash of its two vertices. The source is the vertex of
+largest out-degree; in a grid it is a corner. Published graphs are in the folder VLANG_DATA, by default ../shared/data
+beside the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.gpu.inputs import Kind, generated
 from vlang import Graph
 
-__all__ = ["INPUTS", "Input", "build"]
+__all__ = ["INPUTS", "Input", "build", "folder"]
 
 MOST_WEIGHT = 255
 
@@ -63,7 +63,7 @@ def build(name: str, quick: bool, threads: int) -> Input | None:
     """The graph of that name; with `quick` a small one. None for a published graph that is missing, or with `quick`."""
     begin = time.perf_counter()
     if name in _PUBLISHED:
-        path = _folder() / name / f"{name}.{_PUBLISHED[name]}"
+        path = folder() / name / f"{name}.{_PUBLISHED[name]}"
         if quick or not path.exists():
             return None
         own = path.suffixes[-2] == ".gr"
@@ -78,6 +78,6 @@ def build(name: str, quick: bool, threads: int) -> Input | None:
     return Input(name, graph, source, time.perf_counter() - begin)
 
 
-def _folder() -> Path:
+def folder() -> Path:
     here = Path(__file__).resolve().parents[2]
     return Path(os.environ.get("VLANG_DATA") or here.parent / "shared" / "data")

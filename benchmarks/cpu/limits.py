@@ -30,7 +30,7 @@ class Limits:
 
 
 def measure_limits(references: References, threads: int, quick: bool) -> Limits:
-    """Both limits, with as many threads as the works have; medians of a few runs.
+    """Measure both limits with the number of threads of the works. Each limit is the median of a few runs.
 
     Arrays are in large pages where the system grants them on request.
     """

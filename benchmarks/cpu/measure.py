@@ -14,7 +14,7 @@ __all__ = ["Figure", "Rounds", "alternate", "limited", "paired"]
 QUIET = 0.1  # processors that other processes may use in a valid round
 REST = 0.03  # seconds before each measurement
 TRIES = 3
-SECONDS = 120.0  # after which at most FEW rounds are begun
+SECONDS = 120.0  # a measurement that takes longer has at most FEW rounds
 FEW = 3
 
 
@@ -84,7 +84,7 @@ def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds
     """Run all contestants in turn, so that a slow machine slows all of them; every second round is reversed.
 
     A round that other processes disturbed is repeated, with at most TRIES times `rounds` rounds in all. If fewer than
-    `rounds` are quiet, the least disturbed ones count. Of long runs there are FEW rounds.
+    `rounds` are quiet, the least disturbed ones count. Long runs have FEW rounds.
     """
     begin = time.perf_counter()
     measured: list[tuple[float, tuple[float, ...]]] = []
@@ -101,9 +101,9 @@ def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds
 
 
 def _rested(contestant: Callable[[], float]) -> float:
-    """The time of one contestant, started when the threads of the previous one sleep.
+    """The time of one contestant. It starts when the threads of the previous one sleep.
 
-    Threads of OpenMP spin for some milliseconds after their work, on processors that the next contestant needs.
+    OpenMP threads spin for some milliseconds after their work and would disturb the next contestant.
     """
     time.sleep(REST)
     return contestant()
@@ -128,7 +128,7 @@ def _disturbed(before: tuple[float, float, float], after: tuple[float, float, fl
 
 
 def paired(name: str, unit: str, against: str, target: float | None, rounds: Rounds, graph: str = "") -> Figure:
-    """The figure of two contestants that alternated: ours, then the other.
+    """The figure of two alternated contestants: vlang first, then the other.
 
     Args:
         name, unit, against, target, graph: see `Figure`.
@@ -143,7 +143,7 @@ def limited(name: str, unit: str, against: str, limit: float, target: float | No
 
     Args:
         name, unit, against, target, samples: see `Figure`.
-        limit: in `unit`.
+        limit: the limit, in `unit`.
     """
     middle = median(samples)
     return Figure(name, unit, middle, limit, against, middle / limit, target, samples=[(s, limit) for s in samples])

@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 
 def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
-    """Two figures for each program on the file; one for reading."""
+    """Two figures for each program on the file, and one for reading the file."""
     jobs: dict[str, dict[str, Any]] = {"pagerank": {}, "bfs": {"source": text.hub}}
     for program, arguments in jobs.items():
         peaks = _watched("file", program=program, path=str(text.path), arguments=arguments, threads=threads)

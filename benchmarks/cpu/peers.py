@@ -1,4 +1,4 @@
-"""Other graph systems on the same graphs, where installed: for each the fastest documented call.
+"""Other graph systems on the same graphs, if installed. Each work uses the fastest documented call of a system.
 
 The conversion of the graph is reported, but not part of the measured time. Results are compared with those of vlang.
 """
@@ -80,7 +80,7 @@ def measure_peers(contests: Mapping[Work, Contest], given: Input, threads: int, 
             print(f"#   {package}: not installed")
             continue
         begin = time.perf_counter()
-        calls: Calls = import_module(f"benchmarks.cpu.peer_{modules[package]}").calls(given, threads)
+        calls: Calls = import_module(f"benchmarks.cpu.systems.{modules[package]}").calls(given, threads)
         converted = time.perf_counter() - begin
         for work, sides in contests.items():
             if work.kind in calls and work.sources == 1:

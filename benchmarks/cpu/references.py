@@ -1,4 +1,4 @@
-"""The C++ loops, built with g++ on their first use, and called through ctypes."""
+"""The C++ loops: g++ builds each on its first use, and ctypes calls it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["FLAGS", "References", "pointer"]
 
 FLAGS = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC")
 
-_HERE = Path(__file__).parent
+_LOOPS = Path(__file__).parent / "loops"
 _SCALARS = {int: ctypes.c_int64, float: ctypes.c_float}
 
 
 class References:
-    """Functions of the .cpp files beside this one. folder: for the libraries.
+    """The functions of the C++ files in loops/. folder: where the built libraries are written.
 
     Raises SystemExit with the package to install if there is no g++.
     """
@@ -32,7 +32,7 @@ class References:
     def call(self, file: str, function: str, *arguments: Any) -> int:
         """Call `function` of `file`.cpp; returns its int64, if it returns one.
 
-        Arrays are passed as pointers, int as int64, float as float; ctypes values unchanged.
+        Arrays are passed as pointers, int as int64, float as C float. ctypes values are passed unchanged.
         """
         found = getattr(self._library(file), function)
         found.restype = ctypes.c_int64
@@ -45,7 +45,7 @@ class References:
                 raise SystemExit("no g++: it builds the C++ loops to compare with (Debian: apt install g++); the other "
                                  "measures run without it: run.py --only read,start,memory")  # fmt: skip
             target = self._folder / f"{file}.so"
-            subprocess.run([compiler, *FLAGS, str(_HERE / f"{file}.cpp"), "-o", str(target)], check=True)
+            subprocess.run([compiler, *FLAGS, str(_LOOPS / f"{file}.cpp"), "-o", str(target)], check=True)
             self._libraries[file] = ctypes.CDLL(str(target))
         return self._libraries[file]
 

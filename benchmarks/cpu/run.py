@@ -3,7 +3,7 @@
 Builds graphs and C++ loops, runs all sides in alternating rounds in one process, and compares their results. Prints one
 table, and writes it with machine, versions, limits and every sample to benchmarks/results. With --quick the graphs are
 small, to test the scripts: there are no targets, and nothing is written. The last column is the number of processors
-that other processes used meanwhile: figures with more than 0.1 there are noise.
+that other processes used meanwhile. A figure with more than 0.1 in this column is noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CPU seconds of processes from start to end: warm commands, and first ones, which compile."""
+"""CPU seconds of whole processes: commands with a warm cache, and first commands, which compile."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ RUNS = {"bfs": ["bfs", "karate", "source=1"], "sssp": ["sssp", "karate", "source
 def measure_start(quick: bool) -> Iterator[Figure]:
     """The CPU time (user and system) of commands, which is independent of the load of the machine.
 
-    warm: everything is cached. first: the kernels of the program are compiled, and those of the engine that no earlier
-    program used. empty: nothing is cached.
+    warm: everything is cached. first: the kernels of the program are compiled, and kernels of the engine that no
+    earlier program needed. empty: nothing is cached.
     """
     many, few = (3, 1) if quick else (11, 3)
     imports = [cpu_seconds(["-c", "import vlang"], "") for _ in range(many)]

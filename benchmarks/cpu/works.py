@@ -10,7 +10,7 @@ PARTS = ("read", "start", "memory")
 """Measurements other than works; see reading.py, start.py, memory.py."""
 
 GAIN = 1.7
-"""How many times as fast two threads must be as one."""
+"""The least speed-up of two threads over one."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Runs in memory against another checkout: python benchmarks/disk/against.py DIR [--alternations 20]
 
 DIR is a checkout of the commit to compare with. Both sides run its programs in turn, each in a process that stays warm.
-Prints the median of the ratios of times, ours by theirs, with its 95 % interval by resampling of the pairs, and the
-same of processor time, which other processes disturb less.
+Prints the median ratio of our wall time to theirs, with its 95 % interval from resampled pairs. Prints the same for
+processor time, which other processes disturb less.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Side:
                                          stdout=subprocess.PIPE, text=True)
 
     def run(self, *job: str | int) -> tuple[float, float]:
-        """Seconds of a job, and of processor time."""
+        """Wall seconds and processor seconds of a job."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(job) + "\n")
@@ -62,7 +62,7 @@ class Side:
 
 
 def interval(ratios: NDArray[np.float64]) -> tuple[float, float, float]:
-    """The median of ratios, and the 95 % interval of it."""
+    """The median of ratios and the two ends of its 95 % interval."""
     drawn = np.random.default_rng(1).choice(ratios, (2000, len(ratios)))
     low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
     return float(np.median(ratios)), float(low), float(high)

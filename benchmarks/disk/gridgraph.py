@@ -24,9 +24,9 @@ class GridGraph:
 
     Attributes:
         folder: of the checkout.
-        place: a folder for its files.
+        place: a folder for the converted graph.
         budget: GiB of memory, an argument of its programs.
-        prefix: words before each command.
+        prefix: words that are put before each command.
     """
 
     folder: Path
@@ -35,7 +35,7 @@ class GridGraph:
     prefix: list[str]
 
     def measure(self, source: Path) -> dict[str, float]:
-        """Seconds of a conversion, a sweep of PageRank, a search from the hub and components; bytes on the disk.
+        """Seconds to convert, for a PageRank sweep, for a search from the hub and for components; bytes on disk.
 
         source: a graph of consecutive ids from 0.
         """

@@ -1,11 +1,12 @@
 """Measure runs and conversions of graphs on disk: python benchmarks/disk/run.py [--scale 22] [--gridgraph DIR]
 
-Builds an R-MAT graph of 2^scale vertices (16 edges each), converts it, and runs programs on the page file in budgets
-that are a part of it. Every job runs in a process of its own, and the rate of the disk is read before and after it, as
-it changes from second to second. Prints the table, and writes it with machine and versions to benchmarks/results.
+Builds an R-MAT graph of 2^scale vertices (16 edges each), converts it, and runs programs on the page file with budgets
+smaller than the file. Every job runs in its own process. The read rate of the disk is measured before and after each
+job, because it changes from second to second. Prints the table, and writes it with machine and versions to
+benchmarks/results.
 
-Budgets are those of 2^22 vertices, and a part of them for smaller graphs. --gridgraph names a checkout of GridGraph
-that has been built. --cgroup names a control group whose tasks this user may change: jobs then run in it.
+Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. --gridgraph names a built checkout of
+GridGraph. --cgroup names a control group in which jobs run; this user must be allowed to change its tasks.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ MIB = 1 << 20
 HEADER = ("work", "figure", "limit", "must", "met", "detail")
 WIDTHS = (34, 18, 18, 10, 3, 60)
 LEFT = (0, 3, 4, 5)
-_IN_GROUP = 'echo 0 > "$0" && exec "$@"'  # words behind it run in the control group
+_IN_GROUP = 'echo 0 > "$0" && exec "$@"'  # runs its arguments as a command in the control group $0
 
 
 class Row(NamedTuple):
-    """A line of the table. met: None without a must."""
+    """A line of the table. met: whether the target is met; None without a target."""
 
     work: str
     figure: str
@@ -46,7 +47,7 @@ class Row(NamedTuple):
     detail: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """As texts."""
+        """The cells of the row as text."""
         met = "" if self.met is None else "yes" if self.met else "NO"
         return self.work, self.figure, self.limit, self.must, met, self.detail
 
@@ -73,7 +74,7 @@ class Session:
         return found
 
     def memory(self, mib: float, least: float = 0) -> int:
-        """Bytes of a budget of `mib` MiB for 2^22 vertices; `least` MiB that do not shrink with the graph."""
+        """A budget in bytes: `mib` MiB for 2^22 vertices, of which `least` MiB do not shrink with the graph."""
         return int((least + (mib - least) * self.part) * MIB)
 
     def rows(self) -> Iterator[Row]:
@@ -87,7 +88,7 @@ class Session:
             yield from self.beside(self.gridgraph)
 
     def conversions(self) -> Iterator[Row]:
-        """From pairs, and from text."""
+        """Conversions from an .npz of edges, and from text."""
         warm = self.folder / "warm.npz"
         self.job("archive", spec="rmat:8", path=str(warm))
         found = self.job("conversion", source=str(self.source), target=str(self.pages), memory=256 * MIB,
@@ -108,7 +109,7 @@ class Session:
                   f"{other['m'] / other['seconds'] / 1e6:.1f}; by processor time {other['busy'] / ours['busy']:.2f}")
 
     def sweeps(self) -> Iterator[Row]:
-        """PageRank, with a small part of the pages in memory, and with half."""
+        """PageRank with a small part of the pages in memory, and with half of them."""
         path, threads = str(self.pages), self.threads
         inside = self.job("in_memory", path=path, program="pagerank", threads=threads, max_rounds=6)
         found = self.job("streamed", path=path, program="pagerank", memory=self.memory(160, 48), threads=threads,
@@ -130,7 +131,7 @@ class Session:
                   found.get("placement", ""))
 
     def searches(self) -> Iterator[Row]:
-        """BFS from the hub, and components."""
+        """BFS from the hub, and connected components."""
         from vlang import Graph
 
         hub = int(Graph.open(self.pages).out_degree.argmax())
@@ -143,7 +144,7 @@ class Session:
                       f"{found['peak'] / MIB:.0f} MiB")
 
     def saving(self) -> Iterator[Row]:
-        """Checkpoints of PageRank in memory that holds all pages."""
+        """PageRank with checkpoints, in a budget that holds all pages."""
         folder = self.folder / "saved"
         found = self.job("checkpoints", path=str(self.pages), folder=str(folder), memory=4 << 30,
                          threads=self.threads, every=1.0, max_rounds=30)
@@ -153,7 +154,7 @@ class Session:
                   f"{found['plain worst'] * 1e3:.0f} ms; all {found['saved']:.2f} and {found['plain']:.2f} s")
 
     def beside(self, other: GridGraph) -> Iterator[Row]:
-        """GridGraph, one after the other."""
+        """The same works by GridGraph, after the runs of vlang."""
         theirs = other.measure(self.source)
         self.found["gridgraph"] = theirs
         streamed = {one["program"]: one for one in self.found["streamed"]}

@@ -1,4 +1,4 @@
-"""What a process of its own does for a measurement of runs from disk: one job, whose figures are printed as JSON.
+"""One job of the disk measurements, run in a separate process. It prints its figures as JSON.
 
     python benchmarks/disk/works.py JOB '{"argument": value}'
 """
@@ -24,11 +24,11 @@ from vlang.runtime.storage.direct import DirectFiles
 from vlang.runtime.storage.page_file import PageFile
 
 MIB = 1 << 20
-_LIMIT = 32 * MIB  # bytes of memory by which the rate of a disk is measured
+_LIMIT = 32 * MIB  # bytes of the buffers that measure the rate of a disk
 
 
 class Peak:
-    """The most anonymous and shared memory of this process while a context is open, above what it had before."""
+    """The peak of anonymous and shared memory of this process inside `watched`, beyond its memory before."""
 
     def __init__(self) -> None:
         self.nbytes = 0
@@ -37,7 +37,7 @@ class Peak:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Sample it."""
+        """A context in which a thread samples the memory."""
         thread = threading.Thread(target=self._sample)
         thread.start()
         try:
@@ -65,7 +65,7 @@ def archive(spec: str, path: str) -> dict[str, float]:
 
 
 def conversion(source: str, target: str, memory: int, threads: int, warm: str) -> dict[str, float]:
-    """Convert a file, after a small one of its kind."""
+    """Convert a file, after converting a small file of the same format to warm up."""
     for name in kernel_files():
         list(kernels(name).values())
     convert(warm, Path(target), threads=threads)
@@ -88,7 +88,7 @@ def reading(source: str, threads: int) -> dict[str, float]:
 
 
 def limit(path: str) -> dict[str, float]:
-    """Bytes a second that the disk gives by large reads in order."""
+    """Bytes a second of large sequential reads from the disk."""
     return {"rate": DirectFiles([Path(path)]).rate(_LIMIT)}
 
 
@@ -110,7 +110,7 @@ def _timed(run: Callable[[], Result]) -> dict[str, float]:
 
 
 def streamed(path: str, program: str, memory: int, threads: int, **options: Any) -> dict[str, Any]:
-    """Run a program on a page file in a budget; PageRank twice, to count the bytes of a later sweep."""
+    """Run a program on a page file in a budget. PageRank runs twice, to count the bytes of one later sweep."""
     run, warm = load(program), Path(path).with_suffix(".warm.vg")
     Graph.read("rmat:8").save(warm)
     run(Graph.open(warm), memory="1500K", **({"source": 0} if "source" in options else {}))
@@ -125,7 +125,7 @@ def streamed(path: str, program: str, memory: int, threads: int, **options: Any)
 
 
 def in_memory(path: str, program: str, threads: int, **options: Any) -> dict[str, float]:
-    """Run a program on the same file with its edges in memory, by rows as from disk."""
+    """Run a program on the same file with all edges in memory, without cache blocks, as a run from disk does."""
     graph = Graph.read(path)
     load(program)(graph, threads=threads, **options)
     return _timed(lambda: load(program)(graph, threads=threads, research={"blocking": "never"}, **options))

@@ -1,8 +1,8 @@
 """The effect of each choice: python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [cache] [--quick]
 
-replication: a sweep of a skewed graph by the edge-parallel kernel, with no replicas, with 1 to 32, with the number of
-Garaph's formula, and with the number by measured costs. Reductions: a sum of floats, a minimum of floats, a sum of
-integers.
+replication: a sweep of a skewed graph by the edge-parallel kernel, without replicas, with 1 to 32 replicas, with the
+number from Garaph's formula, and with the number from measured costs. The reductions are a sum of floats, a minimum of
+floats and a sum of integers.
 kernels: a PageRank sweep by every kernel on uniformly random graphs of 2, 8, 32 and 128 edges a vertex.
 streams: a streamed PageRank sweep, no edges resident, by the number of streams.
 cache: a streamed PageRank sweep by the share of the edges that stay on the device.
@@ -91,7 +91,7 @@ def sweep_ms(which: Program, graph: Graph, **options: Any) -> float:
 
 
 def replication(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """By the number of replicas; one row for each reduction."""
+    """One row for each reduction, one column for each number of replicas."""
     graph = inputs.build("rmat22", quick).graph
     more = {**options, "mode": "pull", "kernel": "edge"}
     for name, body in SWEEPS.items():
@@ -100,7 +100,7 @@ def replication(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def kernels(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """By kernel; one row for each density, with graphs of about 33 M edges."""
+    """One row for each density of a graph with about 33 M edges, one column for each kernel."""
     more = {**options, "tol": 0.0, "mode": "pull"}
     for power in (1, 3, 5, 7):
         scale = (15 if quick else 25) - power
@@ -110,7 +110,7 @@ def kernels(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def streams(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """By the number of streams; 0 is the choice of the engine."""
+    """One column for each number of streams; 0 lets the engine choose."""
     given = inputs.build("rmat22", quick)
     call = prepared(Work("pagerank", "rmat22", 0, 0, resident=0.0), given, options)
     yield [cell("streams", "no edges resident", count, call.program, given.graph, **call.arguments, streams=count)
@@ -118,7 +118,7 @@ def streams(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def cache(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """By the share of the edges that fits into the budget beside the vertices and two pages."""
+    """One column for each share of the edges that the budget holds in addition to the vertices and two pages."""
     given, whole = inputs.build("rmat22", quick), Work("pagerank", "rmat22", 0, 0)
     call = prepared(whole, given, options)
     least, edges = least_budget(call), bytes_of_edges(whole, given)

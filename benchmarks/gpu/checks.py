@@ -1,8 +1,8 @@
 """Checks of results by NumPy and SciPy, computed from the adjacency lists alone.
 
-All weights are positive. So levels and distances are right if and only if every vertex except the source has the
-minimum over its in-edges, which one pass over the edges checks. A sweep of PageRank is repeated in f64; labels are
-compared with SciPy's components.
+All weights are positive. So levels and distances are right if and only if the value of every vertex except the source
+is the minimum over its in-edges, which one pass over the edges checks. A sweep of PageRank is repeated in f64. Labels
+are compared with SciPy's components.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _same(what: str, source: int, have: Array, want: Array) -> None:
 def _reduced(
     adjacency: Adjacency, offered: Callable[[Array, slice], Array], reduce: np.ufunc, empty: float
 ) -> NDArray[np.float64]:
-    """The reduction of each row over its entries, float64[n].
+    """The reduction of the entries of each row, float64[n].
 
-    offered(targets, positions of the entries) gives their values.
+    offered(targets, positions) returns the values of the entries at these positions.
     """
     offsets = adjacency.offsets.view(np.int64)
     n = len(offsets) - 1

@@ -1,13 +1,13 @@
-"""The graphs of the measurements, built on the measuring machine: the same everywhere, never stored.
+"""The graphs of the measurements: generated on the measuring machine, identical on every machine, never stored.
 
-Names and parameters are those in the measurements of the peers:
+Names and parameters are those of the peers' measurements:
 - rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;
 - rmat22s: rmat22 in both directions;
 - urand22: uniformly random, of the same size as rmat22;
 - grid2000: 2000 x 2000, both directions.
 
-Weights are whole numbers 1..64, a hash of the ends of an edge. The source is the vertex of largest out-degree; in a
-grid it is a corner.
+The weight of an edge, a whole number 1..64, is a hash of its two vertices. The source is the vertex of largest
+out-degree; in a grid it is a corner.
 
     python benchmarks/gpu/inputs.py [NAME ...]     builds them and prints the time
 """
@@ -101,7 +101,7 @@ def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None)
     """A graph of a kind, with in- and out-edges.
 
     Args:
-        name: for messages.
+        name: the name shown in messages.
         kind: the generator.
         most: the column `weight` holds whole numbers 1..most as f32.
         threads: how many threads build; None for one per processor.

@@ -1,7 +1,7 @@
-// What the device can do at best, each as a kernel that does nothing else.
+// The limits of the device, each measured by a kernel that does nothing else.
 typedef unsigned long long u64;
 
-// Reads `quads` groups of four targets in order, and gathers the float of each: a sweep over edges without its work.
+// Reads `quads` groups of four targets in order and gathers one float for each target: the memory accesses of a sweep.
 extern "C" __global__ void gather(const uint4* __restrict__ targets, const float* __restrict__ values, u64 quads,
                                   float* sink) {
   u64 step = (u64)gridDim.x * blockDim.x;
@@ -21,7 +21,7 @@ extern "C" __global__ void gather(const uint4* __restrict__ targets, const float
 
 extern "C" __global__ void nothing() {}
 
-// Barriers over the whole grid, whose blocks all run at the same time.
+// Barriers of the whole grid. All blocks must be resident at the same time.
 extern "C" __global__ void barriers(unsigned* arrived, u64 rounds) {
   for (u64 r = 1; r <= rounds; ++r) {
     __syncthreads();

@@ -1,4 +1,4 @@
-"""The limits of the GPU and of its link, measured beside the runs that are compared with them.
+"""The limits of the GPU and of its link to the host, measured in the same session as the runs compared with them.
 
     python benchmarks/gpu/limits.py      measures and prints
 """
@@ -43,7 +43,7 @@ class Limits:
 
     @property
     def best_link(self) -> float:
-        """Bytes a second of the link with the fastest size of pieces."""
+        """Bytes a second over the link with the fastest piece size."""
         return max(self.link.values())
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
 """The profile of a run: python benchmarks/gpu/profiling.py WORK GRAPH [--option NAME=VALUE ...] [--ncu]
 
-Runs a work of run.py twice and shows the second run: its supersteps; every kernel, copy and fill with its time on the
-device (by events around each, which cost about two microseconds a launch); and the waits of the host. With `--ncu` it
-shows the kernels as measured by Nsight Compute: time, bytes of memory, cache hits, warps in flight.
+Runs a work of run.py twice and shows the second run: its supersteps, the device time of every kernel, copy and fill,
+and the waits of the host. Device time is measured by an event before and after each launch, which costs about two
+microseconds. With `--ncu`, Nsight Compute measures the kernels: time, bytes of memory, cache hits, warps in flight.
 
     python benchmarks/gpu/profiling.py bfs rmat22
     python benchmarks/gpu/profiling.py pagerank rmat24 --option kernel=stream --ncu
@@ -49,14 +49,14 @@ ROUNDS = 24  # supersteps that are shown
 
 @dataclass
 class Record:
-    """The queued work: name, shape, and the events before and after; and the waits of the host: calls and seconds."""
+    """Queued work (name, shape, events before and after) and waits of the host (calls and seconds)."""
 
     queued: list[tuple[str, str, Any, Any, CudaDevice]] = field(default_factory=list)
     waited: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
 
 def watch(record: Record) -> None:
-    """Patch the devices of this process to keep a record, permanently: this process is only for profiling."""
+    """Patch `CudaDevice` so that it fills the record. The patch stays, as this process only profiles."""
     launch = CudaDevice.launch
 
     def launched(self: CudaDevice, kernel: Any, blocks: int, threads: int, args: Any, shared: int = 0,
@@ -100,7 +100,7 @@ def _waited(name: str, method: Callable[..., Any], record: Record) -> Callable[.
 
 
 def show(result: Result, seconds: float, record: Record) -> None:
-    """Print the supersteps, the work of the device by total time, and the waits of the host."""
+    """Print the supersteps, the work of the device in order of total time, and the waits of the host."""
     print(f"# {result.rounds} supersteps in {result.seconds * 1e3:.3f} ms of a call of {seconds * 1e3:.1f} ms; "
           f"{result.reason}")
     widths: tuple[int, ...] = (12, 12, 12, 14, 14)

@@ -25,15 +25,15 @@ class Row:
 
     Attributes:
         work, graph: names.
-        ms: the median time; None if there is none.
-        must, aim: the target, and the time aimed at.
+        ms: the median time; None if the work failed.
+        must, aim: the target, and a more ambitious time.
         peer: name and time of the best published system.
         limit: the time that the measured limits allow.
         rounds: supersteps.
         edges: edges traversed.
         steps: time of the supersteps alone.
         call: time of the whole call.
-        samples: of `ms`.
+        samples: every measured time.
         problem: the reason why there is no time, or what is wrong with it.
     """
 

@@ -3,15 +3,16 @@
 Builds the graphs on this machine, measures the limits of the device, and runs each work: once checked against NumPy and
 SciPy, then the median of five. Prints one line for each work:
 - milliseconds of the run, with the data on the device and kernels compiled;
-- the target, and the time aimed at;
+- the target, and a more ambitious time;
 - the best peer on an H200, and the time that the measured limits allow;
 - supersteps, and edges traversed;
 - milliseconds of the supersteps alone, without initializers and contracts, and of the whole call.
 
 Results are written to benchmarks/results (not with --quick).
 
-Limits: of a sweep, the gathers of its edges; of a traversal, the gathers of the edges it traversed and a grid barrier
-for each superstep; of a streamed work, the transfer of the bytes that are not resident.
+The limit of a sweep is the time to gather a value for each edge. The limit of a traversal is the time of the gathers of
+the traversed edges and of a grid barrier for each superstep. The limit of a streamed work is the time to transfer the
+bytes that are not resident.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from benchmarks.gpu.works import WORKS, Work, chosen
 
 
 class Session:
-    """The options of the command line, the limits, and the remaining time."""
+    """The options of the command line, the measured limits, and the remaining time."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.quick: bool = options.quick
@@ -82,7 +83,7 @@ class Session:
         Args:
             work: the work.
             given: the graph.
-            timing: of the work.
+            timing: the measured times of the work.
             gather: seconds of the gathers of all edges.
         """
         if self.limits is None:

@@ -1,4 +1,4 @@
-"""Runs of a work: its call, timing, memory budget and checks."""
+"""How a work is run: the call, the memory budget, the timing and the checks."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from vlang.options import RESEARCH
 __all__ = ["BUFFERS", "Timing", "bytes_of_edges", "least_budget", "measure", "prepared"]
 
 REPEATS = 5
-BUFFERS = 32 << 20  # bytes of buffers for pages in transfer at most, where no edges are resident
-FEW, MANY = 3, 19  # sweeps of the two runs whose difference gives the time of one
+BUFFERS = 32 << 20  # at most so many bytes of page buffers when no edges are resident
+FEW, MANY = 3, 19  # sweeps of two runs; the difference of their times gives the time of one sweep
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The times of a run in milliseconds (of one sweep where sweeps are measured).
+    """The times of a run, or of one sweep, in milliseconds.
 
     Attributes:
         ms: the median.
         samples: all times.
         steps: the median of the supersteps alone, without initializers, contracts and other work between them.
         call: the median of the whole call.
-        rounds, edges: supersteps and edges traversed of a run (or sweep).
+        rounds, edges: supersteps and traversed edges of the run or sweep.
     """
 
     ms: float
@@ -68,13 +68,13 @@ def program(name: str) -> Program:
 
 
 def spelled(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters and options in one dict as the keywords of a call: research options go into `research`."""
+    """The keywords of a call from parameters and options in one dict; research options go into `research`."""
     rest = {name: value for name, value in arguments.items() if name not in RESEARCH}
     return {**rest, "research": {name: value for name, value in arguments.items() if name in RESEARCH}}
 
 
 def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
-    """The call of a work. options: device and the like; the budget follows from the share of resident edges."""
+    """The call of a work. The share of resident edges gives its budget. options: run options such as `device`."""
     arguments = dict(options)
     if work.kind in ("bfs", "sssp"):
         arguments["source"] = given.source
@@ -89,17 +89,17 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
 
 
 def bytes_of_edges(work: Work, given: Input) -> int:
-    """Bytes of topology that one pass over all edges reads: neighbours, and weights where they are used."""
+    """Bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses them."""
     return given.graph.m * (8 if work.kind == "sssp" else 4)
 
 
 def least_budget(call: Call) -> int:
-    """The least device memory, in bytes, that the engine accepts for a run; for a traversal with its frontiers.
+    """The least device memory, in bytes, that the engine accepts for a run, including frontiers for a traversal.
 
-    Precise to a hundredth of the bytes of the edges.
+    The error is at most a hundredth of the bytes of the edges.
     """
     graph = call.given.graph
-    frontiers = {"mode": "push"} if "source" in call.arguments else {}  # else it would accept less, for full passes
+    frontiers = {"mode": "push"} if "source" in call.arguments else {}  # otherwise full passes, with less memory
     grain = max(1 << 16, graph.m * 4 // 100)
     refused, taken = 0, graph.n * 64 + (512 << 20)
     while taken - refused > grain:
@@ -114,11 +114,11 @@ def least_budget(call: Call) -> int:
 
 
 def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) -> Timing:
-    """Time a work, with data resident as far as the budget allows, after a checked run.
+    """Check one run of a work, then time it. As much data is resident as the budget allows.
 
     Args:
         work: the work.
-        call: of the work.
+        call: the call of the work.
         repeats: how often to time it.
         check: whether to check a result first.
     """
@@ -140,7 +140,7 @@ def steps_ms(result: Result) -> float:
 
 def _sweeps(call: Call, repeats: int, check: bool) -> Timing:
     few, many = call(max_rounds=FEW), call(max_rounds=MANY)
-    more = many.rounds - few.rounds  # fewer than MANY - FEW on a small graph, where the ranks converge
+    more = many.rounds - few.rounds  # fewer than MANY - FEW if the ranks of a small graph converge
     assert more > 0, f"{many.rounds} supersteps: {many.reason}"
     if check:
         checks.check_sweep(call.given, few, call(max_rounds=FEW + 1))

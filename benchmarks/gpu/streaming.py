@@ -1,9 +1,10 @@
 """The cost of streaming beyond the link: python benchmarks/gpu/streaming.py [--graph rmat22] [--share 0.25]
 
-First the link alone: page-locked pieces of the page size, one after the other over a few streams. Then passes over the
-pages of a graph of which a share is resident. The kernel only reads every edge, so the difference from the link is the
-cost of slots, rows, events and launches. Prints one line for each page size and number of streams: milliseconds of a
-pass, gigabytes a second over the link, and their share of the rate of the link for pieces of that size.
+The link alone is measured first: pieces of page-locked memory of the page size are copied over a few streams. Then
+passes over a graph with a share of its pages resident are measured. Their kernel only reads every edge, so the
+difference from the link is the cost of slots, rows, events and launches. Prints one line for each page size and number
+of streams: milliseconds of a pass, gigabytes a second over the link, and their share of the rate of the link for pieces
+of that size.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Streamed:
         pages: of the graph.
         slots: pages on the device.
         seconds: of a pass, the median.
-        rate: bytes a second over the link meanwhile.
+        rate: bytes a second over the link during a pass.
         read: the sum of all targets, as computed by the kernel.
     """
 
@@ -78,7 +79,7 @@ def link_rate(device: Device, adjacency: Adjacency, size: int, streams: int = AU
 
     Args:
         device: the device.
-        adjacency: gives the memory to copy.
+        adjacency: its memory is copied.
         size: bytes of a piece.
         streams: how many streams to use.
     """
@@ -102,12 +103,12 @@ def link_rate(device: Device, adjacency: Adjacency, size: int, streams: int = AU
 
 
 def streamed_passes(device: Device, adjacency: Adjacency, share: float, size: int, streams: int) -> Streamed:
-    """Full passes with a share of the edges on the device.
+    """Time full passes with a share of the edges on the device.
 
     Args:
         device: the device.
         adjacency: the edges.
-        share: of the edges on the device (at least two pages).
+        share: the part of the edges on the device (at least two pages).
         size: bytes of a page.
         streams: how many streams to use.
     """
@@ -145,12 +146,12 @@ def streamed_passes(device: Device, adjacency: Adjacency, share: float, size: in
 
 
 def measured(device: Device, adjacency: Adjacency, share: float, sizes: Sequence[int]) -> Iterator[list[str]]:
-    """Measure, and give the lines of the table.
+    """Measure the link and the passes; yields the lines of the table.
 
     Args:
         device: the device.
         adjacency: the edges.
-        share: of the edges on the device.
+        share: the part of the edges on the device.
         sizes: bytes of a page.
     """
     for size in sizes:

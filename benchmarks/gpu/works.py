@@ -14,7 +14,7 @@ class Work:
     Attributes:
         kind: "pagerank" (a sweep), "bfs", "sssp" or "components".
         graph: its name.
-        must, aim: the target and the time aimed at in milliseconds; for streamed sweeps, shares of the link.
+        must, aim: the target and a more ambitious time in milliseconds; for streamed sweeps, shares of the link rate.
         peer: the best published system measured on the same GPU, and its milliseconds.
         resident: the share of the edges that may stay on the device.
     """
@@ -58,7 +58,7 @@ SWEEP_WORKS = ("pagerank",)
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The works of these names (empty: all) on these graphs, ordered by graph so that each graph is built once."""
+    """The works of these names (all if empty) on these graphs, ordered by graph so that each graph is built once."""
     order = list(dict.fromkeys(work.graph for work in WORKS))
     found = [w for w in WORKS if (not only or w.name in only) and (not graphs or w.graph in graphs)]
     return sorted(found, key=lambda work: order.index(work.graph))

@@ -1,1 +1,1 @@
-"""Kernel text to machine code, by numba or NVRTC, and the cache on disk."""
+"""Compilation of kernel text to machine code by numba or NVRTC, and the cache of machine code on disk."""

@@ -1,4 +1,4 @@
-"""The directory in which compiled kernels and the parser's tables are kept between runs."""
+"""The cache directory, in which compiled kernels and the parser's tables are kept between runs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _FORBIDDEN = stat.S_IWGRP | stat.S_IWOTH
 
 @functools.cache
 def cache_dir() -> Path | None:
-    """The cache directory, created if need be, with symbolic links resolved; None if none can be used.
+    """The cache directory, with symbolic links resolved; None if it cannot be used. It is created if necessary.
 
-    `VLANG_CACHE` names it; else it is `$XDG_CACHE_HOME/vlang`, else `~/.cache/vlang`. The first call of a process warns
-    (CacheWarning) if it cannot be used.
+    It is `$VLANG_CACHE` if that is set, otherwise `$XDG_CACHE_HOME/vlang` or `~/.cache/vlang`. The first call of a
+    process warns (CacheWarning) if the directory cannot be used.
     """
     folder, why_not = find_cache()
     if folder is None:
@@ -30,28 +30,28 @@ def cache_dir() -> Path | None:
 
 
 def find_cache() -> tuple[Path | None, str]:
-    """The cache directory, or None and the reason why it cannot be used.
+    """The cache directory and "", or None and the reason why the directory cannot be used.
 
-    Object code is loaded from it, so it must belong to this user, and no other user may be able to write to it or to
-    replace it.
+    Object code is loaded from the directory. So it must belong to this user, and no other user may be able to write to
+    it or to replace it.
     """
     chosen = os.environ.get("VLANG_CACHE")
     try:
         root = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vlang"
-    except RuntimeError:  # a user without a home
+    except RuntimeError:  # the user has no home folder
         return None, "there is no home folder"
     try:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         root = root.resolve()
         why_not = _untrusted(root)
-    except (OSError, RuntimeError) as error:  # RuntimeError: a circle of symbolic links
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
         reason = error.strerror if isinstance(error, OSError) else None
         return None, f"{root} cannot be used: {(reason or str(error)).lower()}"
     return (None, why_not) if why_not else (root, "")
 
 
 def _untrusted(root: Path) -> str:
-    """Why a folder is not used as cache; "" if it is."""
+    """The reason why a folder must not be used as cache; "" if it may be used."""
     status = root.stat()
     if status.st_uid != os.getuid():
         return f"{root} belongs to another user (uid {status.st_uid})"

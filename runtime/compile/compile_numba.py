@@ -1,4 +1,4 @@
-"""Kernel text to object code, by numba. Imported only when the cache lacks a kernel."""
+"""Compilation of kernel text to object code by numba. The module is imported only when the cache lacks a kernel."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ def _with_room(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
-# CPython keeps the frames of functions in chunks of 16 KiB, and frees a chunk as soon as its first frame ends. Where a
+# CPython keeps the frames of functions in chunks of 16 KiB, and frees a chunk as soon as its first frame ends. If a
 # loop deep inside numba makes calls across the end of a chunk, every call maps and unmaps memory (390,000 times in a
-# test of 17 s). A frame that reserves space for so many values gets a chunk that also fits the frames of all its
-# callees; untouched pages take no memory. Measured: it saves up to a quarter of the time, depending on the call depth.
+# test of 17 s). A frame that reserves space for _ROOM values gets a chunk that is large enough for the frames of all
+# its callees. Untouched pages of the chunk take no memory. This saves up to a quarter of the compile time, depending
+# on the call depth.
 _ROOM = 1 << 15
 _with_room.__code__ = _with_room.__code__.replace(co_stacksize=_ROOM)
 
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Disable garbage collection while a kernel is compiled: it takes a fifth of the time."""
+    """Disable garbage collection while a kernel is compiled, where it would take a fifth of the time."""
     if not gc.isenabled():
         yield
         return
@@ -52,7 +53,7 @@ def _without_collections() -> Iterator[None]:
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Have numba compile although NUMBA_DISABLE_JIT is set: kernels exist as machine code only."""
+    """Let numba compile even if NUMBA_DISABLE_JIT is set, because kernels run as machine code only."""
     disabled, config.DISABLE_JIT = config.DISABLE_JIT, 0
     try:
         yield
@@ -61,9 +62,9 @@ def _compiling() -> Iterator[None]:
 
 
 class Compiler:
-    """Compiles functions of one text, each on request; helpers that several of them call are typed once.
+    """Compiles the functions of one kernel text on request. Functions that several kernels call are typed once.
 
-    Integer division by zero and the like follow NumPy, so that no kernel raises.
+    Errors such as integer division by zero have the result that NumPy gives, so that no kernel raises an exception.
     """
 
     def __init__(self, text: str) -> None:
@@ -73,12 +74,12 @@ class Compiler:
         self._namespace: dict[str, Any] = {}
 
     def object_code(self, name: str, result: str, args: tuple[str, ...], symbol: str) -> bytes:
-        """Object code of a function of the text. Raises InternalError if numba rejects the text.
+        """Compile a function of the text to object code. Raises InternalError if numba rejects the text.
 
         Args:
-            name: the function.
-            result: "void" or "i64".
-            args: its argument types, such as "u32*".
+            name: the name of the function in the text.
+            result: the result type, "void" or "i64".
+            args: the argument types, such as "u32*".
             symbol: the name of the function in the object code.
         """
         with _without_collections(), _compiling():

@@ -1,4 +1,4 @@
-"""Intrinsics that numba lacks: typed slots of a frame, and atomic operations. Imported by kernel text only."""
+"""Intrinsics that numba lacks: typed access to slots of a frame, and atomic operations. Kernel text imports them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vlang.runtime.plan.layouts.crew_words import CREW_ARGS, CREW_COUNT, CREW_FU
 from vlang.runtime.plan.plan import LANES, RUN
 
 inner = njit(**OPTIONS)
-"""For functions that only kernels call."""
+"""The decorator of functions that only kernels call."""
 
 _NAMES: dict[str, Any] = {
     "i8": types.int8, "i16": types.int16, "i32": types.int32, "i64": types.int64,
@@ -40,7 +40,7 @@ def _slot_pointer(type_: Any) -> Any:
 
 
 def _slot_value(type_: Any) -> Any:
-    """`f(frame, k)`: the value kept in slot k of the frame."""
+    """`f(frame, k)`: the value in slot k of the frame."""
 
     def typing(context: Any, frame: Any, slot: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -79,7 +79,8 @@ store_f32, store_f64 = _slot_store(types.float32), _slot_store(types.float64)
 
 
 def _local(size: int) -> Any:
-    """`f(values)`: for each item of a tuple, a pointer to stack memory for `size` items of its type, bools as u8."""
+    """`f(values)`: a tuple with a pointer for each value, to stack memory for `size` items of its type (u8 for bool).
+    """
 
     def typing(context: Any, values: Any) -> Any:
         items = [types.uint8 if item == types.boolean else item for item in values]
@@ -99,7 +100,7 @@ local, lanes = _local(RUN), _local(LANES)
 
 @intrinsic
 def fetch_add(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`fetch_add(p, i, v)`: p[i] += v atomically; returns the previous value. p points to i64."""
+    """`fetch_add(p, i, v)`: atomically p[i] += v; returns the previous value. p points to i64."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -111,7 +112,7 @@ def fetch_add(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def lowest(context: Any, word: Any) -> Any:
-    """`lowest(w)`: the number of the lowest bit that is set in w, a u64, as i64; 64 if none is."""
+    """`lowest(w)`: the index, i64, of the lowest bit that is set in w, a u64; 64 if no bit is set."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
@@ -121,7 +122,7 @@ def lowest(context: Any, word: Any) -> Any:
 
 @intrinsic
 def fetch_add_ordered(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`fetch_add` that orders memory: workers that add later see all earlier writes of this one."""
+    """Like `fetch_add`, with acquire and release: a worker that adds later sees all earlier writes of this worker."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -132,7 +133,7 @@ def fetch_add_ordered(context: Any, pointer: Any, index: Any, value: Any) -> Any
 
 @intrinsic
 def fetch_or(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`fetch_or(p, i, v)`: p[i] |= v atomically; returns the previous value. p points to u64."""
+    """`fetch_or(p, i, v)`: atomically p[i] |= v; returns the previous value. p points to u64."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -143,9 +144,9 @@ def fetch_or(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
-    """`replace(p, i, old, new)`: atomically, p[i] = new if p[i] has the bits of `old`; returns whether it had.
+    """`replace(p, i, old, new)`: compare-and-swap: p[i] = new if p[i] has the bits of `old`; returns whether it had.
 
-    Both values are converted to the type of p[i]: an integer or float of 8 to 64 bits.
+    `old` and `new` are converted to the type of p[i], which is an integer or float of 8 to 64 bits.
     """
     type_ = pointer.dtype
 
@@ -164,9 +165,9 @@ def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
 def replace_both(
     context: Any, pointer: Any, index: Any, old: Any, old_next: Any, new: Any, new_next: Any
 ) -> Any:
-    """`replace_both(p, i, a, b, c, d)`: atomically, p[2 i], p[2 i + 1] = c, d if they are a and b.
+    """`replace_both(p, i, a, b, c, d)`: compare-and-swap of the pair p[2 * i], p[2 * i + 1] from (a, b) to (c, d).
 
-    Returns whether they were. p points to u64 at a multiple of 16 bytes.
+    Returns whether the pair was (a, b). p points to u64 and is aligned to 16 bytes.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -185,7 +186,7 @@ def replace_both(
 
 
 def _reinterpreted(name: str) -> Any:
-    """`f(x)`: the bits of x as an unsigned integer of that width ("uint"), or as a float of it ("float")."""
+    """`f(x)`: the bits of x as an unsigned integer ("uint") or as a float ("float") of the same width."""
 
     def typing(context: Any, value: Any) -> Any:
         result = _NAMES[f"{name[0]}{value.bitwidth}"]
@@ -214,7 +215,7 @@ def peek(context: Any, pointer: Any, index: Any) -> Any:
 
 @intrinsic
 def peek_first(context: Any, pointer: Any, index: Any) -> Any:
-    """`peek_first(p, i)`: as `peek`, ordered before all later reads (acquire)."""
+    """`peek_first(p, i)`: like `peek`, but ordered before all later reads (acquire)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -238,7 +239,7 @@ def poke(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def poke_last(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`poke_last(p, i, v)`: as `poke`, ordered after all earlier writes (release)."""
+    """`poke_last(p, i, v)`: like `poke`, but ordered after all earlier writes (release)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -251,7 +252,7 @@ def poke_last(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def prefetch(context: Any, pointer: Any, index: Any) -> Any:
-    """`prefetch(p, i)`: prefetch p[i] into the caches; harmless for any address."""
+    """`prefetch(p, i)`: prefetch p[i] into all caches. The address need not be valid."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -266,7 +267,7 @@ def prefetch(context: Any, pointer: Any, index: Any) -> Any:
 
 @intrinsic
 def fence(context: Any) -> Any:
-    """`fence()`: a thread that sees a write after the fence sees all writes before it."""
+    """`fence()`: a thread that sees a write made after the fence sees all writes made before the fence."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.fence("seq_cst")
@@ -276,7 +277,10 @@ def fence(context: Any) -> Any:
 
 
 def _of_library(name: str, arguments: str) -> Any:
-    """`f(words, at)`: call a function of the C library with the address words[at:], and null for each "0"."""
+    """`f(words, at)`: call a function of the C library.
+
+    `arguments` has a character for each argument: "p" passes the address of words[at], and "0" a null pointer.
+    """
 
     def typing(context: Any, words: Any, at: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -299,7 +303,10 @@ signal_sent = _of_library("pthread_cond_signal", "p")
 
 @intrinsic
 def signal_awaited(context: Any, words: Any, signal: Any, lock: Any) -> Any:
-    """`signal_awaited(words, s, l)`: release the lock at words[l:], sleep until the signal at words[s:], lock again."""
+    """`signal_awaited(words, s, l)`: wait for the condition variable at words[s:] (pthread_cond_wait).
+
+    The lock at words[l:] is released during the wait, and taken again after it.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
@@ -327,7 +334,7 @@ def give_way(context: Any) -> Any:
 
 @intrinsic
 def pause(context: Any) -> Any:
-    """`pause()`: in a spin loop, leave the core's units to its other hardware thread for a few dozen cycles."""
+    """`pause()`: in a spin loop, leave the core to its other hardware thread for a few dozen cycles."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if platform.machine().lower() in ("x86_64", "amd64"):
@@ -340,9 +347,10 @@ def pause(context: Any) -> Any:
 
 @intrinsic
 def call_words(context: Any, words: Any) -> Any:
-    """`call_words(words)`: run the kernel at words[CREW_FUNCTION]; returns its status as i64. words points to i64.
+    """`call_words(words)`: call the kernel at address words[CREW_FUNCTION]; returns its status as i64.
 
-    It passes words[CREW_COUNT] arguments, from words[CREW_ARGS] on: integers of 64 bits or pointers.
+    `words` points to i64. The kernel gets words[CREW_COUNT] arguments, 64-bit integers or pointers, that begin at
+    words[CREW_ARGS].
     """
     word, status = ir.IntType(64), ir.IntType(32)
 

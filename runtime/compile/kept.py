@@ -1,6 +1,6 @@
-"""Files of the cache directory: entries with a checksum, written atomically and checked when they are read.
+"""The files of the cache directory. They have checksums, are written atomically, and are checked when they are read.
 
-An entry is used only if it is a regular file of this user that no other user can write to, and its checksum is right.
+An entry is used only if its checksum is right, and it is a regular file of this user that no other user can write to.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["key_of", "read_entry", "write_entry"]
 
 
 def key_of(*parts: str) -> str:
-    """The key of an entry: a digest of everything that it depends on."""
+    """The key of an entry: a digest of `parts`, which name everything that the entry depends on."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
-    """The data kept under a key; None if there is no valid entry. magic: identifies the format of the entry."""
+    """The data of the entry with a key, or None if there is no valid entry. `magic` identifies the entry's format."""
     path = _path(key, suffix)
     if path is None:
         return None
@@ -40,13 +40,13 @@ def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
 
 
 def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
-    """Keep an entry. If the disk is full or the folder read-only, it is dropped, and the next process works again.
+    """Write an entry. If the disk is full or the folder read-only, the entry is dropped.
 
-    The first entry that is dropped in a process warns (CacheWarning).
+    Then the next process has to compute it again. The first dropped entry of a process causes a CacheWarning.
 
     Args:
-        key: from `key_of`.
-        suffix: of the file name.
+        key: the key, from `key_of`.
+        suffix: the suffix of the file name.
         magic: identifies the format of the entry.
         data: the contents.
     """
@@ -67,7 +67,7 @@ def _write(path: Path, body: bytes, key: str) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(_seal(body, key) + body)
             file.flush()
-            os.replace(temporary, path)  # before it is closed, which ends its lock
+            os.replace(temporary, path)  # before the file is closed, because closing releases its lock
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)

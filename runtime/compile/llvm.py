@@ -1,4 +1,4 @@
-"""LLVM for this processor: its name and features, a target machine that emits code, and an engine that loads it."""
+"""LLVM for this processor: processor name and features, the target machine, and execution engines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ llvm = _binding()
 
 @cache
 def cpu() -> tuple[str, str]:
-    """The processor's name and features, as LLVM spells them."""
+    """The name and the features of this processor, as LLVM spells them."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 

@@ -1,6 +1,7 @@
-"""CUDA C to machine code: compiled by NVRTC once, and kept in the cache directory under a key of all its inputs.
+"""Compilation of CUDA C to machine code by NVRTC, and the cache of the machine code.
 
-The compiler is a parameter, so that the cache can be tested without a GPU.
+The cache key is a digest of all inputs of the compiler. The compiler is a parameter, so that the cache can be tested
+without a GPU.
 """
 
 from __future__ import annotations
@@ -19,50 +20,50 @@ from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 __all__ = ["Compiler", "CupyCompiler", "Rejected", "compile_cubin", "options_for", "whole_source"]
 
 _MAGIC = b"vlang cubin 1\n"
-_LINES = 12  # of the compiler's log, shown in a message
+_LINES = 12  # number of lines of the compiler's log in a message
 
 
 class Rejected(Exception):
-    """The compiler does not accept a source; the argument is its log."""
+    """The compiler rejects a source. The argument is the compiler's log."""
 
 
 class Compiler(Protocol):
-    """NVRTC. version: part of the key of machine code."""
+    """NVRTC, or a substitute in tests."""
 
     @property
     def version(self) -> str:
-        """The version, such as "13.0"."""
+        """The version of the compiler, such as "13.0". It is a part of the cache key."""
 
     def supports(self, architecture: str) -> bool:
-        """Whether it can generate machine code for an architecture such as "sm_90"."""
+        """Whether the compiler can generate machine code for an architecture such as "sm_90"."""
 
     def compile(self, source: str, options: tuple[str, ...]) -> bytes:
-        """Machine code (a cubin). Raises Rejected."""
+        """Compile a source to machine code (a cubin). Raises Rejected."""
 
 
 def options_for(architecture: str) -> tuple[str, ...]:
-    """The options of NVRTC: no fused multiply-add, so that results round as on the CPU."""
+    """The options of NVRTC. Fused multiply-add is disabled, so that results are rounded as on the CPU."""
     return ("--std=c++17", "-fmad=false", f"-arch={architecture}")
 
 
 def whole_source(text: str, entries: Mapping[str, str]) -> str:
-    """A text followed by its `__global__` functions, in the order of their names."""
+    """The whole source: a text, and then its `__global__` functions in the order of their names."""
     return "\n".join([text.rstrip("\n"), *(entries[name] for name in sorted(entries))]) + "\n"
 
 
 def compile_cubin(text: str, entries: Mapping[str, str], architecture: str, compiler: Compiler) -> bytes:
-    """Machine code (a cubin) of a text and its entries, from the cache if it is there.
+    """The machine code (a cubin) of a text and its entries: from the cache, or compiled and written to the cache.
 
     Args:
-        text: CUDA C.
-        entries: the `__global__` functions, by name.
-        architecture: such as "sm_90".
+        text: CUDA C source.
+        entries: the texts of the `__global__` functions, by name.
+        architecture: the architecture of the GPU, such as "sm_90".
         compiler: NVRTC, or a substitute in tests.
 
     Raises:
         DeviceError: the compiler does not support the architecture.
-        InternalError: it rejects the source, which vlang wrote, so that is a bug of vlang; the message names the file
-            with the source.
+        InternalError: the compiler rejects the source. As vlang generates the source, this is a bug of vlang. The
+            message names a file with the source.
     """
     options = options_for(architecture)
     key = key_of(text, json.dumps(dict(entries), sort_keys=True), *options, compiler.version, __version__)
@@ -89,14 +90,14 @@ def _message(log: str, place: Path, options: tuple[str, ...]) -> str:
 
 
 def _kept(source: str, key: str) -> Path:
-    """The file with a rejected source: in the cache directory, else in the directory for temporary files."""
+    """Save a rejected source in the cache directory, or else in a temporary directory; returns the path of the file."""
     path = (cache_dir() or Path(tempfile.mkdtemp(prefix="vlang-"))) / f"rejected-{key[:12]}.cu"
     path.write_text(source, encoding="utf-8")
     return path
 
 
 class CupyCompiler:
-    """NVRTC through CuPy, which finds the library. Raises DeviceError where there is none."""
+    """NVRTC, called through CuPy, which locates the library. Raises DeviceError if it cannot be loaded."""
 
     def __init__(self) -> None:
         from cupy.cuda import nvrtc  # optional
@@ -110,11 +111,11 @@ class CupyCompiler:
                               f"({lines[0] if lines else type(error).__name__})") from None
 
     def supports(self, architecture: str) -> bool:
-        """Whether it makes machine code for "sm_90"."""
+        """Whether NVRTC can generate machine code for an architecture such as "sm_90"."""
         return int(architecture.removeprefix("sm_")) in self._nvrtc.getSupportedArchs()
 
     def compile(self, source: str, options: tuple[str, ...]) -> bytes:
-        """Machine code. Raises Rejected."""
+        """Compile a source to machine code (a cubin). Raises Rejected."""
         nvrtc = self._nvrtc
         program = nvrtc.createProgram(source, "vlang.cu", (), ())
         try:

@@ -1,10 +1,10 @@
-"""Kernel text to callable machine code: compiled by numba once, kept as object code, loaded by llvmlite.
+"""Kernels: functions of a kernel text that are compiled by numba, cached as object code, and loaded by llvmlite.
 
-A kernel is compiled, or loaded, on first use: a run needs about half of the kernels of a program. A warm process never
-imports numba: it finds the object code of a kernel in the cache directory. The key is a digest of the text, the modules
-that the text and the compiler import (`sources`), the name and signature, the versions of numba and llvmlite, and the
-processor. A damaged or foreign entry is ignored and rebuilt. Entries are written atomically, so that two processes may
-build the same one at once.
+A kernel is compiled or loaded on first use, because a run needs only about half of the kernels of a program. If all
+kernels are in the cache directory, a process never imports numba. The cache key is a digest of the text, the modules
+that the text and the compiler import (`sources`), the name and the signature of the kernel, the versions of numba and
+LLVM, and the processor. An invalid entry is ignored and written again. Entries are written atomically, so that two
+processes may compile the same kernel at once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CTYPES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class _Signature:
-    """A parsed signature `i64(u32*, i64)`: the result ("void" or "i64") and the argument types ("u32*", "i64")."""
+    """A parsed signature such as `i64(u32*, i64)`: the result type ("void" or "i64") and the argument types."""
 
     result: str
     args: tuple[str, ...]
@@ -65,10 +65,14 @@ class _Signature:
 
 
 class Kernel:
-    """Machine code as a callable. Arrays are passed as pointers (dtype and contiguity are checked), numbers as scalars.
+    """A compiled kernel that Python can call. A call releases the GIL.
 
-    A call releases the GIL. The machine code is `int32 (void *result, void *unused, args...)`. address: of the code.
-    wide: whether all arguments take 64 bits.
+    Arrays are passed as pointers, after a check of dtype and contiguity, and numbers as scalars. In C the function is
+    `int32 f(void *result, void *unused, args...)`.
+
+    Attributes:
+        address: the address of the machine code.
+        wide: whether all arguments have 64 bits.
     """
 
     __slots__ = ("_checks", "_function", "address", "name", "wide")
@@ -87,13 +91,13 @@ class Kernel:
         return result.value
 
     def words(self, args: Sequence[Any]) -> list[int | None]:
-        """The arguments as passed: addresses and numbers. The arrays must stay alive until the kernel has run."""
+        """Convert arguments to addresses and numbers. The arrays must stay alive until the kernel has run."""
         if len(args) != len(self._checks):
             raise TypeError(f"{self.name} takes {len(self._checks)} arguments, not {len(args)}")
         return [a if check is None else _address(self.name, a, check) for a, check in zip(args, self._checks)]
 
     def ended(self, status: int) -> None:
-        """Raise InternalError unless the status means success."""
+        """Raise InternalError unless `status` is 0, which means success."""
         if status:
             raise InternalError(f"kernel {self.name} stopped with status {status}")
 
@@ -117,7 +121,7 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
 
 
 def address_of(array: NDArray[Any]) -> int:
-    """The address of a contiguous array, four times faster than NumPy's own. Raises ValueError for other arrays."""
+    """The address of a contiguous array, four times faster than `array.ctypes`. Raises ValueError for other arrays."""
     try:
         return ctypes.addressof(_NOTHING.from_buffer(cast(Any, array)))
     except TypeError:  # read-only, or not contiguous
@@ -127,10 +131,10 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernels of one text, by name; keeps the loaded code alive. Threads may share it."""
+    """The kernels of one text by name. The object keeps the loaded machine code alive. Threads may share it."""
 
     def __init__(self, text: str, exports: Mapping[str, str]) -> None:
-        self._text, self._key = text, ""  # the inputs of a cache key, without the kernel's name and types
+        self._text, self._key = text, ""  # _key: digest of the inputs that all kernels share
         self._signatures = {name: _Signature.parse(signature) for name, signature in exports.items()}
         self._compiler: Compiler | None = None
         self._engine: Any = None
@@ -146,7 +150,7 @@ class Kernels(Mapping[str, Kernel]):
         known = self._kernels.get(name)
         if known is None:
             signature = self._signatures[name]
-            # numba and LLVM keep process-wide state, which an interrupt would leave inconsistent.
+            # numba and LLVM have global state, which an interrupt would leave inconsistent.
             known = completed(lambda: self._loaded_once(name, signature))
         return known
 
@@ -164,9 +168,9 @@ class Kernels(Mapping[str, Kernel]):
         return len(self._signatures)
 
     def prepare(self, names: Iterable[str]) -> None:
-        """Load kernels now, and compile those that the cache lacks, so that no pass waits for them.
+        """Load the named kernels now, and compile them if the cache lacks them, so that no pass waits for them.
 
-        An interrupt takes effect after the kernel that is being compiled.
+        An interrupt takes effect when the kernel in progress is compiled.
         """
         for name in names:
             self[name]
@@ -201,11 +205,11 @@ class Kernels(Mapping[str, Kernel]):
 _lock = threading.RLock()
 _loaded: dict[str, Kernels] = {}
 _MOST_SEEN = 256
-_seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by identity; values keep the objects
+_seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by id(); values keep the objects
 
 
 def _wait_for_compiler() -> None:
-    """Wait for a kernel that is still being compiled after an interrupt: a process must not end or fork meanwhile."""
+    """Wait for a kernel that is being compiled. After an interrupt the process must not end or fork before that."""
     with _lock:
         pass
 
@@ -216,11 +220,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
-    """The functions named in `exports`, compiled from a Python module's `text` when they are first looked up.
+    """The functions of a kernel text that `exports` names. Each is compiled when it is first looked up.
 
-    exports: function name -> signature such as `"void(u32*, i64, f32*)"`; result `void` or `i64`; scalars and
-    pointers of i8..i64, u8..u64, f32, f64. In the text a pointer is indexed with int64. Looking a function up raises
-    InternalError if numba rejects the text: kernels are written by vlang, so that is a bug of vlang.
+    A lookup raises InternalError if numba rejects the text. As vlang generates the text, this is a bug of vlang.
+
+    Args:
+        text: the source of a Python module. It indexes pointers with int64.
+        exports: the signature of each function by name, such as `"void(u32*, i64, f32*)"`. The result is `void` or
+            `i64`; arguments are scalars of, or pointers to, i8..i64, u8..u64, f32 and f64.
     """
     seen = _seen.get((id(text), id(exports)))
     if seen is not None:
@@ -249,10 +256,10 @@ def _environment() -> tuple[str, ...]:
 
 
 def _numba_version() -> str:
-    """Text that differs between versions of numba.
+    """A text that differs between versions of numba.
 
-    A release has a file with its version. It is read instead of the metadata of the package, since the library that
-    reads those takes 11 ms to load, and instead of numba, which takes half a second.
+    It is the file `_version.py` of a release, if there is one. Reading that is faster than loading the library that
+    reads package metadata (11 ms), or numba itself (half a second).
     """
     found = find_spec("numba")
     if found is None or found.origin is None:

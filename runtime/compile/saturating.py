@@ -1,7 +1,8 @@
-"""Intrinsics of integers that become infinite instead of wrapping. Imported by kernel texts that need them.
+"""Intrinsics for integer arithmetic that saturates to infinity instead of wrapping. Kernel texts import them.
 
-Operands and result have one type of 8 to 64 bits. Results are the exact value, clamped to the type: infinite operands
-count as the numbers that they are stored as. Where they must absorb, the kernel text tests them.
+Operands and result have the same type of 8 to 64 bits. The result is the exact value, clamped to the range of the type.
+An infinity is stored as the least or the largest number of its type, and the intrinsics treat it as that number. Where
+an infinite operand must make the result infinite, the kernel text tests for it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["add_sizes", "saturated_add", "saturated_mul", "saturated_power", "sa
 
 
 def _of_two(write: Any) -> Any:
-    """`f(a, b)`: an operation on two integers of one type, from a function of builder, type and LLVM values."""
+    """`f(a, b)`: an operation on two integers of one type; `write(builder, type, a, b)` emits its LLVM code."""
 
     def typing(context: Any, a: Any, b: Any) -> Any:
         if a != b or not isinstance(a, types.Integer):
@@ -53,13 +54,13 @@ def _product(builder: Any, type_: Any, a: Any, b: Any) -> Any:
 
 
 def _sizes(builder: Any, type_: Any, a: Any, b: Any) -> Any:
-    """The sum of signed integers >= 0, which as an unsigned one does not wrap."""
+    """The saturated sum of two signed integers >= 0, by an unsigned sum, which does not wrap."""
     total, most = builder.add(a, b), ir.Constant(a.type, type_.maxval)
     return builder.select(builder.icmp_unsigned("<", total, most), total, most)
 
 
 def _of_words(builder: Any, type_: Any, a: Any, b: Any) -> Any:
-    """a * 2^32 + b, clamped; b is a sum of lower halves, so it is not negative."""
+    """a * 2^32 + b, clamped. b is a sum of lower halves of words, so it is not negative."""
     word, half = a.type, ir.Constant(a.type, 32)
     upper = builder.add(a, builder.lshr(b, half))
     value = builder.or_(builder.shl(upper, half), builder.and_(b, ir.Constant(word, 0xFFFFFFFF)))
@@ -76,7 +77,7 @@ saturated_mul, add_sizes, sum_of_words = _of_two(_product), _of_two(_sizes), _of
 
 
 def _power(a: Any, b: Any, one: Any) -> Any:
-    """a ** b by squaring; 0 for a negative exponent. one: 1 in the type of a."""
+    """Saturated a ** b by squaring; 0 for a negative exponent. `one` is the number 1 in the type of a."""
     result = one
     if b < 0:
         return saturated_sub(one, one)

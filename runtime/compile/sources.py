@@ -1,4 +1,4 @@
-"""The modules of the project that object code depends on: those that its text or the compiler imports."""
+"""The modules of the project that the object code of a kernel depends on: its text or the compiler imports them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _ROOT = Path(__file__).parents[3]
 
 
 def sources_digest(text: str) -> str:
-    """A digest of every module whose change may change the object code of a kernel text."""
+    """A digest of all modules on which the object code of a kernel text depends."""
     return _digest(frozenset(_IMPORT.findall(text)))
 
 
 def modules_of(text: str) -> dict[str, str]:
-    """The modules on which the object code of a kernel text depends: texts by module name."""
+    """The source texts, by module name, of the modules on which the object code of a kernel text depends."""
     return imported({_COMPILER, *_IMPORT.findall(text)})
 
 
 def imported(modules: Iterable[str]) -> dict[str, str]:
-    """Modules and their transitive top-level imports inside the project: texts by module name."""
+    """The source texts, by module name, of `modules` and of everything in the project that they import transitively."""
     found: dict[str, str] = {}
     waiting = sorted(modules)
     while waiting:

@@ -1,5 +1,5 @@
-"""Files and generators to page files, within a memory budget: edges and temporary arrays are on the disk.
+"""Converts files and generators to page files within a memory budget: edges and temporary arrays are on disk.
 
-`edges` is the list of edges, `entries` sorts them by row, `ids` numbers ids that do not fit in memory, and `convert` is
-the whole way from a source to a page file.
+edges.py has the list of edges, entries.py sorts edges by row, disk_ids.py numbers ids that do not fit in memory, and
+convert.py runs the whole conversion.
 """

@@ -1,4 +1,4 @@
-"""How the memory of a conversion is shared out, and how far it is."""
+"""Divides the memory budget of a conversion among its steps, and reports its progress."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from vlang.runtime.storage.available import default_budget
 __all__ = ["Budget", "Report"]
 
 Report = Callable[[str, float], None]
-"""Called with the name of the step and the fraction of the whole conversion that is done."""
+"""A callback that receives the name of the step and the finished fraction of the whole conversion, 0 to 1."""
 
 _MIB = 1 << 20
 _LEAST = 8 * _MIB
-_MOST_ENTRIES = 1 << 18  # of a bucket: larger ones leave the caches, and take longer to sort
+_MOST_ENTRIES = 1 << 18  # maximum entries of a bucket; larger buckets exceed the caches and take longer to sort
 _LEAST_ENTRIES = 1 << 14
-_UNKNOWN = 1 << 30  # where the system does not say what is free
+_UNKNOWN = 1 << 30  # the budget if the system does not report free memory
 
 
 class Budget:
-    """At most `total` bytes of memory beside the interpreter and machine code.
+    """A budget of `total` bytes of memory, in addition to the interpreter and machine code.
 
     Attributes:
-        total: the bytes.
-        threads: how many threads work.
-        window, chunk: bytes of text that are read together, and by one thread.
+        total: the size of the budget in bytes.
+        threads: how many threads the conversion may use.
+        window, chunk: bytes of text that are read at a time, and that one thread scans at a time.
         ids: bytes for the numbering of ids.
     """
 
     def __init__(self, total: int | None, threads: int, report: Report) -> None:
-        """total: None for most of what is free. Raises OutOfMemory if it is too small for any graph."""
+        """total: bytes; None for most of the free memory. Raises OutOfMemory if it is too small for any graph."""
         self.total = max(_LEAST, default_budget() or _UNKNOWN) if total is None else total
         if self.total < _LEAST:
             raise OutOfMemory(f"a conversion needs at least --memory {_LEAST >> 20}M")
@@ -43,11 +43,11 @@ class Budget:
         self._done = 0.0
 
     def plan(self, shares: Mapping[str, float]) -> None:
-        """The steps of the conversion in order, and the share of the time that each takes."""
+        """Set the steps of the conversion in order: name -> expected share of the time."""
         self._shares = shares
 
     def progress(self, step: str, fraction: float) -> None:
-        """A fraction of a step is done."""
+        """Report that a fraction of a step, 0 to 1, is done."""
         before = 0.0
         for name, share in self._shares.items():
             if name == step:
@@ -56,21 +56,24 @@ class Budget:
             before += share
 
     def within(self, step: str, low: float = 0.0, high: float = 1.0) -> Callable[[float], None]:
-        """A callback for one part of a step: it takes the finished fraction of the part, 0 to 1."""
+        """A callback for the part low..high of a step. It receives the finished fraction of this part, 0 to 1."""
         return lambda fraction: self.progress(step, low + (high - low) * fraction)
 
     def check(self, need: int, what: str) -> None:
-        """Raise OutOfMemory if something needs more than the budget; what: the thing, in the plural."""
+        """Raise OutOfMemory if `need` bytes exceed the budget.
+
+        what: the subject of the message, in the plural.
+        """
         if need > self.total:
             raise OutOfMemory(f"{what} need at least --memory {-(-need // _MIB)}M")
 
     def entries(self, state: int, page: int, each: int) -> int:
-        """How many entries of a bucket fit in memory. Raises OutOfMemory, with the least budget that would do.
+        """The number of entries of a bucket that fit in memory. Raises OutOfMemory; the message has the least budget.
 
         Args:
-            state: bytes of arrays over vertices.
+            state: bytes of the arrays over vertices.
             page: bytes of a page.
-            each: bytes for each entry.
+            each: bytes per entry.
         """
         fixed = state + page + 2 * _MIB * self.threads
         most = (self.total - fixed) // each

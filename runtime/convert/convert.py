@@ -1,4 +1,4 @@
-"""The whole way from a source to a page file, in a memory budget."""
+"""Converts a source to a page file within a memory budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError, OutOfMemory
 from vlang.runtime.convert.budget import Budget, Report
 from vlang.runtime.convert.edges import Edges
-from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, scatter
+from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.texts import TextVertexIds
 from vlang.runtime.convert.thin import in_row_order, thinned
@@ -33,12 +33,12 @@ from vlang.runtime.threads.processors import available_threads
 __all__ = ["Converted", "convert"]
 
 _STEPS = {"reading": 0.5, "counting": 0.05, "writing": 0.45}
-"""The steps, and the part of the time that each takes."""
+"""The steps of a conversion, with the expected share of the time."""
 
 
 @dataclass(frozen=True)
 class Converted:
-    """What a conversion says: the name of the graph, what was read and changed, and what may be read wrongly."""
+    """The report of a conversion: the name of the graph, its notes, and warnings about doubtful values."""
 
     name: str
     notes: tuple[str, ...]
@@ -57,24 +57,25 @@ def convert(
     threads: int | None = None,
     report: Report = lambda step, fraction: None,
 ) -> Converted:
-    """Write a file or generator as a page file: the same bytes as `Graph.read(source).save(target)`.
+    """Convert a file or generator to a page file, with the same bytes as `Graph.read(source).save(target)` writes.
 
     Args:
         source: a path, `-` for standard input, or the name and arguments of a generator.
-        target: the page file.
+        target: path of the page file to write.
         reading: how the source is read; None for the options of `Reading()`.
-        memory: bytes of memory beside the interpreter and machine code; None for 80 % of what is free. Edges are
-            kept in temporary files beside `target`: up to 32 bytes for each edge, and its columns twice.
-        layout: "degree" or "ids"; the same as of `Graph.save`.
-        disks: folders of the stripes; () for one file.
-        page_bytes: the size of a page at which the next one begins.
-        threads: None for one per processor.
-        report: called as the work goes on.
+        memory: the budget in bytes, in addition to the interpreter and machine code; None for 80 % of the free memory.
+            Edges are kept in temporary files in the folder of `target`: up to 32 bytes per edge, plus twice its
+            columns.
+        layout: "degree" or "ids", as in `Graph.save`.
+        disks: folders of the stripes; () for a single file.
+        page_bytes: the size in bytes at which a page ends and the next one begins.
+        threads: how many threads to use; None for one per processor.
+        report: called from time to time with the progress.
 
     Raises:
-        GraphError: the content of the source is wrong, or an option.
-        DiskError: a file cannot be read or written; no part of the page file is left.
-        OutOfMemory: the budget is too small; the message has the least one.
+        GraphError: the content of the source or an option is wrong.
+        DiskError: a file cannot be read or written. In this case no part of the page file is left.
+        OutOfMemory: the budget is too small; the message has the least sufficient budget.
     """
     if layout not in LAYOUTS:
         raise GraphError(f"layout={layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
@@ -115,7 +116,7 @@ def _converted(
 def _write_edges(
     writer: PageWriter, edges: Edges, layout: str, page_bytes: int, room: DiskArrays, budget: Budget
 ) -> tuple[int, NDArray[np.uint32] | None]:
-    """Write the pages; returns the number of stored edges, and the order of the vertices."""
+    """Write the pages. Returns the number of stored edges and the order of the vertices (None for the layout "ids")."""
     widths = [column.dtype.itemsize for column in edges.columns.values()]
     state = (24 if layout == "degree" else 4 * len(edges.kinds) + 3) * edges.n
     page = max(page_bytes, (1 << 14) * (4 + sum(widths))) + (1 << 16)
@@ -128,9 +129,10 @@ def _write_edges(
         edges = renumbered(edges, ranks, room, budget.threads)
         del ranks
         degrees = {kind: counts[order] for kind, counts in degrees.items()}
+    arrays = room_for(edges, max(int(counts.sum(dtype=np.uint64)) for counts in degrees.values()), room)
     for number, (kind, counts) in enumerate(degrees.items()):
         done = number / len(degrees), (number + 0.4) / len(degrees), (number + 1) / len(degrees)
-        entries = scatter(edges, kind, counts, most, room, budget.threads, budget.within("writing", *done[:2]))
+        entries = scatter(edges, kind, counts, most, arrays, budget.threads, budget.within("writing", *done[:2]))
         writer.begin(kind, counts)
         sorter = Sorter(entries, most, room, budget.threads)
         sorter.each(partial(_write, writer, entries.shift), budget.within("writing", *done[1:]))
@@ -140,7 +142,7 @@ def _write_edges(
 
 
 def _write(writer: PageWriter, shift: int, keys: NDArray[np.uint64], columns: list[NDArray[Any]]) -> None:
-    """Write the neighbours of sorted entries, and their columns."""
+    """Write the neighbours and columns of sorted entries."""
     if shift != 32:
         keys &= np.uint64((1 << shift) - 1)
     writer.write(keys.view(np.uint32)[::2], columns)
@@ -149,7 +151,7 @@ def _write(writer: PageWriter, shift: int, keys: NDArray[np.uint64], columns: li
 def _orders(
     degrees: dict[str, NDArray[np.uint32]], room: DiskArrays
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The vertices in decreasing order of degree, on the disk, and the place of each in it."""
+    """The vertices by decreasing degree, uint32[n] on disk, and the inverse permutation."""
     total = degrees["in"].astype(np.uint64)
     if "out" in degrees:
         total += degrees["out"]

@@ -1,8 +1,9 @@
-"""Vertex numbers from ids of which not all fit in memory: sorted runs, merged in the order of the ids.
+"""Numbers vertices whose ids do not all fit in memory, by sorted runs that are merged in the order of the ids.
 
-Ids get provisional numbers from a hash table, as in `graph.edges.numbering`. When the table is full, its ids are sorted
-and written to the disk as a *run*, and a new table begins. So a provisional number belongs to the run of its edge. At
-the end all runs are merged, part by part, and every edge is translated. One run alone costs what it costs in memory.
+Ids get provisional numbers from a hash table, as in runtime/graph/edges/numbering.py. When the table is full, its ids
+are sorted and written to disk as a *run*, and a new table begins. A provisional number is therefore valid only for the
+edges of its run. At the end all runs are merged, part by part, and the numbers in every edge are replaced by final
+ones. If there is a single run, the cost is the same as in memory.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from vlang.runtime.storage.disk_arrays import DiskArrays
 
 __all__ = ["DiskIntegerIds", "DiskTextIds"]
 
-SAMPLE = 256  # every such id of a run may begin a part of the merge
-LEAST_RUN = 1 << 10  # ids of a run at least
-STEP = 1 << 12  # edges whose ids enter a table together, before it is seen whether the table is full
+SAMPLE = 256  # every SAMPLE-th id of a run is a candidate for the first id of a part of the merge
+LEAST_RUN = 1 << 10  # minimum number of ids in a run
+STEP = 1 << 12  # edges whose ids are inserted before the next check whether the table is full
 _BLOCK = 1 << 16
-_KEY_BYTES = 80  # of memory for a key: in the table, then sorted, and when it is merged
-_TEXT_BYTES = 200  # the same for a text, beside its own bytes
+_KEY_BYTES = 80  # memory per key, for the table, the sort and the merge
+_TEXT_BYTES = 200  # the same per text, in addition to the bytes of the text
 
 Array = NDArray[Any]
 
@@ -38,8 +39,8 @@ Array = NDArray[Any]
 class _Run:
     """The distinct ids of consecutive edges first..last-1.
 
-    ids: sorted; a list of texts or an array of integers. ranks: uint32, the place in `ids` of each provisional number.
-    final: uint32, on the disk, the final number of each place.
+    ids: the sorted ids, as `Texts` or an array of integers. ranks: uint32, the index in `ids` of each provisional
+    number. final: uint32 on disk, the final number of each element of `ids`.
     """
 
     first: int
@@ -50,17 +51,20 @@ class _Run:
 
 
 class _Table(Protocol):
-    """What is numbered, and how it is sorted and merged."""
+    """The hash table of the current run, for one kind of ids."""
 
     def full(self) -> bool:
-        """Whether the table has as many ids as fit in memory."""
+        """Whether the table has as many ids as the memory permits."""
 
     def close(self) -> tuple[Any, Array]:
-        """The sorted ids on the disk, and the rank of each number; a new table begins."""
+        """Write the sorted ids to disk and begin a new table.
+
+        Returns the ids, and the rank of each provisional number.
+        """
 
 
 class _Runs:
-    """The runs of a file, and their translation."""
+    """The runs of a file, and the replacement of their provisional numbers."""
 
     def __init__(self, table: _Table, room: DiskArrays) -> None:
         self._table, self._room = table, room
@@ -68,7 +72,7 @@ class _Runs:
         self.runs: list[_Run] = []
 
     def numbered(self, edges: int) -> None:
-        """More edges were numbered in the current run."""
+        """Record that `edges` more edges were numbered; end the current run if the table is full."""
         self._edges += edges
         if self._table.full():
             self.close()
@@ -95,7 +99,7 @@ class _Runs:
 
 
 class DiskIntegerIds(IntegerIds):
-    """As IntegerIds, in at most `most` bytes of memory."""
+    """Like IntegerIds, but with at most `most` bytes of memory."""
 
     def __init__(self, room: DiskArrays, most: int) -> None:
         super().__init__()
@@ -104,7 +108,7 @@ class DiskIntegerIds(IntegerIds):
         self._runs: _Runs | None = None
 
     def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
-        """See Ids."""
+        """See `Ids`."""
         for chunk in chunks:
             self._note(chunk)
         if not self._narrow and self._keys is None:
@@ -123,7 +127,7 @@ class DiskIntegerIds(IntegerIds):
             self._runs.numbered(len(source[part]))
 
     def number(self, chunk: RawEnds, source: Array, target: Array) -> None:
-        """See Ids."""
+        """See `Ids`."""
         assert self._keys is not None
         assert self._runs is not None
         for first in range(0, len(source), STEP):
@@ -133,7 +137,7 @@ class DiskIntegerIds(IntegerIds):
             self._runs.numbered(len(source[part]))
 
     def finish(self, store: Store, workers: Workers) -> VertexIds:
-        """See Ids."""
+        """See `Ids`."""
         span = self._largest - self._smallest + 1
         dense = span <= 8 * store.count + (1 << 20) and 3 * span <= 16 * self._most
         if store.count == 0:
@@ -153,7 +157,7 @@ class DiskIntegerIds(IntegerIds):
         return VertexIds(ids)
 
     def _merged(self, runs: list[_Run], dtype: np.dtype[Any]) -> Array:
-        """All ids in increasing order; sets `final` of each run."""
+        """Merge the ids of all runs in increasing order, and set `final` of each run."""
         lists = [run.ids.view(dtype) for run in runs]
         most = max(LEAST_RUN, self._most // _KEY_BYTES)
         out = self._room.empty(sum(map(len, lists)), dtype)
@@ -172,19 +176,19 @@ class DiskIntegerIds(IntegerIds):
 
 
 class _Keys:
-    """Integer ids of the current run."""
+    """The table of integer ids of the current run."""
 
     def __init__(self, room: DiskArrays, most: int, signed: Callable[[], bool]) -> None:
-        """signed: whether negative ids occur; otherwise keys are compared as unsigned."""
+        """signed: returns whether negative ids occur. If not, keys are compared as unsigned integers."""
         self.table = KeyTable()
         self._room, self._most, self._signed = room, most, signed
 
     def full(self) -> bool:
-        """See _Table."""
+        """See `_Table`."""
         return len(self.table.keys) >= self._most
 
     def close(self) -> tuple[Array, Array]:
-        """See _Table."""
+        """See `_Table`."""
         keys: Array = self.table.keys
         order = np.argsort(keys if self._signed() else keys.view(np.uint64))
         ranks = np.empty(len(order), dtype=np.uint32)
@@ -196,7 +200,7 @@ class _Keys:
 
 
 def _merge_parts(lists: list[Any], samples: list[Any], most: int) -> Iterator[list[tuple[int, int]]]:
-    """Consecutive ranges of all sorted lists, by increasing ids: of each list (first, end), about `most` in all."""
+    """Divide sorted lists into parts by increasing ids: yields (first, end) for each list, about `most` ids in all."""
     begins = [0] * len(lists)
     ends = [len(ids) for ids in lists]
     step = max(1, most // (SAMPLE * 2))
@@ -210,7 +214,7 @@ def _merge_parts(lists: list[Any], samples: list[Any], most: int) -> Iterator[li
 
 
 def _first_from(ids: Any, limit: Any, low: int) -> int:
-    """The place of the first id that is not below `limit`."""
+    """The index of the first id, from `low` on, that is not below `limit`."""
     if isinstance(ids, np.ndarray):
         return max(low, int(np.searchsorted(ids, limit)))
     high = len(ids)
@@ -227,7 +231,7 @@ def _first_from(ids: Any, limit: Any, low: int) -> int:
 
 
 class DiskTextIds:
-    """As TextIds, in at most `most` bytes of memory."""
+    """Like TextIds, but with at most `most` bytes of memory."""
 
     def __init__(self, room: DiskArrays, most: int) -> None:
         self._room, self._most = room, most
@@ -235,11 +239,11 @@ class DiskTextIds:
         self._runs = _Runs(self._names, room)
 
     def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
-        """See Ids."""
+        """See `Ids`."""
         return False
 
     def number(self, chunk: RawEnds, source: Array, target: Array) -> None:
-        """See Ids."""
+        """See `Ids`."""
         for first in range(0, len(source), STEP):
             part = slice(first, first + STEP)
             self._names.table.insert(chunk.text, chunk.source[part], source[part])
@@ -247,7 +251,7 @@ class DiskTextIds:
             self._runs.numbered(len(source[part]))
 
     def finish(self, store: Store, workers: Workers) -> VertexIds:
-        """See Ids."""
+        """See `Ids`."""
         self._runs.close()
         if self._names.bad is not None:
             raise BadText(self._names.bad)
@@ -272,7 +276,7 @@ class DiskTextIds:
 
 
 class _Names:
-    """Texts of the current run. bad: the first text that is not UTF-8."""
+    """The table of text ids of the current run. bad: the first text that is not UTF-8; None if there is none."""
 
     def __init__(self, room: DiskArrays, most: int) -> None:
         self.table = TokenTable()
@@ -280,18 +284,18 @@ class _Names:
         self._room, self._most = room, most
 
     def full(self) -> bool:
-        """See _Table."""
+        """See `_Table`."""
         return self.table.count * _TEXT_BYTES + 3 * self.table.nbytes >= self._most
 
     def close(self) -> tuple[Texts, Array]:
-        """See _Table."""
+        """See `_Table`."""
         whole = self.table.encoded()
         try:
             whole.decode("utf-8")
         except UnicodeDecodeError as error:
             self.bad = self.bad or self.table.text_at(error.start)
         texts = whole.split(b"\n")[:-1]
-        order = sorted(range(len(texts)), key=texts.__getitem__)  # bytes of UTF-8 compare as code points do
+        order = sorted(range(len(texts)), key=texts.__getitem__)  # UTF-8 bytes have the same order as code points
         ranks = np.empty(len(order), dtype=np.uint32)
         ranks[np.array(order, dtype=np.int64)] = np.arange(len(order), dtype=np.uint32)
         kept = TextsBuilder(self._room)

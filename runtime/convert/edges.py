@@ -1,4 +1,4 @@
-"""Edges with dense vertex numbers in arrays on the disk, and their columns as they will be stored."""
+"""Edge lists with dense vertex numbers in arrays on disk, and their columns in the dtypes of the page file."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class ColumnValues(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As it will be stored."""
+        """The dtype in the page file."""
 
     def part(self, first: int, last: int) -> Array:
-        """The values of the edges first..last-1, of `dtype`, contiguous."""
+        """The values of the edges first..last-1 as a contiguous array of `dtype`."""
 
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """A column in an array, of a wider type perhaps."""
+    """A column in an array whose dtype may be wider than the stored `dtype`."""
 
     values: Array
     dtype: np.dtype[Any]
 
     def part(self, first: int, last: int) -> Array:
-        """See ColumnValues."""
+        """See `ColumnValues`."""
         return self.values[first:last].astype(self.dtype, copy=False)
 
 
@@ -49,10 +49,10 @@ class RuleColumn:
     """Weights computed from the numbers of the ends of an edge.
 
     Attributes:
-        rule: computes them.
+        rule: the rule that computes the weights.
         src: uint32[E], the tails.
         dst: uint32[E], the heads.
-        directed: whether tail and head differ for the rule.
+        directed: whether u of the rule is the tail of an edge (True) or the smaller number (False).
     """
 
     rule: WeightRule
@@ -62,24 +62,24 @@ class RuleColumn:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The narrowest type for all values of the rule."""
+        """The narrowest dtype for all values of the rule."""
         return self.rule.column.dtype
 
     def part(self, first: int, last: int) -> Array:
-        """See ColumnValues."""
+        """See `ColumnValues`."""
         return self.rule.of_ends(self.src[first:last], self.dst[first:last], self.directed)
 
 
 @dataclass(frozen=True)
 class Edges:
-    """A list of edges.
+    """A list of edges on disk.
 
     Attributes:
-        src, dst: uint32[E], dense numbers.
+        src, dst: uint32[E], dense vertex numbers of tails and heads.
         n: the number of vertices.
-        columns: by name.
+        columns: name -> values of the edge column.
         directed: False if the page file stores every edge in both directions.
-        mirror: whether every edge is listed once and stored in both directions.
+        mirror: whether every edge is listed once but must be stored in both directions.
         loops: whether self-loops are kept.
     """
 
@@ -92,29 +92,30 @@ class Edges:
     loops: bool = True
 
     def ends(self, kind: str) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """The rows and the neighbours of a direction."""
+        """The rows and the neighbours of all edges in the adjacency of a direction, uint32[E] each."""
         return (self.dst, self.src) if kind == "in" else (self.src, self.dst)
 
     @property
     def kinds(self) -> Sequence[str]:
-        """The directions that a page file stores."""
+        """The adjacency directions that the page file stores."""
         return ("in", "out") if self.directed else ("in",)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A graph whose edges are on the disk.
+    """A graph whose edges are on disk.
 
     Attributes:
         edges: the edges.
         ids: the ids of all vertices.
         notes: sentences about the source.
-        left_out: columns that could not be read.
-        warnings: sentences about what may be read wrongly.
-        kept: what is kept, of KEPT; the last note says so.
-        sorted: whether the order of the edges is that of the rows of the graph in memory, which decides the order of
-            parallel edges once both directions of edges are stored.
-        fresh: whether the edges were never part of a graph; its notes then say what is kept.
+        left_out: columns that could not be read: name -> reason.
+        warnings: sentences about values that may be misinterpreted.
+        kept: the members of KEPT that were not dropped, which the last note names.
+        sorted: whether the edges are in the order of the rows that the graph would have in memory. This order decides
+            the order of parallel edges if both directions of edges are stored.
+        fresh: whether the edges come from a list of edges, not from a stored graph; the notes of a stored graph already
+            say what was kept.
     """
 
     edges: Edges
@@ -127,12 +128,12 @@ class Source:
     fresh: bool = False
 
     def all_notes(self) -> list[str]:
-        """The notes as a page file stores them."""
+        """All notes, for the page file."""
         return [*self.notes, *kept_note(self.kept)]
 
 
 def stored_columns(columns: Mapping[str, Array]) -> dict[str, ColumnValues]:
-    """Columns in the narrowest exact types, as a graph in memory stores them; the values stay where they are."""
+    """Choose the narrowest exact dtype of each column, as a graph in memory does. The values are not copied."""
     found: dict[str, ColumnValues] = {}
     for name, values in columns.items():
         blocks = (values[first : first + _BLOCK] for first in range(0, len(values), _BLOCK))

@@ -1,8 +1,8 @@
-"""Edges sorted by row and neighbour, in a budget: two scans to buckets on the disk, then bucket by bucket in memory.
+"""Sorts edges by row and neighbour within a budget: two scans to buckets on disk, then a sort per bucket in memory.
 
-The first scan counts the degrees, from which the rows are cut into buckets of equally many entries; the second one
-writes every entry to its bucket. A bucket that is too large for memory (a single row may be) is divided by its keys
-until the parts fit. All steps are stable: parallel edges keep the order of the list.
+The first scan counts degrees, by which the rows are divided into buckets with equally many entries. The second scan
+writes every entry to its bucket. A bucket that is too large for memory, as even a single row may be, is divided by its
+keys until the parts fit. All steps are stable: parallel edges keep the order of the list.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
-from vlang.runtime.convert.edges import Edges
+from vlang.runtime.convert.edges import Edges, RuleColumn
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.workers import on_threads, over
 
-__all__ = ["Entries", "Sink", "Sorter", "count_degrees", "renumbered", "scatter"]
+__all__ = ["Entries", "Sink", "Sorter", "count_degrees", "renumbered", "room_for", "scatter"]
 
-MOST_BUCKETS = 1 << 10  # as many as cursors and open pages of the system serve well
-_BINS = 1 << 10  # of a division of a bucket that is too large
-_CHUNK = 1 << 15  # edges that are looked at together
-_MIRROR, _NO_LOOPS, _RECORDED = 1, 2, 4  # as in the kernels
+MOST_BUCKETS = 1 << 10  # more buckets would thrash the caches and the system's page cache
+_BINS = 1 << 10  # bins into which a bucket that is too large is divided
+_CHUNK = 1 << 15  # edges that are processed at a time
+_MIRROR, _NO_LOOPS, _RECORDED = 1, 2, 4  # the same as in kernels/partition.py
 
 Array = NDArray[Any]
 Progress = Callable[[float], None]
@@ -37,13 +37,13 @@ Sink = Callable[[NDArray[np.uint64], list[Array]], None]
 
 @dataclass(frozen=True)
 class Entries:
-    """Entries on the disk, in buckets.
+    """Entries on disk, in buckets.
 
     Attributes:
         keys: uint64[entries], `row << shift | neighbour`.
         columns: the values of each column, in the order of the keys.
-        starts: int64[B + 1]; bucket b is starts[b] to starts[b + 1].
-        shift: bits of a neighbour.
+        starts: int64[B + 1]; bucket b has the entries starts[b]..starts[b + 1] - 1.
+        shift: the number of bits for the neighbour in a key.
     """
 
     keys: NDArray[np.uint64]
@@ -57,7 +57,7 @@ def _flags(edges: Edges) -> int:
 
 
 def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str, NDArray[np.uint32]]:
-    """The length of every row of each direction, uint32[n]. Raises GraphError if one does not fit into 32 bits."""
+    """The lengths of the rows of each direction, uint32[n]. Raises GraphError if a length does not fit into 32 bits."""
     found = {kind: empty(edges.n, np.uint32) for kind in kinds}
 
     def count(kind: str) -> None:
@@ -73,17 +73,20 @@ def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str,
 
 
 def renumbered(edges: Edges, ranks: NDArray[np.uint32], room: DiskArrays, threads: int) -> Edges:
-    """The edges with other numbers of the vertices; a look-up for each end, where later scans need several.
+    """Renumber the vertices of all edges once, so that later scans need no look-up per end.
+
+    The arrays `src` and `dst` of `edges` are overwritten, unless a column is computed from them.
 
     Args:
         edges: the edges.
         ranks: uint32[n], the new number of each vertex.
-        room: where the new ends are kept.
+        room: allocates the arrays of new ends on disk if the old ones must stay.
         threads: how many threads to use.
     """
+    kept = any(isinstance(column, RuleColumn) for column in edges.columns.values())
     new = []
     for ends in (edges.src, edges.dst):
-        out = room.empty(len(ends), np.uint32)
+        out = room.empty(len(ends), np.uint32) if kept else ends
         over(len(ends), threads, partial(_renumber, ends, ranks, out))
         new.append(out)
     return replace(edges, src=new[0], dst=new[1])
@@ -95,7 +98,7 @@ def _renumber(ends: Array, ranks: Array, out: Array, first: int, last: int) -> N
 
 @dataclass(frozen=True)
 class _Buckets:
-    """Which rows are in which bucket, for the kernels."""
+    """The assignment of rows to buckets, in the form that kernels read (see `count_buckets`)."""
 
     bounds: NDArray[np.uint32]
     coarse: NDArray[np.uint32]
@@ -103,15 +106,15 @@ class _Buckets:
 
     @staticmethod
     def cut(degrees: NDArray[np.uint32], most: int) -> _Buckets:
-        """Runs of rows of at most `most` entries, unless a single row has more or there would be too many runs."""
+        """Divide the rows into runs of about `most` entries; a run may be larger for a single row or to save runs."""
         n = len(degrees)
         most = max(most, -(-int(degrees.sum(dtype=np.uint64)) // MOST_BUCKETS))
         bounds = [0]
-        before = begin = 0  # entries before the block, and before the current bucket
+        before = begin = 0  # number of entries before the block, and before the current bucket
         for low in range(0, n, 1 << 16):
             ends = before + np.cumsum(degrees[low : low + (1 << 16)], dtype=np.int64)
             while (stop := int(np.searchsorted(ends, begin + most, side="right"))) < len(ends):
-                if low + stop == bounds[-1]:  # a row that is larger than a bucket
+                if low + stop == bounds[-1]:  # a single row is larger than a bucket
                     stop += 1
                 bounds.append(low + stop)
                 begin = int(ends[stop - 1]) if stop else before
@@ -123,20 +126,25 @@ class _Buckets:
         return _Buckets(edges_of.astype(np.uint32), np.minimum(coarse, len(bounds) - 2).astype(np.uint32), grain)
 
 
+def room_for(edges: Edges, total: int, room: DiskArrays) -> list[Array]:
+    """Allocate arrays on disk for the keys and columns of `total` entries. The two directions use them in turn."""
+    return [room.empty(total, np.uint64), *(room.empty(total, column.dtype) for column in edges.columns.values())]
+
+
 def scatter(
-    edges: Edges, kind: str, degrees: NDArray[np.uint32], most: int, room: DiskArrays, threads: int,
+    edges: Edges, kind: str, degrees: NDArray[np.uint32], most: int, arrays: Sequence[Array], threads: int,
     progress: Progress,
 ) -> Entries:  # fmt: skip
-    """Write the entries of a direction to buckets on the disk.
+    """Write the entries of a direction to buckets on disk.
 
     Args:
         edges: the edges.
-        kind: the direction.
+        kind: the adjacency direction, "in" or "out".
         degrees: uint32[n], the length of each row.
-        most: entries of a bucket.
-        room: where the entries are kept.
+        most: the maximum number of entries of a bucket.
+        arrays: the arrays from `room_for`, to which the entries are written.
         threads: how many threads to use.
-        progress: called with the fraction that is done.
+        progress: called with the finished fraction, 0 to 1.
     """
     buckets = _Buckets.cut(degrees, most)
     rows, others = edges.ends(kind)
@@ -155,8 +163,7 @@ def scatter(
     cursors = starts[:-1] + np.cumsum(counts, axis=0) - counts
     total = int(starts[-1])
     shift = 32 if not edges.columns else max(1, (edges.n - 1).bit_length())
-    keys = room.empty(total, np.uint64)
-    columns = [room.empty(total, column.dtype) for column in edges.columns.values()]
+    keys, *columns = (array[:total] for array in arrays)
     done = [0] * threads
 
     def place(i: int) -> None:
@@ -187,7 +194,10 @@ def _put(values: Array, places: NDArray[np.int64], out: Array) -> None:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """Entries low..high-1 of some arrays. equal: all keys are the same, so that they need no sort."""
+    """The entries low..high-1 of arrays, as one task of a sort.
+
+    equal: all keys are equal, so that no sort is needed.
+    """
 
     keys: NDArray[np.uint64]
     columns: list[Array]
@@ -197,17 +207,17 @@ class _Leaf:
 
 
 class _Turns:
-    """Hands out leaves to threads, and lets their results through in the order of the leaves."""
+    """Distributes leaves to threads, and passes the sorted leaves to the sink in the order of the leaves."""
 
     def __init__(self, leaves: Iterator[_Leaf], progress: Callable[[int], None]) -> None:
         self._leaves, self._progress = leaves, progress
         self._lock = allocate_lock()
-        self._before = allocate_lock()  # free once the sink has seen the leaf before the next one to be handed out
+        self._before = allocate_lock()  # released when all leaves distributed so far are in the sink
         self._failed = False
         self._done = 0
 
     def serve(self, sort: Callable[[_Leaf], tuple[NDArray[np.uint64], list[Array]]], sink: Sink) -> None:
-        """Sort leaves and pass them on until none is left, or a thread has failed."""
+        """Sort leaves and pass them to `sink` until no leaf is left or a thread has failed. Every thread calls this."""
         while True:
             with self._lock:
                 leaf = None if self._failed else next(self._leaves, None)
@@ -231,10 +241,10 @@ class _Turns:
 
 
 class Sorter:
-    """Passes on the entries of all buckets in order, with a bucket for each thread in memory."""
+    """Sorts the entries of all buckets and passes them on in order, with one bucket per thread in memory."""
 
     def __init__(self, entries: Entries, most: int, room: DiskArrays, threads: int) -> None:
-        """Allocate memory for `threads` times `most` entries: see `bytes_an_entry`."""
+        """Allocate memory for `threads` times `most` entries (see `bytes_an_entry`)."""
         self._entries, self._most, self._room, self._threads = entries, most, room, threads
         self._sum = int(entries.starts[-1])
         most = min(most, self._sum)
@@ -248,13 +258,13 @@ class Sorter:
 
     @staticmethod
     def bytes_an_entry(widths: Sequence[int], threads: int) -> int:
-        """Bytes of memory for each entry of a bucket; widths: bytes of a value of each column."""
+        """Bytes of memory per entry of a bucket. widths: bytes per value, of each column."""
         return threads * (8 + (8 + sum(widths) if widths else 0)) + (8 if widths else 0)
 
     def each(self, sink: Sink, progress: Progress) -> None:
-        """Call `sink(keys, columns)` with the sorted entries, part by part in order; the arrays are valid in the call.
+        """Call `sink(keys, columns)` with all sorted entries, part by part. The arrays are valid only during the call.
 
-        A thread sorts its next part while another one is in `sink`, which is called by one thread at a time.
+        Only one thread at a time calls `sink`; the other threads sort their next parts meanwhile.
         """
         if self._sum:
             turns = _Turns(self._all_leaves(), lambda done: progress(done / self._sum))
@@ -263,7 +273,7 @@ class Sorter:
         progress(1)
 
     def _all_leaves(self) -> Iterator[_Leaf]:
-        """All entries in parts that fit in memory. Neighbouring small buckets are not joined."""
+        """Yield all entries in parts that fit in memory. Adjacent small buckets are not combined."""
         e = self._entries
         for low, high in zip(e.starts[:-1].tolist(), e.starts[1:].tolist()):
             if low < high:
@@ -287,7 +297,10 @@ class Sorter:
     def _divided(
         self, keys: NDArray[np.uint64], columns: list[Array], low: int, high: int, least: int, spread: int
     ) -> tuple[NDArray[np.uint64], list[Array], NDArray[np.int64]]:
-        """Copies of the entries in parts of consecutive keys, and where each part begins."""
+        """Copy entries into parts of consecutive key ranges.
+
+        Returns keys, columns, and the index where each part begins.
+        """
         code = kernels("partition")
         shift = max(0, spread - _BINS.bit_length() + 1)
         bins = np.zeros(_BINS, dtype=np.int64)
@@ -296,7 +309,7 @@ class Sorter:
         parts = np.zeros(_BINS, dtype=np.int64)
         begin = first_bin = 0
         widest = 1 << max(0, 64 - (self._most - 1).bit_length() - shift) if columns else _BINS
-        for b in range(1, _BINS):  # a part has bins that fit in memory, and keys that fit in 64 bits beside a place
+        for b in range(1, _BINS):  # the bins of a part fit in memory, and a key and an index together in 64 bits
             if int(ends[b]) - begin > self._most or b - first_bin >= widest:
                 begin, first_bin = int(ends[b - 1]), b
             parts[b] = parts[b - 1] + (first_bin == b)

@@ -1,4 +1,4 @@
-"""What is converted: a text file, a generator, an archive or a page file, as edges on the disk."""
+"""Reads the source of a conversion (a text file, a generator, an archive or a page file) into edges on disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vlang.runtime.graph.sources import check_source_options, is_archive
 from vlang.runtime.graph.table_edges import read_file
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.disk_arrays import DiskArrays
-from vlang.runtime.storage.page_file.form import is_page_file
+from vlang.runtime.storage.magic import is_page_file
 
 __all__ = ["Reading", "open_source", "rule_of", "with_rule"]
 
@@ -32,7 +32,7 @@ class Reading:
     """The options for reading a graph.
 
     Attributes:
-        directed, symmetrize, weights, self_loops, parallel, missing, source_column, target_column, vertices: as the
+        directed, symmetrize, weights, self_loops, parallel, missing, source_column, target_column, vertices: see the
             arguments of `Graph.read`.
     """
 
@@ -48,16 +48,18 @@ class Reading:
 
 
 def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) -> Source:
-    """Read a file or a generator to edges on the disk; self-loops, parallel edges and rules of weights are left to do.
+    """Read a file or a generator into edges on disk.
+
+    The caller must still drop self-loops and parallel edges, and apply a rule in the option `weights`.
 
     Args:
-        path: of a file, or the name and arguments of a generator as one.
+        path: path of a file, or the text of a generator converted to a Path.
         reading: the options.
-        room: where edges are kept.
-        budget: of memory.
+        room: allocates the arrays of edges on disk.
+        budget: the memory budget.
 
     Raises:
-        GraphError, DiskError: as `Graph.read`.
+        GraphError, DiskError: for the same sources as `Graph.read`.
         OutOfMemory: the budget is too small.
     """
     ends = Ends(parse_column("source_column", reading.source_column),
@@ -80,7 +82,7 @@ def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) 
 
 
 def with_rule(source: Source, rule: WeightRule) -> Source:
-    """The source with the weights of a rule in place of a column `weight`."""
+    """Replace the column `weight` of a source by weights that a rule computes."""
     edges = source.edges
     columns: dict[str, Any] = {name: column for name, column in edges.columns.items() if name != "weight"}
     columns["weight"] = RuleColumn(rule, edges.src, edges.dst, edges.directed)
@@ -90,13 +92,13 @@ def with_rule(source: Source, rule: WeightRule) -> Source:
 
 
 def rule_of(weights: str | None) -> WeightRule | None:
-    """The rule that the option `weights` asks for, or None."""
+    """The rule of weights that the option `weights` specifies ("LO..HI"), or None."""
     limits = weight_range(weights) if weights is not None and ".." in weights else None
     return WeightRule(*limits) if limits else None
 
 
 def _listed(listed: EdgeList, symmetrize: bool) -> Source:
-    """A list of edges as a reader returns it, as `Graph` takes it."""
+    """Convert an edge list from a reader in the same way as `Graph` does."""
     notes = list(listed.notes)
     if symmetrize and listed.directed:
         notes.append(symmetrized_note(len(listed.src)))
@@ -107,7 +109,7 @@ def _listed(listed: EdgeList, symmetrize: bool) -> Source:
 
 
 def _turned(source: Source, reading: Reading) -> Source:
-    """A stored graph with the direction that the options ask for."""
+    """Apply the options `directed` and `symmetrize` to a stored graph."""
     edges = source.edges
     turned = reading.directed is not None and reading.directed != edges.directed
     if not turned and not (reading.symmetrize and edges.directed):

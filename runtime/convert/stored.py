@@ -1,4 +1,4 @@
-"""Stored graphs as edges on the disk: page files, archives of vlang, and matrices of scipy.sparse.save_npz."""
+"""Reads stored graphs into edges on disk: page files, vlang's archives, and matrices of scipy.sparse.save_npz."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Array = NDArray[Any]
 
 
 def from_page_file(path: Path, weights: str | None, room: DiskArrays) -> Source:
-    """The edges of a page file, from its in-edges.
+    """Read the edges of a page file from its in-edges.
 
     Args:
         path: the file.
-        weights: the edge column that becomes `weight`; None for none.
-        room: where edges are kept.
+        weights: the edge column that becomes `weight`; None if no column was chosen.
+        room: allocates the arrays of edges on disk.
     """
     file = PageFile.open(path)
     check_weights(path, weights, list(file.columns), file.left_out)
@@ -77,7 +77,7 @@ def _source(
 
 
 def from_archive(path: Path, weights: str | None, room: DiskArrays) -> Source:
-    """The edges of an .npz file; arguments as of `from_page_file`."""
+    """Read the edges of an .npz file. See `from_page_file` for the arguments."""
     with Archive(path, room.empty) as archive:
         if is_own(archive):
             return _own(own_graph(Graph, archive, path, weights, 1), room)
@@ -86,7 +86,7 @@ def from_archive(path: Path, weights: str | None, room: DiskArrays) -> Source:
 
 
 def _own(graph: Graph, room: DiskArrays) -> Source:
-    """The edges of a graph whose adjacency is on the disk."""
+    """The edges of a graph whose adjacency was read into arrays on disk."""
     base = graph.built()
     rows = room.empty(graph.m, np.uint32)
     kernels("rows")["expand"](base.offsets, 0, graph.n, rows)
@@ -112,7 +112,10 @@ def _matrix(path: Path, archive: Archive, room: DiskArrays) -> Source:
 
 
 def _positions(given: Array, n: int, room: DiskArrays) -> NDArray[np.uint32]:
-    """The rows or columns of entries as vertex numbers. Raises GraphError unless they lie in 0..n-1."""
+    """Convert rows or columns of entries to vertex numbers, uint32 on disk.
+
+    Raises GraphError unless all are in 0..n-1.
+    """
     low, high = 0, -1
     kept = room.empty(len(given), np.uint32)
     for first in range(0, len(given), _BLOCK):

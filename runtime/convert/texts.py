@@ -1,4 +1,4 @@
-"""Texts on the disk: their bytes one after the other, and the end of each."""
+"""Lists of texts on disk: the concatenated bytes, and the end of each text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["TextVertexIds", "Texts", "TextsBuilder"]
 
 @dataclass(frozen=True)
 class Texts:
-    """data: uint8, UTF-8. ends: uint64, the end of each text in `data`."""
+    """A list of texts. data: uint8, all texts in UTF-8. ends: uint64, the end of each text in `data`."""
 
     data: NDArray[np.uint8]
     ends: NDArray[np.uint64]
@@ -30,7 +30,7 @@ class Texts:
         return self.data[begin : int(self.ends[number])].tobytes()
 
     def part(self, first: int, last: int) -> list[bytes]:
-        """The texts first..last-1."""
+        """The texts first..last-1 as bytes."""
         if first == last:
             return []
         begin = int(self.ends[first - 1]) if first else 0
@@ -40,7 +40,7 @@ class Texts:
 
 
 class TextsBuilder:
-    """Appends texts."""
+    """Builds a list of texts on disk by appending."""
 
     def __init__(self, room: DiskArrays) -> None:
         self._data, self._ends = DiskArray(room, np.uint8), DiskArray(room, np.uint64)
@@ -50,7 +50,7 @@ class TextsBuilder:
         return self._count
 
     def extend(self, texts: Sequence[bytes]) -> None:
-        """Append these texts."""
+        """Append texts, given as UTF-8 bytes."""
         whole = np.frombuffer(b"".join(texts), np.uint8)
         ends = np.cumsum(np.fromiter(map(len, texts), np.uint64, len(texts)), dtype=np.uint64)
         for array, used, new in ((self._data, self._bytes, whole), (self._ends, self._count, ends)):
@@ -62,12 +62,12 @@ class TextsBuilder:
         self._count += len(ends)
 
     def finish(self) -> Texts:
-        """All texts."""
+        """The list of all appended texts."""
         return Texts(self._data.array[: self._bytes], self._ends.array[: self._count])
 
 
 class TextVertexIds(VertexIds):
-    """Texts on the disk as the ids of vertices."""
+    """Vertex ids that are texts on disk."""
 
     def __init__(self, texts: Texts) -> None:
         super().__init__(base=0, count=len(texts))
@@ -75,17 +75,17 @@ class TextVertexIds(VertexIds):
 
     @property
     def consecutive(self) -> bool:
-        """Texts are not."""
+        """False, as texts are never consecutive integers."""
         return False
 
     @property
     def text(self) -> bool:
-        """They are."""
+        """True, as all ids are texts."""
         return True
 
     @property
     def values(self) -> NDArray[Any]:
-        """All texts in memory, object[count]."""
+        """All texts, read into memory: object[count] of str."""
         found = np.empty(len(self), dtype=object)
         found[:] = [text.decode("utf-8") for text in self.texts.part(0, len(self))]
         return found

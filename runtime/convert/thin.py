@@ -1,4 +1,4 @@
-"""Edges without self-loops or parallel edges, or in the order of their rows; the lists stay on the disk."""
+"""Drops self-loops and parallel edges of edge lists on disk, and sorts edge lists by row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges, Source, StoredColumn
-from vlang.runtime.convert.entries import Entries, Sink, Sorter, count_degrees, scatter
+from vlang.runtime.convert.entries import Entries, Sink, Sorter, count_degrees, room_for, scatter
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note
 from vlang.runtime.graph.topology.transform import sort_key
@@ -19,22 +19,22 @@ from vlang.runtime.storage.disk_arrays import DiskArrays
 
 __all__ = ["in_row_order", "thinned"]
 
-_PICKING = 40  # bytes for each entry of a part whose parallel edges are dropped
+_PICKING = 40  # bytes of memory per entry of a part, while its parallel edges are dropped
 
 Array = NDArray[Any]
 
 
 def thinned(source: Source, self_loops: str, parallel: str, room: DiskArrays, budget: Budget) -> Source:
-    """See `Graph.thinned`.
+    """Drop self-loops or parallel edges as `Graph.thinned` does.
 
     Args:
         source: the graph.
         self_loops, parallel: "keep" or "drop".
-        room: where edges are kept.
-        budget: of memory.
+        room: allocates the arrays of edges on disk.
+        budget: the memory budget.
 
     Raises:
-        GraphError: other words.
+        GraphError: an option is neither "keep" nor "drop".
         OutOfMemory: the budget is too small.
     """
     for option, value in (("self_loops", self_loops), ("parallel", parallel)):
@@ -54,7 +54,7 @@ def thinned(source: Source, self_loops: str, parallel: str, room: DiskArrays, bu
 
 
 def in_row_order(edges: Edges, room: DiskArrays, budget: Budget) -> Edges:
-    """The same edges as listed, in the order of the rows of their in-edges."""
+    """Sort the edges by destination, then by source, which is the order of the rows of in-edges."""
     listed, _ = _listed(replace(edges, directed=True, mirror=False), False, room, budget)
     return replace(listed, directed=edges.directed, mirror=edges.mirror)
 
@@ -65,12 +65,13 @@ def _loops(edges: Edges) -> int:
 
 
 def _listed(edges: Edges, no_parallel: bool, room: DiskArrays, budget: Budget) -> tuple[Edges, int]:
-    """The in-edges as a list in the order of their rows, and how many parallel edges were left out."""
+    """The edges sorted by destination, then source, and how many parallel edges were dropped (if `no_parallel`)."""
     widths = [column.dtype.itemsize for column in edges.columns.values()]
     each = Sorter.bytes_an_entry(widths, budget.threads) + _PICKING * no_parallel
     most = budget.entries(4 * edges.n, 0, each)
     degrees = count_degrees(edges, ["in"], 1)["in"]
-    entries = scatter(edges, "in", degrees, most, room, budget.threads, lambda f: None)
+    arrays = room_for(edges, int(degrees.sum(dtype=np.uint64)), room)
+    entries = scatter(edges, "in", degrees, most, arrays, budget.threads, lambda f: None)
     del degrees
     listed = _List(edges, entries, room)
     sorter = Sorter(entries, most, room, budget.threads)
@@ -82,7 +83,7 @@ def _listed(edges: Edges, no_parallel: bool, room: DiskArrays, budget: Budget) -
 
 
 class _List:
-    """Takes sorted entries, and is a list of edges in the end."""
+    """Collects sorted entries into an edge list on disk."""
 
     def __init__(self, edges: Edges, entries: Entries, room: DiskArrays) -> None:
         total = int(entries.starts[-1])
@@ -92,7 +93,7 @@ class _List:
         self._count = 0
 
     def append(self, keys: Array, columns: list[Array]) -> None:
-        """Append entries."""
+        """Append a part of the sorted entries."""
         here = slice(self._count, self._count + len(keys))
         self._rows[here] = keys >> np.uint64(self._shift)
         self._others[here] = keys & np.uint64((1 << self._shift) - 1)
@@ -101,7 +102,7 @@ class _List:
         self._count += len(keys)
 
     def finish(self) -> Edges:
-        """All edges, from neighbour to row."""
+        """The edge list; each edge goes from the neighbour of an entry to its row."""
         count, edges = self._count, self._edges
         stored = {name: StoredColumn(column[:count], column.dtype)
                   for name, column in zip(edges.columns, self._columns)}  # fmt: skip
@@ -109,9 +110,9 @@ class _List:
 
 
 class _Thin:
-    """Passes on one of the sorted entries of each key, by the rule of `topology.transform.dropped`.
+    """Passes on one entry of each key from sorted entries, chosen as in `topology.transform.dropped`.
 
-    dropped: how many edges were left out. The last entry of a part is held back, because the next part may begin with
+    dropped: how many edges were dropped. The last entry of a part is held back, because the next part may begin with
     the same key.
     """
 
@@ -121,7 +122,7 @@ class _Thin:
         self.dropped = 0
 
     def take(self, keys: Array, values: list[Array]) -> None:
-        """Take the next part."""
+        """Process the next part of the sorted entries."""
         if self._held is not None:
             keys = np.concatenate([self._held[0], keys])
             values = [np.concatenate(both) for both in zip(self._held[1], values)]
@@ -142,12 +143,12 @@ class _Thin:
 
 
 def _downward(keys: Array, shift: int) -> int:
-    """The entries whose neighbour is not above the row: one of each undirected edge."""
+    """The number of entries whose neighbour is not above the row, which counts each undirected edge once."""
     return int(np.count_nonzero((keys & np.uint64((1 << shift) - 1)) <= keys >> np.uint64(shift)))
 
 
 def _picked(keys: Array, values: list[Array]) -> NDArray[np.int64]:
-    """The indices of the entries that stay, by the rule of `topology.transform.dropped`."""
+    """The indices of the entries to keep, chosen as in `topology.transform.dropped`."""
     run = np.zeros(len(keys), dtype=np.uint32)
     np.cumsum(keys[1:] != keys[:-1], out=run[1:])
     name, by = sort_key(values[0] if values else None)

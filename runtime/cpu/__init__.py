@@ -1,1 +1,1 @@
-"""Running a plan on the CPU."""
+"""The CPU machine, which runs a plan on the processors of the host."""

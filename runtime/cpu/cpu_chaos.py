@@ -1,11 +1,12 @@
-"""Random choices for runs on the CPU that take every freedom that the facts of a program grant, superstep by superstep.
+"""Chaos runs on the CPU, for tests: random choices in every superstep wherever the rules permit several choices.
 
-Tasks and lists of vertices are taken in random order, and a pass runs over rows or cache blocks. A superstep runs over
-all vertices, over those that must run again and any others (rule N), or along the edges of the active vertices (rule P)
-and of others, some twice. Where vertices may run in any order (rules A and S), some supersteps run over a random part
-of the vertices, in place or not, with only some messages updated; parts of frontiers are delayed. Where changes may be
-sent in any order (rule A'), a random part of the active vertices sends. Rules X2, Z, O and K choose among ways to run.
-A loop ends only after a superstep that left no vertex out.
+Tasks and lists of vertices are processed in random order, and a pass runs over rows or over cache blocks. A superstep
+runs over all vertices, or over the notified vertices and some others (rule N), or along the edges of the active
+vertices and some others, some of them twice (rule P). If vertices may run in any order (rules A and S), some supersteps
+run over a random part of the vertices, with or without updates in place, after only some messages were updated. Under
+rule A entries of frontiers are delayed. If changes may be sent in any order (rule A'), a random part of the active
+vertices sends. Where rules X2, Z, O and K permit different ways, the way is random. A loop ends only after a superstep
+that left out no vertex.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from vlang.runtime.plan.plan import LoopSpec
 
 __all__ = ["Chaos"]
 
-_ORDERED = 48  # supersteps after which no vertex is left out: a loop must end, and before cycles are looked for
-_BUSY = 1 << 20  # the cost given for a launch, so that all threads take part
+_ORDERED = 48  # no vertex is left out after this many supersteps, so that loops end; cycles are detected later
+_BUSY = 1 << 20  # the minimum cost that is passed to a launch, so that it runs on all threads
 
 T = TypeVar("T")
 
@@ -37,17 +38,18 @@ class _Workers(Cpu):
 
     def launch(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, cost: int,
                after: tuple[Any, ...] = ()) -> None:
-        """As `Cpu.launch`, on all threads."""
+        """Like `Cpu.launch`, but on all threads."""
         super().launch(kernel, before, tasks, count, max(cost, _BUSY), after)
 
 
 class Chaos(Freedoms):
-    """Freedoms drawn at random.
+    """`Freedoms` whose choices are random.
 
     Args:
         draws: the random choices of the run.
-        line: the line of the running loop, 0 for the whole run.
-        order: the rule by which its vertices may run in any order; "" if none is granted or supersteps are counted.
+        line: the source line of the running loop, 0 for the whole run.
+        order: the rule (A, A' or S) that permits any order of the loop's vertices; "" if there is none, or if the
+            number of supersteps is fixed.
     """
 
     def __init__(self, draws: Draws, line: int = 0, order: str = "") -> None:
@@ -55,7 +57,7 @@ class Chaos(Freedoms):
         self._later = np.zeros(0, np.uint64)  # delayed entries of the frontier
 
     def of(self, loop: LoopSpec, bound: int | None) -> Chaos:
-        """Random choices for one loop."""
+        """The random choices for one loop."""
         return Chaos(self._draws, loop.line, loop.order if bound is None else "")
 
     # --------------------------------------------------------------------------------------------------- the run
@@ -64,45 +66,45 @@ class Chaos(Freedoms):
         return _Workers(threads)
 
     def ways(self, ways: Sequence[T]) -> Sequence[T]:
-        """A random part of the ways."""
+        """A random subset of the ways, which includes the last one."""
         return [way for way in ways[:-1] if self._draws.coin(0.4)] + [ways[-1]]
 
     def options(self, options: Options) -> Options:
-        """Order of priority wherever rule O allows it, whether it pays or not."""
+        """Options that select priority order wherever rule O permits it, even if it is slower."""
         return replace(options, schedule="priority")
 
     # ---------------------------------------------------------------------------------------------------- passes
     def blocking(self, asked: str) -> str:
-        """By blocks or by rows."""
+        """Whether full passes run over cache blocks: "always" or "never", at random."""
         return "always" if self._draws.coin() else "never"
 
     def as_list(self) -> bool:
-        """A list of all vertices, or not."""
+        """True or False at random: whether a full pass runs over a list of all vertices."""
         return self._draws.coin()
 
     def levels_together(self) -> bool:
-        """Levels of a sweep in one call."""
+        """True or False at random: whether several levels of a sweep run in one call."""
         return self._draws.coin()
 
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
-        """Any order of listed vertices."""
+        """Shuffle the listed vertices."""
         self._draws.order(vertices)
         return True
 
     def tasks(self, tasks: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """Any order of tasks."""
+        """The tasks in random order."""
         mixed = tasks[:count].copy()
         self._draws.order(mixed)
         return mixed
 
     def notify(self, marks: NDArray[np.uint8]) -> None:
-        """Mark some other vertices to run, too."""
+        """Mark some vertices at random, which then run in addition to the notified ones."""
         if self._draws.coin():
             marks[self._draws.some(len(marks))] = 1
 
     # ----------------------------------------------------------------------------------------------------- loops
     def choose(self, rule: str, decide: Callable[[], bool]) -> bool:
-        """A random answer, whichever is cheaper."""
+        """True or False at random, independent of the costs."""
         chosen = self._draws.coin()
         if chosen and rule:
             self.took(rule)
@@ -113,34 +115,37 @@ class Chaos(Freedoms):
         self._draws.use(self._line, rule)
 
     def many(self) -> bool:
-        """True at random."""
+        """Whether several supersteps over few vertices may run in one call: True at random, in a quarter of the cases.
+        """
         return self._draws.coin(0.25)
 
     def in_place(self, asked: bool) -> bool:
-        """In place where vertices may run in any order."""
+        """If vertices may run in any order, True or False at random; otherwise False."""
         chosen = self._order in ("A", "S") and self._draws.coin()
         if chosen:
             self.took(self._order)
         return chosen
 
     def part(self, n: int, done: int) -> NDArray[np.int64] | None:
-        """Some supersteps run over a part of the vertices."""
+        """In some supersteps a random part of the vertices, if a rule permits it; otherwise None."""
         if self._order not in ("A", "S") or not 0 < done < _ORDERED or self._draws.coin():
             return None
         self.took(self._order)
         return self._draws.some(n)
 
     def part_of_pass(self, part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """Under rule S all passes of a superstep run over the same vertices, since a final vertex must not be written
-        again."""
+        """The vertices of the next pass: a new random part under rule A, and the given part under rule S.
+
+        Under rule S a pass over other vertices could write a final vertex again.
+        """
         return part if self._order == "S" else self._draws.some(n)
 
     def refreshed(self, n: int) -> NDArray[np.int64]:
-        """A random part of the vertices; the messages of the others stay old."""
+        """A random part of the vertices; the messages of the others are not updated."""
         return self._draws.some(n)
 
     def put_off(self, active: NDArray[np.uint8], done: int) -> bool:
-        """Some active vertices send nothing in this superstep."""
+        """In some supersteps clear the flags of some active vertices, which then send nothing (rule A')."""
         if self._order != "A'" or not 0 < done < _ORDERED or self._draws.coin():
             return False
         sending = np.flatnonzero(active)
@@ -165,7 +170,7 @@ class Chaos(Freedoms):
         self.took("P")
 
     def after_push(self, frontier: Frontier) -> None:
-        """Make the vertices found by a push, and the delayed entries, the frontier."""
+        """Add the entries that `before_push` delayed to the frontier of the next superstep."""
         if len(self._later):
             self.took("A")
             found = frontier.entries()

@@ -1,10 +1,10 @@
-"""Runs on the processors of the host: state in host memory, kernels in threads."""
+"""The machine that runs plans on the CPU: the state is in host memory, and worker threads run the kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,10 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
-from vlang.runtime.storage.ring import Ring
 from vlang.runtime.storage.windows import WINDOW, Windows
+
+if TYPE_CHECKING:
+    from vlang.runtime.storage.ring import Ring
 
 __all__ = ["CpuMachine", "prepare_all"]
 
@@ -34,7 +36,7 @@ _DEGREES = (("in", "in"), ("out", "out"), ("all", "both"))
 
 
 def prepare_all(plan: Plan) -> None:
-    """Compile, or load from disk, all kernels of a plan that runs on a CPU may need, for any graph and options."""
+    """Compile, or load from disk, all kernels that any run of a plan on a CPU may need, whatever graph and options."""
     kernels = load_kernels(plan.text, plan.exports)
     kernels.prepare(name for name in kernels if name != "scalars" or plan.values)
     if _sweeps(plan):
@@ -53,20 +55,21 @@ def _sweeps(plan: Plan) -> bool:
 class CpuMachine:
     """A machine of CPU threads (see vlang.runtime.engine.machine).
 
-    It compiles, or loads from disk, the kernels that every run needs; others when they are first launched.
+    The constructor compiles, or loads from disk, the kernels that every run of the plan launches. Other kernels are
+    compiled or loaded when they are first launched.
 
     Args:
         plan: the program.
         graph: the graph.
         options: the options of the run.
         freedoms: the choices of the run.
-        ring: delivers the pages of a graph whose edges are on disk.
-        windows: holds the arrays over vertices that are not read at random; None for memory.
+        ring: delivers the pages of a graph whose edges are on disk; None for edges in memory.
+        windows: holds, in files, the arrays over vertices that passes access in order; None if all are in memory.
     """
 
     def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN,
                  ring: Ring | None = None, windows: Windows | None = None) -> None:
-        if windows is not None:  # lists of vertices would be in memory
+        if windows is not None:  # other modes need lists of vertices in memory
             options = replace(options, mode="pull")
         self._plan, self._graph, self.options = plan, graph, options
         for way in WAYS:
@@ -104,7 +107,7 @@ class CpuMachine:
                              freedoms=freedoms)
 
     def _row_lengths(self, slot: str, kind: str) -> NDArray[Any]:
-        """The lengths of the rows of a direction, uint32[n], where the array of a slot belongs."""
+        """The lengths of the rows of a direction, uint32[n], in memory or in a window as the slot requires."""
         windows, stored = self.state.windows, self._graph.stored
         if windows is None or stored is None or slot not in in_order(self._plan):
             return self._graph.row_lengths(kind)
@@ -120,7 +123,7 @@ class CpuMachine:
         return found
 
     def _prepare(self, segmented: set[str]) -> None:
-        """Load kernels before timing starts. segmented: adjacency directions in which long vertices are cut."""
+        """Load kernels before timing starts. `segmented` are the adjacency directions that have segments."""
         plan, options = self._plan, self.options
         roles = dict.fromkeys((stage.name for stage in plan.stages), FULL)
         spared: set[str] = set()
@@ -150,11 +153,11 @@ class CpuMachine:
         return self.state.scalar(name)
 
     def give(self, field: str, array: NDArray[Any]) -> None:
-        """Store the values of a vertex field."""
+        """Store the values of a vertex field, array[n]."""
         self.state.arrays[f"field:{field}"][:] = array
 
     def array(self, slot: str) -> NDArray[Any]:
-        """A vertex array."""
+        """The vertex array of a slot."""
         return self.state.arrays[slot]
 
     def others(self, slot: str, value: int) -> int:
@@ -162,13 +165,13 @@ class CpuMachine:
         return int(np.count_nonzero(self.state.arrays[slot] != value))
 
     def evaluate(self, spec: ScalarSpec) -> None:
-        """Compute a graph-level value."""
+        """Compute and store a graph-level value."""
         if spec.fold is not None:
             self.passes.fold(spec.fold)
         self._kernels["scalars"](self.state.frame, spec.index, -(-self._graph.n // BLOCK))
 
     def run_pass(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices; returns the edges traversed."""
+        """Run a pass over all vertices; returns the number of edges traversed."""
         stats, edges = self.passes.full(stage)
         for name in stage.swaps:
             self.state.swap(name)
@@ -177,7 +180,7 @@ class CpuMachine:
         return edges
 
     def counted(self) -> Stats:
-        """The counts of the last pass that decides activity."""
+        """The counts of the last pass that ends a superstep and so decides which vertices are active."""
         return self._stats
 
     def copy(self, slot: str, source: str) -> None:
@@ -189,7 +192,7 @@ class CpuMachine:
         self.state.arrays[slot].view(np.uint8)[:] = byte
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop, by the first way that may run it."""
+        """Begin a loop in the first way that may run it."""
         free = self.passes.freedoms
         return begin_loop(free.ways(WAYS), self, spec, self._graph, free.options(self.options), bound, start)
 
@@ -198,17 +201,17 @@ class CpuMachine:
         return ListedSweep(spec, self.passes, self._levels)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """A copy of vertex arrays."""
+        """A copy of some vertex arrays, in memory or in windows."""
         windows, arrays = self.state.windows, self.state.arrays
         return [arrays[slot].copy() if windows is None else windows.copy(arrays[slot]) for slot in slots]
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as a copy."""
+        """Whether vertex arrays have the same bits as the copy `kept`."""
         assert isinstance(kept, list)
         return all(_same_bits(copy, self.state.arrays[slot]) for slot, copy in zip(slots, kept))
 
     def forget(self, kept: object) -> None:
-        """Nothing to release: a copy is freed with its last reference."""
+        """Does nothing, as a copy is freed with its last reference."""
 
     # ------------------------------------------------------------------ checkpoints (vlang.runtime.engine.checkpoint)
     def put(self, slot: str, array: NDArray[Any]) -> None:
@@ -216,12 +219,12 @@ class CpuMachine:
         np.copyto(self.state.arrays[slot], array)
 
     def scalar_bits(self) -> dict[str, int]:
-        """Every graph-level value as 64 bits."""
+        """The bits of every graph-level value, as a 64-bit integer by name."""
         slots = self._plan.slots
         return {name: int(self.state.frame[slots[f"scalar:{name}"]]) for name in self._plan.scalars}
 
     def put_scalar_bits(self, name: str, bits: int) -> None:
-        """Store a graph-level value given as 64 bits."""
+        """Store a graph-level value that is given as 64 bits."""
         self.state.frame[self._plan.slots[f"scalar:{name}"]] = bits
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
@@ -230,10 +233,10 @@ class CpuMachine:
         return kept
 
     def synchronize(self) -> None:
-        """Passes return when they are done."""
+        """Does nothing, as a pass has ended when its call returns."""
 
     def values(self) -> Values:
-        """The results."""
+        """The values of the output fields and of the globals."""
         outputs = [spec.name for spec in self._plan.fields if spec.output]
         if self.state.windows is not None:
             self.state.drop("work:")
@@ -241,7 +244,7 @@ class CpuMachine:
                       {name: self.state.scalar(name) for name, _ in self._plan.globals})
 
     def close(self) -> None:
-        """Give the threads back."""
+        """Return the worker threads to the pool of idle crews."""
         self._cpu.close()
 
 

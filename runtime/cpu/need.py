@@ -1,7 +1,7 @@
-"""The host memory that a run on the CPU takes, from counts alone: an account of what is held, step by step.
+"""An estimate of the host memory that a run on the CPU takes, computed step by step from the counts of a graph.
 
-It follows the order in which `vlang.runtime.graph.topology` builds and `CpuMachine` allocates. The ledger
-(`vlang.runtime.storage.ledger`) counts the same run; tests hold the two together.
+The steps are in the order in which `vlang.runtime.graph.topology` builds adjacencies and `CpuMachine` allocates arrays.
+Tests compare the estimate with the bytes that the ledger (`vlang.runtime.storage.ledger`) counts during a run.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ __all__ = ["Need", "need_of", "windowed_need"]
 _ID = 4  # bytes of a neighbour's number
 _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
-_SHOWN = 16  # bytes a vertex of the ids and the order in which results are written
-_CHECKED = 1 << 20  # bytes of parts of arrays over vertices that are checked or shown together
-_TAKEN = 12  # bytes a vertex, of a part that is brought into the order of the ids
-_SWEPT = 36  # bytes a vertex of the levels of a sweep, while they are sorted
+_SHOWN = 16  # bytes per vertex: its id, and its place in the order in which results are written
+_CHECKED = 1 << 20  # bytes of the parts of arrays over vertices that are checked or written at a time
+_TAKEN = 12  # bytes per vertex of a part that is permuted into the order of the ids
+_SWEPT = 36  # bytes per vertex for the levels of a sweep, while they are sorted
 
 WayFor = Callable[[LoopSpec], CpuWay]
 
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes at each step of a run.
+    """The memory of a run in bytes.
 
     Attributes:
-        reading, building, running: the most while the graph is read, while its adjacencies are built and cut into
-            pages, and while the program runs.
-        optional: more, for speed alone, that a run takes where it fits.
-        state: of arrays with one value per vertex.
-        adjacency: of neighbours and offsets, while the program runs.
-        columns: of edge columns, while the program runs.
+        reading: peak while the graph is read.
+        building: peak while its adjacencies are built and cut into pages.
+        running: peak while the program runs, without `optional`.
+        optional: additional memory that only makes a run faster, and that it takes if the budget allows.
+        state: arrays with one value per vertex.
+        adjacency: neighbours and offsets, while the program runs.
+        columns: edge columns, while the program runs.
     """
 
     reading: int
@@ -54,7 +55,7 @@ class Need:
 
     @property
     def peak(self) -> int:
-        """The most at any time, without what is optional."""
+        """The peak of the whole run, without `optional`."""
         return max(self.reading, self.building, self.running)
 
     def __str__(self) -> str:
@@ -66,7 +67,7 @@ class Need:
 
 @dataclass
 class _Account:
-    """Bytes held by name, and the most at any time since `since`."""
+    """The bytes held now, by purpose, and the peak since the last call of `phase`."""
 
     held: dict[str, int] = field(default_factory=dict)
     most: int = 0
@@ -80,24 +81,24 @@ class _Account:
         self.passing(0)
 
     def passing(self, nbytes: int) -> None:
-        """Memory that is freed at once."""
+        """Account for memory that is allocated and freed again at this step."""
         self.most = max(self.most, self.now + nbytes)
 
     def phase(self) -> int:
-        """The most since the last phase."""
+        """End a phase; returns its peak."""
         most, self.most = self.most, self.now
         return most
 
 
 def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool = False) -> Need:
-    """The memory of a run.
+    """Estimate the memory of a run.
 
     Args:
         plan: the program.
-        shape: the graph.
-        threads: workers of the run.
-        way_for: the way that a loop takes.
-        saved: the run keeps checkpoints, for which it copies its state.
+        shape: the counts of the graph.
+        threads: the number of worker threads.
+        way_for: returns the way that runs a loop.
+        saved: whether the run writes checkpoints, for which it copies its state.
     """
     account = _Account()
     account.hold("ids", shape.ids)
@@ -131,42 +132,43 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     if any(isinstance(step, SweepSpec) for step in every_step(plan.steps)):
         account.passing(_SWEPT * shape.n)
     outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
-    if shape.ordered:  # results are copied into the order of the ids
+    if shape.ordered:  # results are permuted into the order of the ids
         account.passing(outputs + _TAKEN * min(shape.n, 1 << 15))
     held = account.held
-    if not shape.streamed:  # the buffers of a stream are free again when results are written
+    if not shape.streamed:  # when results are written, the buffers of streamed pages are free and large enough
         held["state"] = outputs
         account.passing(_SHOWN * shape.n)
     return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
 
 
 def windowed_need(plan: Plan, shape: Shape) -> int:
-    """The memory of a run by full passes whose arrays over vertices are in a file, as far as passes allow that.
+    """Estimate the memory in bytes of a run of full passes that keeps arrays over vertices in files (windows).
 
-    What is read at random stays in memory until the end of the run, then results are brought into the order of the ids.
+    Arrays with random accesses stay in memory until the end of the run. Then results are permuted into the order of the
+    ids.
     """
     moved = in_order(plan)
     held = sum(width for slot, width in _widths(plan).items() if slot not in moved)
     outputs = sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
     hidden = sum(_bytes(spec.dtype) * spec.width * ((f"field:{spec.name}" not in moved) + (f"next:{spec.name}" in
                  plan.slots and f"next:{spec.name}" not in moved)) for spec in plan.fields)
-    after = hidden + (outputs if shape.ordered else 0) + 1  # and whether values are infinite
+    after = hidden + (outputs if shape.ordered else 0) + 1  # 1: a bool per vertex, whether its values are infinite
     return shape.ids + shape.n * max(held, after) + _CHECKED
 
 
 def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
-    """The edge columns that passes read, and the types in which they read them."""
+    """The edge columns that passes read, and the type in which they read each."""
     return {name: dtype for stage in stages for name, dtype in stage.columns}
 
 
 def _proved(plan: Plan) -> set[str]:
-    """The names of the passes for contracts that the ranges of columns decide, as they nearly always do."""
+    """The names of the passes that check contracts about bounds, which the ranges of columns nearly always prove."""
     return {before.name for before, step in pairwise(plan.steps)
             if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}
 
 
 def _widths(plan: Plan) -> dict[str, int]:
-    """Bytes of each array over vertices for a vertex, by slot, with degrees and the arrays of later messages."""
+    """The bytes per vertex of each array over vertices, by slot, with degrees and the arrays of later messages."""
     widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays
               if spec.length in ("vertices", "later")}
     fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
@@ -175,7 +177,7 @@ def _widths(plan: Plan) -> dict[str, int]:
 
 
 def _state(plan: Plan, shape: Shape) -> int:
-    """Bytes of the arrays over vertices."""
+    """The total bytes of the arrays over vertices, without degrees and later messages."""
     widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
     fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
     widths |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
@@ -183,7 +185,7 @@ def _state(plan: Plan, shape: Shape) -> int:
 
 
 def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
-    """Account for the degrees that a program reads, and for the lists of neighbours of neighbourhoods."""
+    """Account for the degrees that a program reads, and for the temporary arrays of their computation."""
     for slot in plan.slots:
         if slot.startswith("degree:"):
             account.hold("degrees", _ID * shape.n * (3 if slot == "degree:all" and shape.directed else 1))
@@ -192,7 +194,7 @@ def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
 
 @dataclass
 class _Building:
-    """The adjacencies of a graph: bytes while each is built, and what stays."""
+    """Accounts for the adjacencies of a graph: temporary memory while each is built, and memory that stays in use."""
 
     shape: Shape
     account: _Account
@@ -200,17 +202,20 @@ class _Building:
     _read: set[tuple[str, str]] = field(default_factory=set)
 
     def keep(self, kind: str) -> None:
-        """An adjacency that was there before."""
+        """Account for an adjacency that exists before the run."""
         self._there.add(kind)
         self.account.hold("adjacency", self._rows(kind))
         self.account.hold("columns", self.shape.entries(kind) * self.shape.width)
 
     def build(self, kind: str, columns: Collection[str]) -> None:
-        """Build an adjacency, and those that it is made of, with some columns; the first one has all."""
+        """Account for building an adjacency with `columns`, and the adjacencies that it is built from.
+
+        The first adjacency that is built gets all columns.
+        """
         kind = self.shape.kept(kind)
         if kind in self._there:
             return
-        if self.shape.streamed:  # passes over lists of vertices read degrees
+        if self.shape.streamed:  # only degrees, which passes over lists of vertices read
             self._there.add(kind)
             self.account.hold("degrees", _ID * self.shape.n * (3 if kind == "both" else 1))
             return
@@ -224,7 +229,7 @@ class _Building:
         self._there.add(kind)
 
     def read(self, kind: str, columns: Mapping[str, str]) -> None:
-        """Compute columns by their rule, and convert those that kernels read in another type than the stored one."""
+        """Account for columns that are computed by a rule, or that kernels read in another type than the stored one."""
         kind = self.shape.kept(kind)
         if self.shape.streamed:
             return
@@ -243,19 +248,19 @@ class _Building:
                 self.account.hold("columns", self.shape.entries(kind) * DTYPES[dtype].itemsize)
 
     def _sort(self, kind: str, columns: Collection[str]) -> None:
-        """A counting sort: of the listed edges with all columns, or of another adjacency with some."""
+        """Account for the counting sort of the listed edges with all columns, or of an adjacency with `columns`."""
         shape, account, m = self.shape, self.account, self.shape.m
         kept = [c for c in shape.columns if c not in shape.ruled and (c in columns or not self._there)]
         account.hold("adjacency", self._rows(kind))
         account.hold("columns", m * sum(shape.columns[name].itemsize for name in kept))
         in_flight = bytes_in_flight(shape.n, m, bool(kept))
-        if shape.ordered:  # with rows by degree, the first bucket may have most of the entries
+        if shape.ordered:  # rows are in order of degree, so that the first bucket may have most entries
             in_flight += m * (_ID + (_OFFSET if kept else 0))
         account.passing(in_flight)
         account.held["edges"] = 0
 
     def neighbours(self) -> None:
-        """Lists of neighbours without repetitions: as long as those of both directions, at most."""
+        """Account for the lists of distinct neighbours, which are at most as long as the rows of both directions."""
         if "near" not in self._there:
             self._there.add("near")
             self.build("both", ())
@@ -264,7 +269,7 @@ class _Building:
             self.account.passing(8 * most)
 
     def cut(self, kind: str) -> None:
-        """Cut an adjacency into pages."""
+        """Account for cutting an adjacency into pages."""
         account, n = self.account, self.shape.n
         if self.shape.streamed:
             return
@@ -276,7 +281,7 @@ class _Building:
 
 
 def _bytes(dtype: str) -> int:
-    """Bytes of a value of a stored type, such as f32."""
+    """The size in bytes of a value of a stored type such as `f32`."""
     return int(dtype[1:]) // 8
 
 

@@ -1,10 +1,11 @@
-"""Where the edges of a run are: read into memory if they fit into its budget, else streamed from disk."""
+"""The placement of the edges of a run: in memory if they fit into the budget, otherwise streamed from disk."""
 
 from __future__ import annotations
 
 import gc
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,27 +30,27 @@ from vlang.runtime.storage.ring import LEAST_BUFFERS, Ring
 from vlang.runtime.storage.windows import Windows
 from vlang.runtime.threads.processors import available_threads
 
-__all__ = ["Placement", "page_sizes", "place"]
+__all__ = ["Placement", "directions", "page_sizes", "place"]
 
-_PLENTY = 1 << 62  # bytes, on a system that does not say what it has free
-_MERGING = 14  # bytes a vertex, while pages of both directions are cut
-_CUT = 48  # bytes a vertex of the part that is cut, beside them
-_SPARE = 64 << 10  # bytes of small arrays of a run
+_PLENTY = 1 << 62  # bytes: the budget if the system does not report free memory
+_MERGING = 14  # bytes per vertex, while in-edges and out-edges are merged to pages of both directions
+_CUT = 48  # additional bytes per vertex of the part that is being merged
+_SPARE = 64 << 10  # bytes of the small arrays of a run
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the edges of a run are.
+    """The placement of the edges of a run.
 
     Attributes:
-        streams: whether they are read from disk as the run needs them.
-        pages: bytes for pages, where they are streamed.
-        largest: bytes of the largest page.
-        limit: bytes of the budget that decided.
-        needed: bytes with which the edges would be in memory.
-        text: one sentence about it.
-        buffers: buffers of the ring at most; None for as many as are useful.
-        windows: the folder in which arrays over vertices are in a file; None for memory.
+        streams: whether edges are streamed from disk; otherwise they are read into memory before the run.
+        pages: bytes for buffers and cached pages if edges are streamed.
+        largest: the size of the largest page in bytes.
+        limit: the memory budget in bytes by which the placement was chosen.
+        needed: the minimum budget in bytes with which the edges would be in memory.
+        text: one sentence about the placement, for the user.
+        buffers: the maximum number of buffers in the ring; None for as many as are useful.
+        windows: the folder with the files of arrays over vertices; None if these arrays are in memory.
     """
 
     streams: bool
@@ -62,60 +63,74 @@ class Placement:
     windows: Path | None = None
 
     def ring(self, reader: PageReader) -> Ring:
-        """The ring that delivers the pages. Raises OutOfMemory."""
+        """Create the ring that delivers the pages. Raises OutOfMemory."""
         return Ring(reader, self.largest, self.pages, buffers=self.buffers)
 
     def held(self, n: int) -> Windows | None:
-        """Holds the arrays over n vertices that move with the pages; None if all are in memory."""
+        """Create the windows for arrays over n vertices; None if these arrays are in memory."""
         return None if self.windows is None else Windows(self.windows, n)
 
 
-def page_sizes(plan: Plan, stored: StoredEdges) -> list[int]:
-    """Bytes of every page that a plan may read."""
-    return [0, *(stored.nbytes(kind, page) for kind in _kinds(plan, stored) for page in range(stored.cuts(kind).count))]
+def page_sizes(stored: StoredEdges, kinds: Iterable[str]) -> list[int]:
+    """A list with the sizes in bytes of all pages of some directions, and a 0, so that it is not empty."""
+    return [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
 
 
-def _kinds(plan: Plan, stored: StoredEdges) -> set[str]:
-    """The adjacency directions that a plan may read."""
-    kinds = {kind for stage in plan.stages for kind in (stage.domain, stage.notify) if kind is not None}
+def directions(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) -> set[str]:
+    """The adjacency directions whose pages a run may read.
+
+    Args:
+        plan: the program.
+        stored: the edges.
+        shape: the counts of the graph.
+        options: the options of the run.
+    """
+    kinds, inside = set[str](), set[int]()
+    for loop in plan.loops:
+        kinds |= way_of(WAYS, loop, shape, options).streamed(loop, plan, options)
+        inside |= {id(stage) for stage in loop.stages}
+    kinds |= {kind for stage in plan.stages if id(stage) not in inside
+              for kind in (stage.domain, stage.notify) if kind is not None}
     return kinds if stored.directed or not kinds else {"in"}
 
 
 def place(plan: Plan, graph: Graph, options: Options) -> Placement:
-    """Decide where the edges of a run are, from the header of the page file alone.
+    """Choose the placement of the edges of a run. Only the header and the directories of the page file are read.
 
     Args:
         plan: the program.
         graph: a graph on disk.
-        options: of the run; without `memory` and another budget in force, 80 % of what is free may be taken.
+        options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
+            80 % of the free memory.
 
-    Raises OutOfMemory if not even a stream of pages fits, with the least that would do.
+    Raises OutOfMemory if the budget is too small even for streaming. The message says how much is needed.
     """
     stored = graph.stored
     assert stored is not None
     limit = min((limit for limit in (options.memory, ledger.limit) if limit is not None), default=None)
     limit = limit or default_budget() or _PLENTY
     here = graph.shape()
-    both = stored.directed and "both" in _kinds(plan, stored)
+    kinds = directions(plan, stored, here, options)
+    both = stored.directed and "both" in kinds
     merging = _MERGING * here.n + _CUT * min(here.n, 1 << 16) if both else 0
     if merging > _free(limit, here):
         raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
                           f"out-edges, and the budget is {in_bytes(limit)}: give memory="
                           f"{size_option(merging + limit - _free(limit, here))}")
-    sizes = page_sizes(plan, stored)
+    sizes = page_sizes(stored, kinds)
     largest, streamed = max(sizes), _need(plan, here, options)
     whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=largest), options).peak
     if whole <= _free(limit, graph.in_memory.shape()):
         text = f"edges in memory: {in_bytes(whole)} are needed"
         return Placement(False, 0, largest, limit, whole, text)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
-    spare = max((stored.spare(kind) for kind in _kinds(plan, stored)), default=0)
+    spare = max((stored.spare(kind) for kind in kinds), default=0)
     state = streamed.peak + _SPARE + spare + _converted(plan, stored)
     state += _scratch(plan, stored, options.threads or available_threads())
     least = state + LEAST_BUFFERS * largest
     graph.unload()
     if _free(limit, here) < limit:
-        gc.collect()  # adjacency lists refer to each other, and would stay for a while
+        gc.collect()  # adjacencies refer to each other, and would otherwise be freed late
     free, windows, moved = _free(limit, here), None, 0
     if free < least:
         refused = _no_windows(plan, stored, here, options)
@@ -131,7 +146,7 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     pages = min(free - state, sum(sizes) + LEAST_BUFFERS * largest)
     lists = 28 * here.n if any(stage.notify is not None for stage in plan.stages) else 0
     if pages - lists >= 8 * largest:
-        pages -= lists  # of passes over few vertices, which read fewer pages
+        pages -= lists  # lists of vertices, with which passes over few vertices read fewer pages
     stays = min(1.0, pages / max(1, sum(sizes)))
     text = (f"edges streamed from {stored.name}: {in_bytes(whole)} would be needed in memory, and the budget is "
             f"{in_bytes(limit)}; {in_bytes(pages)} for pages, so that {stays:.0%} of them stay there"
@@ -143,9 +158,9 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
 
 
 def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) -> str:
-    """Why arrays over vertices cannot be in a file that moves with the pages; "" if they can.
+    """Why arrays over vertices cannot be in windows, that is in files; "" if they can.
 
-    Only full passes read and write receivers in the order of the pages.
+    Windows require full passes, as only these access the receivers in the order of the pages.
     """
     if options.mode not in ("auto", "pull") or options.asynchronous:
         return "how supersteps run was asked for"
@@ -160,9 +175,9 @@ def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options)
 
 
 def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:
-    """How long a superstep of full passes takes at the rate of the disk, in the longest loop; "" if it is not known.
+    """A clause about the time that a superstep of full passes takes to read from disk, in the longest loop.
 
-    pages: bytes that stay in memory.
+    It is "" if the rate of the disk is not known. `pages` is the number of bytes of pages that stay in memory.
     """
     loops = [loop.stages for loop in plan.loops] or [plan.stages]
     sizes = [sum(_sizes(stored, stage.domain) for stage in stages if stage.domain is not None) for stages in loops]
@@ -174,13 +189,13 @@ def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:
 
 
 def _sizes(stored: StoredEdges, kind: str) -> int:
-    """Bytes of all pages of an adjacency direction, as they are on the disk."""
+    """The total size in bytes of all stored pages of an adjacency direction."""
     kinds = stored.kinds() if kind == "both" or not stored.directed else (kind,)
     return sum(stored.nbytes(one, page) for one in kinds for page in range(stored.cuts(one).count))
 
 
 def _converted(plan: Plan, stored: StoredEdges) -> int:
-    """Bytes of the columns of the pages that a pass converts at the same time."""
+    """Bytes for the converted columns of the pages that a pass converts at the same time."""
     most = 0
     for stage in plan.stages:
         width = converted(stored, stage.columns)
@@ -195,7 +210,7 @@ def _converted(plan: Plan, stored: StoredEdges) -> int:
 
 
 def _scratch(plan: Plan, stored: StoredEdges, threads: int) -> int:
-    """Bytes of the structures that hold all contributions of one vertex, for each worker."""
+    """Bytes for the structures that hold all contributions of one vertex, for all workers."""
     total = 0
     for stage in plan.stages:
         if stage.structures and stage.domain is not None:
@@ -206,7 +221,7 @@ def _scratch(plan: Plan, stored: StoredEdges, threads: int) -> int:
 
 
 def _free(limit: int, held: Shape) -> int:
-    """Bytes of a budget that a run may take, with what its graph holds; results of earlier runs are no part of it."""
+    """The bytes of a budget that are free, or that the graph holds; results of earlier runs may take the rest."""
     return limit if ledger.left is None else min(limit, ledger.left + held.held)
 
 

@@ -1,1 +1,1 @@
-"""The device-neutral engine: the loop over supersteps, and the protocols of machines."""
+"""The engine, which is independent of the device: it runs the steps of a plan, and defines the protocol of machines."""

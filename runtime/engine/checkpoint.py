@@ -1,9 +1,9 @@
-"""What a checkpoint holds: the state of a run before a step, or before a superstep of an innermost loop.
+"""The contents of a checkpoint: the state of a run before a step, or before a superstep of an innermost loop.
 
-At these moments no way of running a loop has state of its own: fields, values already sent, active flags, copies of
-outer supersteps, stored accumulators and masks, graph-level values and the position determine all that follows. What
-passes compute for themselves (messages, flags of vertices to run again, queues, second buffers) is left out; the first
-superstep after a start runs in full (docs/internals/checkpoints.md).
+At these moments the rest of a run is determined by fields, sent values, active flags, the copies at the start of outer
+supersteps, stored accumulators and masks, graph-level values and the position; ways of running a loop have no other
+state. A checkpoint does not contain arrays that passes compute for themselves: messages, notify flags, queues and
+second buffers. Therefore the first superstep after a restart is a full one (docs/internals/checkpoints.md).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from vlang.runtime.storage.state_file import StateFile
 
 __all__ = ["FLAGS", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored", "saved_slots"]
 
-_NONE = 0xFFFFFFFF  # no vertex
+_NONE = 0xFFFFFFFF  # the value `none` of a vertex field
 FLAGS = "flags"
-"""The array of active vertices, uint8[n], of loops that know them; without it all vertices are active at the start."""
+"""The name of the array with the active vertices, uint8[n]. Without it a resumed loop activates all vertices."""
 _HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64"}
 _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "infinite": bool,
             "infinite_inside": bool}
@@ -41,18 +41,24 @@ class Restorable(Machine, Protocol):
         """Store the values of any vertex array."""
 
     def scalar_bits(self) -> dict[str, int]:
-        """Every graph-level value as 64 bits, by name."""
+        """The bits of every graph-level value, as a 64-bit integer by name."""
 
     def put_scalar_bits(self, name: str, bits: int) -> None:
-        """Store a graph-level value given as 64 bits."""
+        """Store a graph-level value that is given as 64 bits."""
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
-        """The arrays of a copy from `keep`, in host memory."""
+        """The arrays of a copy that `keep` returned, in host memory."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A vertex array of a checkpoint: stored type, entries a vertex, and the type in the program ("" if unknown)."""
+    """A vertex array of a checkpoint.
+
+    Attributes:
+        dtype: the stored type.
+        width: the number of entries per vertex.
+        type: the type in the program; "" if it is not known.
+    """
 
     dtype: np.dtype[Any]
     width: int
@@ -60,10 +66,10 @@ class Slot:
 
 
 def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict[str, Slot]:
-    """The vertex arrays that a run needs in order to continue at a position (see `walk`)."""
+    """The vertex arrays, by slot, that a run needs in order to continue at a position (see `walk`)."""
     loops = [step for _, step in blocks if isinstance(step, LoopSpec)]
     level = loops[-1].level if loops else -1
-    inside = len(blocks) % 2 == 0  # before a superstep of an innermost loop, which copies its start itself
+    inside = len(blocks) % 2 == 0  # before a superstep of an innermost loop, which makes its `start` copies itself
     fields = {spec.name: spec for spec in plan.fields}
     contracts = {step.name for step in every_step(plan.steps) if isinstance(step, Contract)}
     passing = _passing(plan)
@@ -83,7 +89,7 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
 
 
 def largest_slots(plan: Plan) -> list[str]:
-    """The vertex arrays of the largest checkpoint that a run may need, without copies of a CycleWatch."""
+    """The slots of the vertex arrays in the largest checkpoint of a plan, without the copy of a CycleWatch."""
     passing, over = _passing(plan), {spec.slot for spec in plan.arrays if spec.length == "vertices"}
     kinds = ("field", "sent", "start")
     return [slot for slot in plan.slots if slot.partition(":")[0].rstrip("0123456789") in kinds
@@ -91,7 +97,7 @@ def largest_slots(plan: Plan) -> list[str]:
 
 
 def _passing(plan: Plan) -> tuple[str, ...]:
-    """The beginnings of the names of arrays that passes fill for themselves."""
+    """The prefixes of the slots of arrays that passes compute for themselves."""
     names = []
     for stage in plan.stages:
         names += [f"work:message.{stage.name}.", f"work:notify.{stage.name}", f"work:sent.{stage.name}"]
@@ -105,15 +111,15 @@ def packed(
     plan: Plan, machine: Restorable, position: Sequence[Mapping[str, Any]], blocks: Sequence[Block],
     outcome: Mapping[str, Any], history: History,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The description and the arrays of a checkpoint; the arrays are the run's own, to be copied.
+    """The description and the arrays of a checkpoint. The arrays are not copies; the caller must copy them.
 
     Args:
         plan: the program.
         machine: holds the state.
-        position: of the run, in types that JSON supports.
-        blocks: the same, with the watches of loops.
-        outcome: by the names in _OUTCOME, so far.
-        history: so far.
+        position: the position of the run, in types that JSON supports.
+        blocks: the blocks of the position, with the CycleWatch of each loop.
+        outcome: the outcome so far, by the names in _OUTCOME.
+        history: the history so far.
     """
     arrays = {slot: machine.array(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
     for number, block in enumerate(blocks):
@@ -128,15 +134,15 @@ def packed(
 # ----------------------------------------------------------------------------------------------------- restoring
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint that fits a plan and a graph: every number in it has been checked.
+    """A checkpoint in memory, whose contents were checked against a plan and a graph.
 
     Attributes:
-        blocks: its position, with the steps.
-        scalars: 64 bits by name.
-        outcome: by the names in _OUTCOME.
+        blocks: the blocks of the position, each with its step.
+        scalars: the bits of the graph-level values, by name.
+        outcome: the outcome so far, by the names in _OUTCOME.
         history: the supersteps so far.
-        arrays: by slot.
-        kept: for each block, the copy of its CycleWatch by slot; empty for none.
+        arrays: the vertex arrays by slot.
+        kept: for each block, the arrays of its CycleWatch's copy by slot; empty if there is no copy.
         flags: uint8[n], the active vertices; None for all.
     """
 
@@ -150,9 +156,9 @@ class Saved:
 
 
 def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
-    """A checkpoint read from a file, for a graph of n vertices. Raises ValueError where it does not fit, and Damaged.
+    """Read a checkpoint for a graph of n vertices. Raises ValueError if it does not fit the plan and n, and Damaged.
 
-    Nothing large is allocated before the names, types and lengths of all arrays are those of the plan.
+    The names, types and lengths of all arrays are compared with those of the plan before arrays are allocated.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)
@@ -190,14 +196,14 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
 def _watched(
     plan: Plan, slots: Mapping[str, Slot], block: Block, step: Step | None, n: int,
 ) -> dict[str, tuple[np.dtype[Any], int]]:
-    """The arrays that the CycleWatch of a block has copied."""
+    """The dtype and length of the arrays in the copy of a block's CycleWatch, by slot."""
     if not isinstance(step, LoopSpec) or block.numbers["kept_at"] < 0:
         return {}
     return {slot: (slots[slot].dtype, n * slots[slot].width) for slot in watched_slots(step)}
 
 
 def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
-    """Raise ValueError for values that no run stores: they might be used as indices."""
+    """Raise ValueError for values that no run stores, because kernels might use them as indices."""
     if one.type == "vertex" and bool(np.any((values >= n) & (values != _NONE))):
         raise ValueError(f"`{slot}` names vertices that the graph does not have")
     if one.type == "bool" and bool(np.any(values > 1)):
@@ -205,7 +211,7 @@ def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
 
 
 def restored(saved: Saved, machine: Restorable, given: frozenset[str]) -> None:
-    """Put a checkpoint into a machine. given: graph-level values that the caller passes, or the graph has."""
+    """Copy a checkpoint into a machine, except the graph-level values `given`, which are set by caller and graph."""
     for slot, array in saved.arrays.items():
         machine.put(slot, array)
     for name, bits in saved.scalars.items():

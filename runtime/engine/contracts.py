@@ -1,4 +1,4 @@
-"""Contracts (`require`): checked when a program runs on a graph."""
+"""Contracts (`require`), which are checked before a program runs on a graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": opera
 
 
 def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
-    """`steps` without the contracts that the ranges of the graph's columns prove, and without their passes."""
+    """`steps` without the contracts that are proved by the ranges of the graph's columns, and without their passes."""
     left: list[Step] = []
     for step in steps:
         if isinstance(step, Contract) and step.bounds and all(_in_range(bound, graph) for bound in step.bounds):
@@ -33,7 +33,8 @@ def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
 def _in_range(bound: Bound, graph: Graph) -> bool:
     """Whether the range of a column proves a bound.
 
-    Both ends are rounded like values, which keeps their order; NaN proves nothing.
+    Both ends of the range are rounded to the type of the bound, as values are; rounding is monotone. If an end is NaN,
+    the range proves nothing.
     """
     dtype = DTYPES[bound.dtype]
     with np.errstate(over="ignore"):
@@ -42,7 +43,7 @@ def _in_range(bound: Bound, graph: Graph) -> bool:
 
 
 def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:
-    """Raise GraphError where a `require` does not hold, naming the first edge or vertex."""
+    """Raise GraphError if a `require` does not hold. The message names the first edge or vertex that violates it."""
     if contract.kind == "needs":
         _check_needs(frozenset(contract.text.split()), contract.line, graph)
         return
@@ -71,7 +72,10 @@ _FLAGS = {"undirected": ("--undirected", "directed=False"), "loops": ("--self-lo
 
 
 def _check_needs(words: frozenset[str], line: int, graph: Graph) -> None:
-    """Raise GraphError, with the options of reading that would do, unless the graph is what the words say."""
+    """Raise GraphError if the graph lacks a property in `words`, which are "undirected", "simple" and "loopless".
+
+    The message has the options with which the graph should be read.
+    """
     turned = "undirected" in words and graph.directed
     loops, parallel = graph.excess() if words & {"simple", "loopless"} else (0, 0)
     parallel = parallel if "simple" in words else 0
@@ -82,7 +86,7 @@ def _check_needs(words: frozenset[str], line: int, graph: Graph) -> None:
     counts = [f"{count:,} {name}{'s' * (count != 1)}"
               for count, name in ((loops, "self-loop"), (parallel, "parallel edge")) if count]  # fmt: skip
     found = ["is directed"] * turned + [f"has {' and '.join(counts)}"] * bool(counts)
-    # Both directions of an edge become two parallel ones.
+    # If a graph with both directions of an edge is read as undirected, the two become parallel edges.
     again = parallel or (turned and "simple" in words)
     flags = ["undirected"] * turned + ["loops"] * bool(loops) + ["parallel"] * bool(again)
     command, python = (" ".join(_FLAGS[flag][i] for flag in flags) for i in (0, 1))

@@ -1,4 +1,4 @@
-"""Loops that would never end: supersteps that repeat each other."""
+"""Detection of loops that would never end, because their states repeat."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vlang.runtime.plan.plan import LoopSpec, StageSpec, every_step
 
 __all__ = ["WATCHED_FROM", "CycleWatch", "watched_slots"]
 
-WATCHED_FROM = 64  # supersteps before which nothing is kept: most loops have ended
+WATCHED_FROM = 64  # the superstep of the first copy; most loops end before
 
 
 def watched_slots(spec: LoopSpec) -> list[str]:
@@ -20,12 +20,13 @@ def watched_slots(spec: LoopSpec) -> list[str]:
 
 
 class CycleWatch:
-    """Detects that the state of a loop repeats an earlier one, by Brent's method: one copy, taken at powers of two.
+    """Detects that the state of a loop equals an earlier state, by Brent's method.
 
-    A superstep is a function of the state, so from there on everything repeats. This happens with tolerances that the
-    precision cannot reach: the last bits of some values flip for ever. Counted loops, loops that read `iteration`, and
-    loops with monotonic fields (rule A) are not watched. The state is compared with the copy only where a superstep
-    counted the same as the superstep of the copy.
+    It keeps one copy of the state, which is replaced at supersteps whose number is a power of two. A superstep is a
+    function of the state, so if a state repeats, the loop never ends. This happens with a tolerance that the precision
+    cannot reach: the last bits of some values alternate for ever. Counted loops, loops that read `iteration`, and loops
+    with monotonic fields (rule A) are not watched. The state is compared with the copy only after supersteps with the
+    same counts as the superstep of the copy.
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
@@ -38,14 +39,14 @@ class CycleWatch:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The superstep of the copy and its counts, -1 if there is no copy."""
+        """The superstep of the copy (-1 if there is no copy), and its counts."""
         known = self._kept is not None
         return {"kept_at": self._kept_at if known else -1, "kept_changed": self._kept_stats.changed,
                 "kept_active": self._kept_stats.active}
 
     @property
     def slots(self) -> Sequence[str]:
-        """The slots of the copy, in its order."""
+        """The slots of the arrays in the copy, in order."""
         return self._slots
 
     @property
@@ -54,12 +55,12 @@ class CycleWatch:
         return self._kept
 
     def keep(self, kept: object, numbers: Mapping[str, int]) -> None:
-        """Take over the copy of another run, and its `numbers`."""
+        """Use the copy of an earlier run, and its `numbers`."""
         self._kept, self._kept_at = kept, numbers["kept_at"]
         self._kept_stats = Stats(numbers["kept_changed"], numbers["kept_active"])
 
     def period(self, rounds: int, stats: Stats) -> int | None:
-        """How many supersteps ago the state was the same; None if no repetition was found."""
+        """The number of supersteps since the state was the same; None if no repetition was found."""
         if not self._watched or rounds < WATCHED_FROM:
             return None
         if self._kept is not None and stats == self._kept_stats and \
@@ -72,7 +73,7 @@ class CycleWatch:
         return None
 
     def close(self) -> None:
-        """Give the copy back."""
+        """Release the copy."""
         if self._kept is not None:
             self._machine.forget(self._kept)
             self._kept = None

@@ -1,4 +1,4 @@
-"""Random choices of one run, and the freedoms that they used."""
+"""The random choices of a chaos run, and counts of the rules that they used."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["Draws"]
 
 
 class Draws:
-    """A seeded source of choices.
+    """A seeded source of random choices.
 
-    used: (line of a loop, rule) -> how often its freedom was used; line 0 is the whole run.
+    Attributes:
+        used: how often each rule was used, by (line of the loop, rule); line 0 stands for the whole run.
     """
 
     def __init__(self, seed: int) -> None:
@@ -26,11 +27,11 @@ class Draws:
         return bool(self.rng.random() < chance)
 
     def use(self, line: int, rule: str) -> None:
-        """Count a freedom that was taken."""
+        """Count one use of a rule by the loop in a line."""
         self.used[line, rule] += 1
 
     def some(self, n: int) -> NDArray[Any]:
-        """A random non-empty part of 0 .. n - 1, in random order; int64; empty if n is 0."""
+        """A random non-empty subset of 0 .. n - 1 in random order, int64; empty if n is 0."""
         return self.rng.permutation(n)[: max(1, int(self.rng.integers(0, n + 1)))] if n else np.zeros(0, np.int64)
 
     def order(self, items: NDArray[Any]) -> None:

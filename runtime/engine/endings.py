@@ -1,4 +1,4 @@
-"""Why loops end, and in which words a result says so."""
+"""The reasons why loops end, as text for the result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ __all__ = ["ended", "interrupted", "repeats", "final_vertices"]
 
 
 def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
-    """Why a loop ends here ("" if it does not), and whether it converged (docs/language.md, section 4.6)."""
+    """The reason why a loop ends after a superstep, and whether it converged (docs/language.md, section 4.6).
+
+    The reason is "" if the loop goes on.
+    """
     stats: Stats = loop.stats
     if spec.until is not None:
         if machine.scalar(spec.until.name):
@@ -31,23 +34,28 @@ def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
 
 
 def _reached(until: ScalarSpec, machine: Machine) -> str:
-    """The value that a tolerance was compared with, and the tolerance; "" for another condition."""
+    """The value that `until` compares with a tolerance, and the tolerance, as text; "" for other conditions."""
     sides = [f"{machine.scalar(side):.3g}" for side in until.sides]
     return f": {', tolerance '.join(sides)}" if sides else ""
 
 
 def _unsent(spec: LoopSpec, machine: Machine) -> bool:
-    """Whether some vertex has a change that it has not sent to its neighbours."""
+    """Whether any vertex has a change that it has not yet sent to its neighbours."""
     array = machine.array
     pairs = [(array(f"field:{name}"), array(spec.slot("sent", name))) for name in spec.sent]
     return any(bool(np.any((now != sent) & ((now == now) | (sent == sent)))) for now, sent in pairs)
 
 
 def final_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
-    """bool[n]: whether the value of a vertex is final once the target is: if it is no worse than that of the target.
+    """For each vertex, whether its value is final if the value of the target is final, bool[n].
 
-    spec: a loop that ran in order of priority. array: returns the vertex array in a slot. The field that decides the
-    order is never f16: arithmetic widens f16, so no gather is joined with it.
+    A value is final if it is no worse than the value of the target. The field that defines the priority is never of the
+    type f16: it is joined with a gather, and a gather never has this type, as arithmetic widens f16.
+
+    Args:
+        spec: a loop that ran in priority order.
+        array: returns the vertex array of a slot.
+        target: the dense number of the target.
     """
     (stage,) = spec.stages
     priority = stage.way("priority", PrioritySpec)

@@ -1,7 +1,7 @@
-"""Runs a plan on a graph: walks the tree of its steps.
+"""The engine: it runs a plan on a graph by a walk over the tree of its steps.
 
-The plan says what a superstep computes, and a machine (`cpu_machine`, `gpu.machine`) runs it. This module decides only
-the order of steps, and when a loop ends.
+The plan defines what a superstep computes, and a machine (`cpu_machine`, `gpu_machine`) runs the passes. This module
+decides only the order of steps, and when a loop ends.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import RangeError
 from vlang.options import Options
-from vlang.runtime.engine.checkpoint import restored
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, final_vertices, interrupted, repeats
 from vlang.runtime.engine.failures import failures
-from vlang.runtime.engine.keeper import Keeper, Kept, Stopped
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.position import Block, Position
-from vlang.runtime.engine.run_outcome import Goal, Outcome
+from vlang.runtime.engine.run_outcome import Goal, Kept, Outcome, Stopped
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import (
@@ -44,15 +42,18 @@ from vlang.runtime.plan.plan import (
     Watch,
 )
 
+if TYPE_CHECKING:
+    from vlang.runtime.engine.keeper import Keeper
+
 __all__ = ["run_plan"]
 
-_SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # of an outcome, in a checkpoint
-_PART = 1 << 16  # values that are tested together: an array may be as large as the memory that is left
-_MOST_ITERATIONS = (1 << 31) - 2  # larger numbers are no finite int of 32 bits (vlang/ir/forms/ranges.py)
+_SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # saved in checkpoints
+_PART = 1 << 16  # values that are tested at a time, so that temporary arrays are small
+_MOST_ITERATIONS = (1 << 31) - 2  # the largest finite int of 32 bits (vlang/ir/forms/ranges.py)
 
 
 class _Reached(Exception):
-    """The goal of a run."""
+    """Raised when the run has reached its goal, or must end because an operation failed."""
 
 
 def run_plan(
@@ -69,13 +70,13 @@ def run_plan(
         scalars: the given parameters, by name.
         fields: the given arrays of vertex fields, by name; they replace the initializers.
         options: the options of the run.
-        starts: by number, loops that continue another run; each is entered once.
-        keep: slots of arrays to return.
-        goal: where to stop early; None for the end.
-        watch: the values tested for infinities, at the end of every block and of the run.
-        keeper: saves the state of the run, and restores it where the run goes on from a checkpoint; None for neither.
+        starts: the start of each loop that continues another run, by number of the loop; such a loop is entered once.
+        keep: the slots of arrays to return.
+        goal: where to stop early; None to run to the end.
+        watch: the values that are tested for infinities at the end of every block and of the run.
+        keeper: writes checkpoints, and restores the one from which the run continues; None for neither.
 
-    Raises OutOfMemory, GraphError (a contract that does not hold), DeviceError, InternalError.
+    Raises OutOfMemory, GraphError (if a contract does not hold), DeviceError and InternalError.
     """
     return _Run(plan, graph, machine, options, starts or {}, goal, watch, keeper).run(scalars, fields, keep)
 
@@ -92,11 +93,11 @@ class _Run:
         self.outcome = Outcome()
         self._begin = 0.0
         self._sets: dict[str, NDArray[Any]] = {}
-        self._iteration: int | None = None  # of the innermost loop under way
-        self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # as the history has them
+        self._iteration: int | None = None  # superstep of the innermost loop in progress
+        self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # a loop's number in the history
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
-        """Run every step."""
+        """Run all steps; returns the outcome."""
         self._bind(scalars, fields)
         checks = max((at + 1 for at, step in enumerate(self.plan.steps) if isinstance(step, Contract)), default=0)
         if not self._go_on(frozenset(scalars)):
@@ -114,7 +115,7 @@ class _Run:
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         values = self.outcome.values = self.machine.values()
         self._outward(values)
-        if self.outcome.interrupted:  # its values are on their way
+        if self.outcome.interrupted:  # the values have not converged
             return self.outcome
         self._look_inside()
         shown = [values.fields[name] for name in self._watch.fields]
@@ -123,7 +124,7 @@ class _Run:
         return self.outcome
 
     def _refuse_faults(self) -> None:
-        """End the run if the result of a declared reduction of integers does not fit its type."""
+        """Raise RangeError if the result of a declared reduction of integers does not fit its type."""
         for fault in self.plan.faults:
             left = np.asarray(self.machine.array(fault.name) if fault.vertices else self.machine.scalar(fault.name))
             if left.any():
@@ -134,13 +135,13 @@ class _Run:
                                  f"{where}, so the result would be wrong; declare a wider type, or limit the values")
 
     def _end_at_failures(self) -> None:
-        """In check mode, end the run once an operation has failed."""
+        """In check mode, end the run if an operation has failed."""
         if self._watch.note and (found := failures(self._watch, self.machine, self.graph)):
             self.outcome.failures, self.outcome.superstep = found, self._iteration or 0
             raise _Reached
 
     def _outward(self, values: Values) -> None:
-        """Bring what users see into the order of the ids."""
+        """Permute the arrays that users see into the order of the ids."""
         order = self.graph.order
         if order is None:
             return
@@ -151,9 +152,11 @@ class _Run:
 
     # ------------------------------------------------------------------ checkpoints
     def _go_on(self, given: frozenset[str]) -> bool:
-        """Restore the checkpoint at which the run begins; False if there is none. given: parameters of the call."""
+        """Restore a checkpoint, except the parameters `given` by the caller; returns False if there is none."""
         if self._keeper is None or self._keeper.saved is None:
             return False
+        from vlang.runtime.engine.checkpoint import restored  # start-up
+
         saved, outcome = self._keeper.saved, self.outcome
         restored(saved, self._keeper.machine, given | {"N", "M"})
         outcome.rounds, outcome.converged, outcome.reason, outcome.seconds, outcome.infinite, \
@@ -162,12 +165,12 @@ class _Run:
         return True
 
     def _so_far(self) -> dict[str, Any]:
-        """The outcome so far, for a checkpoint."""
+        """The attributes of the outcome so far, for a checkpoint."""
         now = {**vars(self.outcome), "seconds": time.perf_counter() - self._begin}
         return {name: now[name] for name in _SAVED}
 
     def _point(self, loop: Loop | None = None) -> None:
-        """Between two steps or supersteps: the run may be saved, or stopped. loop: the innermost loop under way."""
+        """Called between steps and supersteps: here a checkpoint may be written, or an interrupt may end the run."""
         if self._keeper is not None:
             self._keeper.point(Kept(self._so_far, self.outcome.history), loop)
 
@@ -178,7 +181,7 @@ class _Run:
         outcome.reason, outcome.converged, outcome.interrupted = interrupted(outcome.rounds), False, True
 
     def _look_inside(self) -> None:
-        """Test values that the next pass through a block overwrites, until one was infinite."""
+        """Test for infinities in values that the next pass through a block overwrites, until one has been found."""
         self._refuse_faults()
         if self.outcome.infinite_inside:
             return
@@ -189,9 +192,9 @@ class _Run:
 
     # ------------------------------------------------------------------------ steps
     def _steps(self, steps: Sequence[Step], first: int = 0, run_pass: Callable[[StageSpec], int] | None = None) -> int:
-        """Run steps in order, from number `first` on; returns the edges traversed, without those of loops, which
-        report their own. run_pass: runs passes; None for the machine, over all vertices.
-        """
+        """Run steps in order from number `first` on; returns the edges traversed, except edges that loops report.
+
+        `run_pass` replaces `machine.run_pass` in a sweep."""
         here = self._position.enter("steps", at=first, edges=0)
         for at in range(here.at, len(steps)):
             here.at = at
@@ -254,7 +257,7 @@ class _Run:
 
     def _for_vertices(self, spec: ForVerticesSpec) -> int:
         here = self._position.enter("each", edges=0)
-        members = self._sets[spec.members].tolist()
+        members = self._sets[spec.members].tolist() if spec.members else range(self.graph.n)
         for at in range(here.at, len(members)):
             here.at = at
             self.machine.set_scalar(spec.name, members[at])
@@ -264,7 +267,7 @@ class _Run:
         return here.edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
-        """Rounds are counted, bounded and recorded like those of a loop, but have no activity."""
+        """Run a `for i from a to b`. Its rounds are counted, limited and recorded like supersteps."""
         here, most = self._position.enter("range", low=0, high=0), self.options.max_rounds
         if not here.again:
             here.numbers |= {"low": int(self._value(spec.low)), "high": int(self._value(spec.high))}
@@ -293,8 +296,7 @@ class _Run:
         here = self._position.enter("loop", limit=-1, kept_at=-1, kept_changed=0, kept_active=0)
         goal = self._goal if self._goal is not None and self._goal.loop == spec.number else None
         limit = self._limit(spec, here, goal)
-        bounds = [bound for bound in (limit, self.options.max_rounds) if bound is not None]
-        bound = min(bounds, default=None)
+        bound = min((most for most in (limit, self.options.max_rounds) if most is not None), default=None)
         around = self._iteration
         loop = self._begun(spec, here, bound)
         watch = here.watch = self._watched(spec, here)
@@ -328,7 +330,7 @@ class _Run:
             raise _Reached
 
     def _limit(self, spec: LoopSpec, here: Block, goal: Goal | None) -> int | None:
-        """The supersteps that the program or the goal allows; None for no limit."""
+        """The maximum number of supersteps by the program or the goal; None for no limit."""
         if goal is not None:
             return goal.supersteps
         if spec.limit is None:
@@ -338,7 +340,7 @@ class _Run:
         return here.numbers["limit"]
 
     def _begun(self, spec: LoopSpec, here: Block, bound: int | None) -> Loop:
-        """The loop, anew or from its position; bound: supersteps at most."""
+        """Begin a loop, anew or at the position of a checkpoint, with at most `bound` supersteps."""
         start = self._starts.get(spec.number)
         if here.again and self._keeper is not None and self._keeper.saved is not None:
             start = Start(flags=self._keeper.saved.flags, placed=True, rounds=here.at)
@@ -351,7 +353,7 @@ class _Run:
         return self.machine.loop(spec, bound, start)
 
     def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
-        """The watch of a loop, with the copy that it had at its position."""
+        """The CycleWatch of a loop; it has the copy in the checkpoint if the loop continues there."""
         watch = CycleWatch(spec, self.machine)
         if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
             watch.keep(self._keeper.copy_of(here), here.numbers)
@@ -361,12 +363,12 @@ class _Run:
         """Record the end of a loop in the outcome."""
         outcome = self.outcome
         outcome.rounds += rounds
-        if outcome.converged:  # the reason of the first loop that did not converge, or else of the last loop
+        if outcome.converged:  # the first loop that did not converge determines the reason, otherwise the last one
             outcome.reason = reason
         outcome.converged &= converged
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, seconds: float, done: Sequence[Done]) -> None:
-        """Add rounds of a loop to the history, from number `first` on, and report progress. seconds: of each round."""
+        """Add rounds to the history, of which each took `seconds` and the first has number `first`; report progress."""
         self.outcome.history.add(self._numbers[id(spec)], first, seconds, done)
         if self.options.progress is not None:
             for shown in self.outcome.history.rounds(-1):
@@ -383,12 +385,12 @@ class _Run:
             self.machine.set_scalar("iteration", rounds + 1)
         room = None if bound is None else bound - rounds
         if self._watch.note:
-            room = 1  # the first failure is that of the first superstep
+            room = 1  # stop after a superstep, to report the first failure
         done = loop.advance(room if self._keeper is None else self._keeper.room(room))
         self._end_at_failures()
         if spec.nested:
             self._look_inside()
-        if spec.until is not None:  # before the counts are read, so that a device is waited for once
+        if spec.until is not None:  # before the counts are read, to wait only once for a device
             self.machine.evaluate(spec.until)
         if not done:
             done = (loop.last(),)
@@ -399,7 +401,7 @@ class _Run:
         return rounds + len(done)
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
-        """Record which vertices are final, and return why the loop ended; `reason` if all vertices are final."""
+        """Record which vertices are final; returns why the loop ended (`reason` if all are), and if it converged."""
         final = self.outcome.final = final_vertices(spec, self.machine.array, target)
         if final.all():
             return reason, True
@@ -407,12 +409,12 @@ class _Run:
 
 
 def _has_infinity(array: Any) -> bool:
-    """Whether a stored vertex array has an infinite float, in host memory or on a device (f16: as 16 bits)."""
+    """Whether a vertex array, in host memory or on a device, has an infinite float (f16 is stored as uint16)."""
     floats = array.view(np.float16) if array.dtype == np.uint16 else array
-    part = _PART if isinstance(array, np.ndarray) else max(1, len(floats))  # on a device every part would be awaited
+    part = _PART if isinstance(array, np.ndarray) else max(1, len(floats))  # on a device each test has to be waited for
     return any(bool(np.isinf(floats[first : first + part]).any()) for first in range(0, len(floats), part))
 
 
 def _at_level(sweep: Sweep, level: int, stage: StageSpec) -> int:
-    """Run a pass of a sweep; returns the edges traversed."""
+    """Run a pass of a sweep; returns the number of edges traversed."""
     return sweep.run_pass(stage, level)

@@ -1,4 +1,4 @@
-"""What failed so far in a run in check mode."""
+"""The operations that have failed so far in a run in check mode."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _NOTHING = (0, (1 << 32) - 1)
 
 
 def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, int], ...]:
-    """The numbers of what failed, each with its vertex as the place of its id, or -1 for none.
+    """The numbers of the operations that failed, each with the position of its vertex in the ids, or -1 for no vertex.
 
     Args:
-        watch: Where the numbers are.
-        machine: Of the run.
-        graph: Of the run.
+        watch: the names of the fields and graph-level values that have the numbers.
+        machine: the machine of the run.
+        graph: the graph of the run.
     """
     found = [(int(machine.scalar(name)), int(machine.scalar(who)) if who else -1) for name, who in watch.numbers]
     found = [(number, vertex) for number, vertex in found if number not in _NOTHING]

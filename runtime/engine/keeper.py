@@ -1,4 +1,4 @@
-"""When the state of a run is saved: at intervals, and at an interrupt. A thread of its own writes it beside the run."""
+"""Checkpoints of a run, which are written at intervals and after an interrupt, by a separate thread."""
 
 from __future__ import annotations
 
@@ -14,46 +14,32 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.engine.checkpoint import FLAGS, Restorable, Saved, largest_slots, packed
 from vlang.runtime.engine.machine import Loop
 from vlang.runtime.engine.position import Block, Position, describe, walk
-from vlang.runtime.engine.trace import History
+from vlang.runtime.engine.run_outcome import Kept, Stopped
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.state_file import PAGE, Image, page_aligned
+from vlang.runtime.storage.memory import PAGE, page_aligned
+from vlang.runtime.storage.state_file import Image
 from vlang.runtime.storage.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.tasks import Task
 
-__all__ = ["INTERVAL", "Keeper", "Kept", "Stopped", "Syncing"]
+__all__ = ["INTERVAL", "Keeper", "Syncing"]
 
-INTERVAL = 30.0  # seconds between two checkpoints, if the caller gives no number
-_SHARE = 20.0  # and at least so many times what one costs
-_CALL = 0.5  # seconds of a call of several supersteps, about, so that an interrupt is soon noticed
-_FIRST = 16  # supersteps of the first call of a loop
-_MOST = 1 << 20
-
-
-class Stopped(Exception):
-    """The run ends here, at an interrupt, and returns what it has."""
+INTERVAL = 30.0  # minimum seconds between two checkpoints, if the caller gives no number
+_SHARE = 20.0  # minimum time between two checkpoints, as a multiple of the time that one takes
+_CALL = 0.5  # about the maximum seconds of a call of several supersteps, so that an interrupt is noticed soon
+_FIRST = 16  # supersteps in the first call of a loop
+_MOST = 1 << 20  # maximum number of supersteps in a call
 
 
 @runtime_checkable
 class Syncing(Protocol):
-    """A loop with state of its own between two calls."""
+    """A loop that has state outside of the fields between two calls."""
 
     def sync(self) -> NDArray[np.uint8] | None:
-        """Store the values of the last superstep in the arrays of the fields; the loop can go on.
+        """Copy the values after the last superstep to the arrays of the fields. The loop can continue afterwards.
 
-        Returns uint8[n], 1 for active vertices; None where the loop does not know them.
+        Returns uint8[n], 1 for active vertices; None if the loop does not know them.
         """
-
-
-@dataclass
-class Kept:
-    """The part of the run that the engine itself holds.
-
-    outcome: by name, the values of an outcome so far. history: its supersteps.
-    """
-
-    outcome: Callable[[], Mapping[str, Any]]
-    history: History
 
 
 @dataclass
@@ -63,17 +49,17 @@ class Keeper:
     Attributes:
         plan: the program.
         machine: holds the state.
-        interrupts: notes signals while the run is under way.
-        folder: where checkpoints go; None for none.
-        key: what a run must have in common with this one to go on from its checkpoints, of types that JSON supports.
-        every: seconds between two checkpoints; None for INTERVAL or _SHARE times the cost of one.
-        returns: an interrupt ends the run with what it has, instead of being raised.
-        threads: threads that copy.
-        say: called with a sentence about what happens.
-        saved: the checkpoint at which the run begins; None for the beginning.
+        interrupts: records signals during the run.
+        folder: the folder of the checkpoints; None if none are written.
+        key: values that must be equal in a run that continues from these checkpoints, of types that JSON supports.
+        every: seconds between two checkpoints; None for the larger of INTERVAL and _SHARE times the time of one.
+        returns: whether an interrupt ends the run with its present values; otherwise the interrupt is raised.
+        threads: the number of threads that copy the state.
+        say: called with a sentence for the user.
+        saved: the checkpoint from which the run continues; None for a run from the beginning.
         problems: sentences about checkpoints that could not be written.
-        stall: seconds for which the run has waited so far.
-        written: checkpoints so far.
+        stall: seconds for which the run has waited for checkpoints so far.
+        written: the number of checkpoints written so far.
     """
 
     plan: Plan
@@ -95,7 +81,7 @@ class Keeper:
         self._writer: Task[float] | None = None
         self._collected = True
         self._buffer: NDArray[np.uint8] | None = None
-        self._coming: Task[NDArray[np.uint8]] | None = None  # the first buffer, with memory for all of its pages
+        self._coming: Task[NDArray[np.uint8]] | None = None  # allocates the first buffer, and touches all of its pages
         self._abandoned = False
         self._cost = 0.0
         self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
@@ -105,20 +91,23 @@ class Keeper:
 
     # --------------------------------------------------------------------------------------------------- pace
     def begin_loop(self) -> None:
-        """A loop begins: nothing is known about how long its supersteps take."""
+        """Called at the beginning of a loop, when the time of its supersteps is not known."""
         self._room = _FIRST if self._span else 1
 
     def room(self, room: int | None) -> int:
-        """The supersteps of the next call at most. room: what the loop itself allows, None for any number."""
+        """The maximum number of supersteps in the next call; `room` is the limit of the loop, or None."""
         return self._room if room is None else min(self._room, room)
 
     def measure(self, seconds: float, supersteps: int) -> None:
-        """Note how long a call took."""
+        """Record the time and the supersteps of a call, from which the limit of the next call follows."""
         fitting = int(self._span * supersteps / seconds) if seconds > 0 else _MOST
         self._room = max(1, min(fitting, 2 * self._room, _MOST))
 
     def copy_of(self, block: Block) -> object:
-        """The copy that the CycleWatch of a block had, as `Machine.keep` returns it; the state stays as it is."""
+        """Restore the copy of a block's CycleWatch from the checkpoint, in the form that `Machine.keep` returns.
+
+        The state of the machine does not change.
+        """
         assert self.saved is not None
         number = next(at for at, (one, _) in enumerate(self.saved.blocks) if one is block)
         copies, machine = self.saved.kept[number], self.machine
@@ -132,9 +121,10 @@ class Keeper:
 
     # ------------------------------------------------------------------------------------------------- points
     def point(self, kept: Kept, loop: Loop | None = None) -> None:
-        """A moment at which the run may be saved, or ended by an interrupt. loop: the innermost loop, if under way.
+        """Write a checkpoint if one is due, and end the run if an interrupt was recorded.
 
-        Raises Stopped, KeyboardInterrupt.
+        The engine calls this between steps and between supersteps; `loop` is the innermost loop in progress, or None.
+        Raises Stopped and KeyboardInterrupt.
         """
         if self.position.arriving:
             return
@@ -154,7 +144,7 @@ class Keeper:
             self._stop()
 
     def _prepare(self) -> None:
-        """Begin to take the memory of the first copy: the system finds and clears it beside the run."""
+        """Let a thread allocate and touch the memory for the first copy while the run continues."""
         size = sum(self.machine.array(slot).nbytes + PAGE for slot in largest_slots(self.plan))
 
         def touched() -> NDArray[np.uint8]:
@@ -177,7 +167,7 @@ class Keeper:
 
     def _save(self, folder: StateFolder, kept: Kept, flags: NDArray[np.uint8] | None) -> None:
         begin = time.monotonic()
-        self._await()  # not ended only if the run is being interrupted
+        self._await()  # after this the writer has ended, unless the run is being interrupted
         if self._writer is not None and not self._writer.ended:
             return
         try:
@@ -195,26 +185,26 @@ class Keeper:
             return
         self._buffer = image.buffer
         self._collected, self._writer = False, Task(lambda: self._write(folder, image))
-        if not self._writer.begin():  # the system grants no thread
+        if not self._writer.begin():  # the system could not start a thread
             self._collect()
         self._cost = time.monotonic() - begin
         self.stall += self._cost
         self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
 
     def _write(self, folder: StateFolder, image: Image) -> float:
-        """In a thread of its own: write an image; returns the seconds."""
+        """Write an image, in the writer thread; returns the seconds that it took."""
         begin = time.monotonic()
         folder.write(image, lambda: self._abandoned)
         return time.monotonic() - begin
 
     def _await(self) -> bool:
-        """Wait until the writer has ended, or the run must end; returns whether all is written."""
+        """Wait until the writer has ended or the run must end; returns whether the last image was written."""
         while self._writer is not None and not self._writer.ended and self.interrupts.left > 0:
             time.sleep(0.001)
         return self._collect()
 
     def _collect(self) -> bool:
-        """Take the result of the writer if it has ended; returns whether the last image is written."""
+        """Record the result of the writer if it has ended; returns whether the last image was written."""
         if self._writer is None or not self._writer.ended:
             return False
         if self._collected:
@@ -232,7 +222,7 @@ class Keeper:
         return True
 
     def _problem(self, why: str) -> None:
-        """Say once that no checkpoint could be written."""
+        """Report, the first time, that a checkpoint could not be written."""
         if not self.problems:
             assert self.folder is not None
             self.problems.append(f"no checkpoint could be written to {self.folder.shown}: {why}; the run goes on")
@@ -240,7 +230,7 @@ class Keeper:
 
     # --------------------------------------------------------------------------------------------------- ends
     def finish(self) -> None:
-        """The run has ended by itself: mark its checkpoint as finished."""
+        """Called when the run has ended without an interrupt: mark its checkpoint as finished."""
         if self.folder is None or self.interrupts.asked:
             return
         self._await()
@@ -252,11 +242,11 @@ class Keeper:
             self._problem(reason(error))
 
     def abandon(self) -> None:
-        """Stop writing soon."""
+        """Ask the writer to stop soon."""
         self._abandoned = True
 
     def close(self) -> None:
-        """Wait until nothing is written any more, and release the folder."""
+        """Wait until the writer has ended, and release the folder."""
         if self._writer is not None:
             self._writer.wait()
         if self.folder is not None:

@@ -17,7 +17,7 @@ __all__ = ["Done", "Loop", "Machine", "Start", "Stats", "Sweep", "Values"]
 
 @dataclass(frozen=True)
 class Stats:
-    """The counts of a pass: vertices changed, and vertices active."""
+    """The counts of a pass: the number of changed vertices and of active vertices."""
 
     changed: int = 0
     active: int = 0
@@ -36,13 +36,13 @@ class Start:
     """The initial state of a loop that continues another run (rule I).
 
     Attributes:
-        fields: by name, the arrays of the fields that the loop writes, as stored; a machine may ignore them.
-        sent: by field, the value that each vertex last sent to its neighbours, as stored.
-        flags: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves; None: all are
-            active, which is always correct.
-        placed: fields, values sent and active flags are in their slots already, as they were before a superstep of
-            the same loop on the same graph (a checkpoint).
-        rounds: the supersteps before that one.
+        fields: the stored arrays of the fields that the loop writes, by name; a machine may ignore them.
+        sent: the stored arrays of the values that vertices last sent to their neighbours, by name of the field.
+        flags: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves. None activates
+            all vertices, which is always correct.
+        placed: whether fields, sent values and active flags are in their slots already, because they were restored from
+            a checkpoint that was written before a superstep of the same loop on the same graph.
+        rounds: the number of supersteps that the loop has already run.
     """
 
     fields: Mapping[str, NDArray[Any]] = field(default_factory=dict)
@@ -60,33 +60,35 @@ class Loop(Protocol):
         """The counts of the last superstep."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run at least one superstep, and no more than `room`; returns them.
+        """Run at least one superstep, and at most `room` if that is not None; returns their records.
 
-        It may run several only if the end of the loop depends on nothing but the number of active vertices, and each
-        superstep but the last left some active. The result is empty for a single superstep that may still be running.
+        Several supersteps may run only if the end of the loop depends only on the number of active vertices, and every
+        superstep but the last left active vertices. The result is empty for a single superstep that may still be
+        running.
         """
 
     def last(self) -> Done:
-        """The last superstep, which has ended."""
+        """The record of the last superstep, which must have ended."""
 
     def close(self) -> None:
-        """Release the memory of the loop, which has ended."""
+        """Release the memory of the loop when it has ended."""
 
 
 class Sweep(Protocol):
-    """A running sweep. levels: in the order in which they run."""
+    """A running sweep."""
 
     @property
     def levels(self) -> Sequence[int]:
-        """The values of the field, in the order of the sweep."""
+        """The distinct values of the field, in the order of the sweep."""
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
-        """Run a pass over the vertices of level number `level`; returns the edges traversed."""
+        """Run a pass over the vertices of level number `level`; returns the number of edges traversed."""
 
     def run_levels(self, first: int) -> tuple[int, int]:
-        """Run all passes of levels from number `first` on in one call, after those of the level before.
+        """Run all passes of several levels in one call, beginning with level number `first`.
 
-        Returns how many levels have run, 0 if they must run one pass at a time, and the edges traversed.
+        Returns the number of levels that have run, which is 0 if levels must run one pass at a time, and the number of
+        edges traversed.
         """
 
 
@@ -100,22 +102,22 @@ class Machine(Protocol):
         """A graph-level value as a Python number."""
 
     def give(self, field: str, array: NDArray[Any]) -> None:
-        """Store the values of a vertex field."""
+        """Store the values of a vertex field, array[n]."""
 
     def array(self, slot: str) -> NDArray[Any]:
-        """The present vertex array, in host memory; read-only."""
+        """The present values of a vertex array, in host memory; read-only."""
 
     def others(self, slot: str, value: int) -> int:
         """The number of entries of a vertex array of u8 or u32 that differ from `value`."""
 
     def evaluate(self, spec: ScalarSpec) -> None:
-        """Compute a graph-level value into its slot."""
+        """Compute a graph-level value and store it in its slot."""
 
     def run_pass(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices; returns the edges traversed."""
+        """Run a pass over all vertices; returns the number of edges traversed."""
 
     def counted(self) -> Stats:
-        """The counts of the last pass that decides activity."""
+        """The counts of the last pass that ends a superstep and so decides which vertices are active."""
 
     def copy(self, slot: str, source: str) -> None:
         """Copy one vertex array over another of the same type."""
@@ -124,28 +126,31 @@ class Machine(Protocol):
         """Set every byte of a vertex array."""
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop without blocks inside.
+        """Begin an innermost loop.
 
-        bound: supersteps at most, None if unknown. start: the state from which it continues another run, if any.
+        Args:
+            spec: the loop.
+            bound: the maximum number of supersteps; None if it is not known.
+            start: the state from which the loop continues another run; None for a loop that begins anew.
         """
 
     def begin_sweep(self, spec: SweepSpec) -> Sweep:
         """Begin a sweep over the present values of its field."""
 
     def keep(self, slots: Sequence[str]) -> object:
-        """A copy of vertex arrays, until it is forgotten."""
+        """Copy vertex arrays; the copy is valid until `forget`."""
 
     def forget(self, kept: object) -> None:
         """Release a copy."""
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as a copy."""
+        """Whether vertex arrays have the same bits as the copy `kept`."""
 
     def synchronize(self) -> None:
-        """Wait until all launched work is done."""
+        """Wait until all launched kernels and copies have ended."""
 
     def values(self) -> Values:
-        """The results."""
+        """The values of the output fields and of the globals."""
 
     def close(self) -> None:
         """Release the resources of the run."""

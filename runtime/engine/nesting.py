@@ -1,4 +1,4 @@
-"""Loops with blocks inside, and sweeps, built on the operations that every machine has."""
+"""Loops that contain blocks, and sweeps, implemented by the operations that every machine has."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ __all__ = ["MaskedSweep", "NestedLoop", "finite"]
 
 
 class NestedLoop:
-    """Runs the supersteps of a loop with blocks inside, one a call; a `vlang.runtime.engine.machine.Loop`.
+    """Runs the supersteps of a loop that contains blocks, one per call; a `vlang.runtime.engine.machine.Loop`.
 
-    run: runs steps, and returns the edges that their passes traverse. inside: the loop begins inside of a superstep,
-    whose state is in its slots already. stats: the counts of the last superstep.
+    Args:
+        spec: the loop.
+        machine: holds the state.
+        run: runs steps, and returns the number of edges that their passes traverse.
+        inside: whether the loop begins inside of a superstep (at a checkpoint), whose state is in its slots already.
+
+    Attributes:
+        stats: the counts of the last superstep.
     """
 
     def __init__(
@@ -35,7 +41,7 @@ class NestedLoop:
             machine.fill(spec.slot("work", "active"), 1)
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep; its edges do not include those of inner loops, which report their own."""
+        """Run one superstep. Its number of edges excludes inner loops, which report their own."""
         for name in () if self._inside else self._spec.starts:
             self._machine.copy(self._spec.slot("start", name), f"field:{name}")
         self._inside = False
@@ -49,11 +55,11 @@ class NestedLoop:
         return self._last
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Does nothing, as there is nothing to release."""
 
 
 def finite(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which values are finite: the least and the greatest signed integer represent infinity."""
+    """Whether each value is finite, bool[n]. The least and the greatest signed integer represent infinity."""
     if values.dtype.kind != "i":
         return np.ones(len(values), np.bool_)
     limits = np.iinfo(values.dtype)
@@ -62,7 +68,7 @@ def finite(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 class MaskedSweep:
-    """A sweep whose passes test every vertex for each level; a `vlang.runtime.engine.machine.Sweep`."""
+    """A sweep whose passes test for every vertex whether it is in the level; a `vlang.runtime.engine.machine.Sweep`."""
 
     def __init__(self, spec: SweepSpec, machine: Machine) -> None:
         self._machine = machine
@@ -74,9 +80,9 @@ class MaskedSweep:
         self.levels: Sequence[int] = levels if spec.up else levels[::-1]
 
     def run_levels(self, first: int) -> tuple[int, int]:
-        """Levels run one at a time."""
+        """Always 0 levels, as levels run one at a time."""
         return 0, 0
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
-        """Run a pass, which masks all vertices but those of the level; returns the edges traversed."""
+        """Run a pass with a mask that leaves only the vertices of the level; returns the number of edges traversed."""
         return self._machine.run_pass(stage)

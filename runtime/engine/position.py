@@ -1,7 +1,8 @@
-"""Where a run is among the steps of its plan: the blocks under way, from the outermost to the innermost.
+"""The position of a run in its plan: the blocks in progress, from the outermost to the innermost.
 
-The blocks alternate with lists of steps: a list says which of its steps is next, a block which of its passes is under
-way. A run can begin at such a position if it also has the state of that moment (vlang.runtime.engine.checkpoint).
+Lists of steps alternate with blocks in a position. An entry for a list has the number of its next step, and an entry
+for a block the number of its complete passes. A run can begin at such a position if it also has the state of that
+moment (vlang.runtime.engine.checkpoint).
 """
 
 from __future__ import annotations
@@ -24,19 +25,22 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "range": ("at", "low", "high"),
     "loop": ("at", "limit", "kept_at", "kept_changed", "kept_active"),
 }
-"""The numbers of each kind of block. at: of the next step of "steps", or passes of the block that are complete. edges:
-that the complete ones traversed. limit: of a loop, -1 for none. kept_...: of its CycleWatch, -1 for no copy."""
+"""The names of the numbers of each kind of block.
+
+`at` is the next step of "steps", or the number of complete passes of a block; `edges` counts the edges that these
+traversed. `low` and `high` are the bounds of a range. `limit` is the maximum number of supersteps of a loop, or -1.
+`kept_...` are the numbers of its CycleWatch, with kept_at = -1 if there is no copy."""
 
 
 @dataclass
 class Block:
-    """A block or list of steps under way.
+    """A block or list of steps in progress.
 
     Attributes:
         kind: "steps", "sweep", "each" (`for v in S`), "range" (`for i from a to b`) or "loop".
-        numbers: by the names in _WORDS.
-        again: the run begins inside it.
-        watch: of a loop.
+        numbers: the numbers of the block, by the names in _WORDS.
+        again: whether the run begins inside of this block, at a checkpoint.
+        watch: the CycleWatch of a loop; None for other blocks.
     """
 
     kind: str
@@ -46,7 +50,7 @@ class Block:
 
     @property
     def at(self) -> int:
-        """How many of its passes are complete, or which of its steps is next."""
+        """The number of complete passes of the block, or of the next step of a list."""
         return self.numbers["at"]
 
     @at.setter
@@ -55,7 +59,7 @@ class Block:
 
     @property
     def edges(self) -> int:
-        """The edges that its complete passes traversed."""
+        """The number of edges that the complete passes or steps traversed."""
         return self.numbers["edges"]
 
     @edges.setter
@@ -64,7 +68,11 @@ class Block:
 
 
 class Position:
-    """The blocks under way. coming: the blocks in which the run begins, the outermost first."""
+    """The blocks in progress.
+
+    Args:
+        coming: the blocks of the position at which the run begins, outermost first.
+    """
 
     def __init__(self, coming: Sequence[Block] = ()) -> None:
         self.blocks: list[Block] = []
@@ -72,11 +80,11 @@ class Position:
 
     @property
     def arriving(self) -> bool:
-        """Whether the run is still on its way to the position at which it begins."""
+        """Whether the run has not yet entered all blocks of the position at which it begins."""
         return bool(self._coming)
 
     def enter(self, kind: str, **numbers: int) -> Block:
-        """Enter a block. The numbers are those of a block that begins anew."""
+        """Enter a block; `numbers` are its numbers if it begins anew, and not at the position of a checkpoint."""
         block = Block(kind, {"at": 0, **numbers})
         if self._coming:
             block = self._coming.pop(0)
@@ -90,7 +98,7 @@ class Position:
         self.blocks.pop()
 
     def saved(self) -> list[dict[str, Any]]:
-        """The blocks in types that JSON supports."""
+        """The blocks in progress, in types that JSON supports."""
         for block in self.blocks:
             if block.watch is not None:
                 block.numbers |= block.watch.numbers
@@ -98,14 +106,15 @@ class Position:
 
 
 def walk(saved: object, steps: Sequence[Step]) -> list[tuple[Block, Step | None]]:
-    """The blocks of a saved position in a plan with these steps, each with its step; None for lists.
+    """The blocks of a saved position, each with its step in a plan; the step of a list is None.
 
-    Raises ValueError where the plan has no such position.
+    `saved` comes from `Position.saved`, and `steps` are the steps of the plan. Raises ValueError if the plan does not
+    have the position.
     """
     if not isinstance(saved, list) or not saved:
         raise ValueError("it has no position")
     found: list[tuple[Block, Step | None]] = []
-    block: Step | None = None  # in whose steps the next list is
+    block: Step | None = None  # the block whose steps the next list is
     for number, one in enumerate(saved):
         if number % 2:
             found.append((_read(one, _kind(block)), block))
@@ -151,7 +160,7 @@ def _read(saved: object, kind: str) -> Block:
 
 
 def describe(blocks: Sequence[tuple[Block, Step | None]]) -> str:
-    """A position in words, the innermost block first."""
+    """A position as text, innermost block first."""
     texts = []
     for block, step in reversed(blocks):
         if isinstance(step, LoopSpec):

@@ -1,7 +1,8 @@
-"""What a run is asked for beside its plan, and what it hands back."""
+"""The goal of a run, and its outcome."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 from vlang.runtime.engine.machine import Values
 from vlang.runtime.engine.trace import History
 
-__all__ = ["Goal", "Outcome"]
+__all__ = ["Goal", "Kept", "Outcome", "Stopped"]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """The early end of a run: a loop, by number, and how many supersteps of it to run."""
+    """The early end of a run: the number of a loop, and the number of its supersteps to run."""
 
     loop: int
     supersteps: int
@@ -27,20 +28,20 @@ class Outcome:
     """The results of a run: values, and the history of its loops.
 
     Attributes:
-        values: of fields and globals.
-        rounds: supersteps, of all loops.
-        converged: whether every loop ended as it should.
-        reason: why the last loop ended.
-        history: of the supersteps.
+        values: the values of output fields and globals.
+        rounds: the number of supersteps of all loops.
+        converged: whether every loop converged.
+        reason: why the first loop that did not converge ended, or otherwise the last loop.
+        history: the records of the supersteps.
         seconds: wall-clock time, without building, compiling and the checks of `require`.
         kept: copies of the requested vertex arrays, by slot.
         final: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
         infinite: whether a watched value was infinite.
-        infinite_inside: whether one was that is no output.
+        infinite_inside: whether a watched value that is not an output was infinite.
         interrupted: whether an interrupt ended the run before its end.
-        failures: in check mode, what ended the run: numbers (Watch.note), each with its vertex as the place of its id,
-            or -1 for none.
-        superstep: of the innermost loop under way when a failure ended the run, from 1; 0 outside of loops.
+        failures: in check mode, the numbers (Watch.note) of the operations that failed and ended the run, each with
+            the position of its vertex in the ids, or -1 for no vertex.
+        superstep: the superstep, from 1, of the innermost loop in which a failure ended the run; 0 outside of loops.
     """
 
     values: Values = field(default_factory=Values)
@@ -56,3 +57,20 @@ class Outcome:
     interrupted: bool = False
     failures: tuple[tuple[int, int], ...] = ()
     superstep: int = 0
+
+
+@dataclass
+class Kept:
+    """The part of a run's state that the engine has, outside of the machine.
+
+    Attributes:
+        outcome: returns the attributes of the outcome so far, by name.
+        history: the supersteps so far.
+    """
+
+    outcome: Callable[[], Mapping[str, Any]]
+    history: History
+
+
+class Stopped(Exception):
+    """Raised to end the run after an interrupt; the run then returns its present values."""

@@ -1,4 +1,4 @@
-"""Vertex state of a run: the arrays of fields, other arrays, and the frame with their addresses for kernels."""
+"""The state of a run: arrays of fields and other vertex arrays, and the frame with their addresses for kernels."""
 
 from __future__ import annotations
 
@@ -24,28 +24,31 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
 
 
 def flags(n: int) -> NDArray[np.uint8]:
-    """A zeroed byte per vertex, padded to whole 64-bit words."""
+    """An array of zeros, uint8[n], whose memory is padded to whole 64-bit words."""
     return zeros(-(-n // 8), np.uint64).view(np.uint8)[:n]
 
 
 def whole_words(array: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """The array from `flags` as 64-bit words, padding included."""
+    """View an array that `flags` returned as 64-bit words, including the padding."""
     words = array.base
     assert words is not None
     return words if words.dtype == np.uint64 else words.view(np.uint64)
 
 
 def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.uint32]]:
-    """The arrays of a set of vertices (dense numbers), by slot; an empty set gets one entry, to have an address."""
+    """The arrays, by slot, of a set of vertices; `members` has dense numbers.
+
+    An empty set gets arrays of one entry, so that they have an address.
+    """
     members = np.ascontiguousarray(members, dtype=np.uint32) if len(members) else np.zeros(1, np.uint32)
     order = np.argsort(members, kind="stable").astype(np.uint32)
     return {f"set:{name}": members, f"sorted:{name}": members[order], f"places:{name}": order}
 
 
 def in_order(plan: Plan) -> frozenset[str]:
-    """The slots of arrays over vertices that passes and folds read and write in the order of the vertices.
+    """The slots of the arrays over vertices that passes and folds access only in the order of the vertices.
 
-    The two buffers of a field are exchanged, so both are in order or none.
+    The two buffers of a field are swapped, so either both have this property or neither has.
     """
     sizes = {spec.slot for spec in plan.arrays if spec.length in ("vertices", "later")}
     slots = {slot for slot in plan.slots if field_of(slot) is not None or slot in sizes or slot.startswith("degree:")}
@@ -58,11 +61,11 @@ class State:
 
     Args:
         plan: the program.
-        n: vertices.
-        segments: for each adjacency direction in use, the number of segments of its long vertices.
-        windows: holds the arrays of `in_order`; None for memory.
+        n: the number of vertices.
+        segments: the number of segments of each adjacency direction in use.
+        windows: holds the arrays of `in_order` in files; None if all arrays are in memory.
 
-    Raises OutOfMemory if the arrays do not fit, DiskError.
+    Raises OutOfMemory if the arrays do not fit, and DiskError.
     """
 
     def __init__(self, plan: Plan, n: int, segments: Mapping[str, int], windows: Windows | None = None) -> None:
@@ -88,7 +91,7 @@ class State:
             raise named(error, f"the fields of {plan.name} for {n:,} vertices") from None
 
     def _zeros(self, slot: str, count: int, dtype: str) -> NDArray[Any]:
-        """The array of a slot."""
+        """Allocate the array of a slot, in memory or in windows."""
         if self.windows is not None and slot in self._in_order:
             if dtype == "u8":
                 return self.windows.zeros(-(-count // 8), np.uint64).view(np.uint8)[:count]
@@ -96,7 +99,13 @@ class State:
         return flags(count) if dtype == "u8" and field_of(slot) is None else zeros(count, DTYPES[dtype])
 
     def allocate(self, length: str, prefix: str, entries: int) -> None:
-        """Allocate `entries` entries for each array of a length that is not allocated at the start."""
+        """Allocate arrays that the constructor leaves out, because not every run needs them.
+
+        Args:
+            length: the kind of length (`ArraySpec.length`) of the arrays, such as "blocked".
+            prefix: the prefix of the slots of the arrays.
+            entries: the number of entries.
+        """
         for spec in self.plan.arrays:
             if spec.length == length and spec.slot.startswith(prefix):
                 in_file = self.windows is not None and spec.slot in self._in_order
@@ -104,39 +113,39 @@ class State:
                          empty(entries * spec.width, DTYPES[spec.dtype]))
 
     def drop(self, kind: str) -> None:
-        """Free the arrays of a kind of slots that are in memory beside windows; the run has ended."""
+        """After the run, free the arrays in memory, not in windows, whose slots begin with `kind`."""
         for slot in [slot for slot in self.arrays if slot.startswith(kind) and slot not in self._in_order]:
             del self.arrays[slot]
             self.frame[self.plan.slots[slot]] = 0
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
-        """Put `array` into a slot."""
+        """Store `array` as the array of a slot, and its address in the frame."""
         self.arrays[slot] = array
         self.frame[self.plan.slots[slot]] = address_of(array)
 
     def point(self, slot: int, array: NDArray[Any]) -> None:
-        """Point one of the engine's own slots to `array`, which the caller keeps alive."""
+        """Store the address of `array` in one of the engine's own slots. The caller keeps the array alive."""
         self.frame[slot] = address_of(array)
 
     def swap(self, field: str) -> None:
-        """Exchange the two buffers of a field."""
+        """Swap the two buffers of a field."""
         self.exchange(f"field:{field}", f"next:{field}")
 
     def exchange(self, slot: str, other: str) -> None:
-        """Exchange the arrays in two slots."""
+        """Swap the arrays of two slots."""
         now, new = self.arrays[slot], self.arrays[other]
         self.put(slot, new)
         self.put(other, now)
 
     def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
-        """Store a graph-level value in its slot, converted to its type; an array is a set of vertices."""
+        """Store a graph-level value in its slot, converted to the slot's type. An array value is a set of vertices."""
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():
                 if kind in self.plan.slots:
                     self.put(kind, array)
             value = len(value)
         slot = self.plan.slots[f"scalar:{name}"]
-        with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
+        with np.errstate(over="ignore"):  # numbers that are too large for f32 become infinite
             self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0] = value
 
     def scalar(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The history of a run, round by round."""
+"""The history of a run: a record for each round."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Round:
     """One round: a superstep of a `repeat`, or one pass through the block of a `for i from a to b`.
 
     Attributes:
-        loop: which `repeat` or range of the program, from 0 in the order of the text.
-        round: its number in that loop, from 1.
-        active: vertices active after it, which send in the next superstep; of a range, all.
-        mode: "pull", "push", "notify-pull", ..., or "connect" for a whole loop that was run by finding components
-            (rule K, docs/internals/rule-k.md).
+        loop: the number of the `repeat` or range in the program, from 0 in the order of the text.
+        round: the number of the round in that loop, from 1.
+        active: the number of vertices that are active after the round and send in the next one; in a range, all.
+        mode: "pull", "push", "notify-pull", ..., or "connect" for a whole loop that ran as a search for connected
+            components (rule K, docs/internals/rule-k.md).
         seconds: wall-clock time.
-        edges: edges traversed by its gathers and its notification.
+        edges: the number of edges traversed by gathers and notification.
     """
 
     loop: int
@@ -38,7 +38,7 @@ class Round:
 
 
 class Done(NamedTuple):
-    """One superstep that ran: vertices active after it, its mode, and the edges traversed."""
+    """The record of a superstep: number of active vertices after it, mode, and number of edges traversed."""
 
     active: int
     mode: str
@@ -46,9 +46,11 @@ class Done(NamedTuple):
 
 
 class Series(Sequence[Done]):
-    """Supersteps that ran in one call; a `Done` is created only on access, as searches of long paths have millions.
+    """The records of supersteps that ran in one call. A `Done` is created on access, as there may be millions.
 
-    mode: of all of them. counts: i64[k, 2], active vertices and edges of each superstep; copied.
+    Args:
+        mode: the mode of all supersteps.
+        counts: int64[k, 2], the number of active vertices and of edges of each superstep; copied.
     """
 
     def __init__(self, mode: str, counts: NDArray[np.int64]) -> None:
@@ -72,18 +74,18 @@ class Series(Sequence[Done]):
 
     @property
     def active(self) -> int:
-        """Active vertices, summed over all supersteps."""
+        """The number of active vertices, summed over all supersteps."""
         return int(self.counts[:, 0].sum())
 
     @property
     def edges(self) -> int:
-        """Edges traversed."""
+        """The number of edges traversed in all supersteps."""
         return int(self.counts[:, 1].sum())
 
 
 @dataclass(frozen=True)
 class _Packed:
-    """The first parts of a history as arrays: how many, the modes, and the arrays (see `History.packed`)."""
+    """The first parts of a history as arrays: the number of parts, the modes, and the arrays (see `History.packed`)."""
 
     parts: int
     modes: list[str]
@@ -91,7 +93,11 @@ class _Packed:
 
 
 class History:
-    """The supersteps of a run, one part for each call. edges: traversed so far."""
+    """The records of the supersteps of a run, with one part for each call.
+
+    Attributes:
+        edges: the number of edges traversed so far.
+    """
 
     def __init__(self) -> None:
         self._packed = _Packed(0, [], (np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros(0, np.int64)))
@@ -104,23 +110,23 @@ class History:
         Args:
             loop: the number of the loop.
             first: the number of the first superstep.
-            seconds: the time of each.
-            done: the supersteps.
+            seconds: the time of each superstep.
+            done: the records of the supersteps.
         """
         self._parts.append((loop, first, seconds, done))
         self.edges += done.edges if isinstance(done, Series) else sum(row.edges for row in done)
 
     def __len__(self) -> int:
-        """How many supersteps ran."""
+        """The number of supersteps so far."""
         return sum(len(done) for _, _, _, done in self._parts)
 
     def packed(self) -> tuple[list[str], tuple[NDArray[Any], ...]]:
-        """The supersteps as arrays, for `unpacked`.
+        """Convert the records to arrays, for `unpacked`.
 
         Returns:
-            The modes, and three arrays: for each part its loop, its first superstep, its length and the index of its
-            mode, i64[4p]; the seconds of each of its supersteps, f64[p]; active vertices and edges of every superstep,
-            i64[2k].
+            The modes, and three arrays. For p parts and k supersteps these are: int64[4p], for each part its loop, its
+            first superstep, its length and the index of its mode; float64[p], the seconds per superstep of each part;
+            int64[2k], active vertices and edges of every superstep.
         """
         known = self._packed
         modes = {mode: number for number, mode in enumerate(known.modes)}
@@ -142,7 +148,10 @@ class History:
 
     @staticmethod
     def unpacked(modes: object, arrays: Sequence[NDArray[Any]], loops: int) -> History:
-        """The history that `packed` gave, of a program with so many loops. Raises ValueError for other values."""
+        """Convert the result of `packed` back to a history.
+
+        `loops` is the number of loops in the program. Raises ValueError if the values are not a history of it.
+        """
         history, at = History(), 0
         table, seconds, rows = arrays
         parts = table.reshape(-1, 4) if len(table) % 4 == 0 else table.reshape(0, 4)
@@ -160,7 +169,7 @@ class History:
         return history
 
     def rounds(self, since: int = 0) -> tuple[Round, ...]:
-        """The supersteps of all parts from number `since` on."""
+        """The records of the supersteps of all parts from part number `since` on."""
         return tuple(Round(loop, number, row.active, row.mode, seconds, row.edges)
                      for loop, first, seconds, done in self._parts[since:] for number, row in enumerate(done, first))
 
@@ -173,7 +182,7 @@ class Freedom:
         line: the line of the loop.
         rule: the name of the rule.
         granted: whether the rule holds for the loop.
-        times: the number of supersteps or passes that used the freedom.
+        times: the number of supersteps or passes that used the rule.
     """
 
     line: int
@@ -188,13 +197,13 @@ class Freedom:
 
 @dataclass(frozen=True)
 class ChaosReport:
-    """The freedoms that a chaos run used.
+    """The rules that a chaos run used.
 
     Attributes:
-        seed: the seed of its random choices.
-        threads: its threads.
-        page_size: bytes of a page.
-        freedoms: every rule for every loop, including refused ones.
+        seed: the seed of the random choices.
+        threads: the number of threads.
+        page_size: the page size in bytes.
+        freedoms: the use of every rule by every loop, including rules that do not hold.
     """
 
     seed: int
@@ -203,7 +212,7 @@ class ChaosReport:
     freedoms: tuple[Freedom, ...]
 
     def lines(self) -> Iterator[str]:
-        """The report as text: a line for the run and one for every loop."""
+        """The report as text: a line for the run, and a line for each loop."""
         plural = "s" * (self.threads != 1)
         yield (f"chaos {self.seed}: the same with {self.threads} thread{plural}, pages of {self.page_size} bytes, "
                "contributions in random order")

@@ -1,4 +1,4 @@
-"""A way of running a loop of supersteps on one kind of processor, and the choice among several."""
+"""Ways of running a loop of supersteps on one kind of processor, and the choice among them."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ class Way(Protocol[M]):
 
     @property
     def name(self) -> str:
-        """Its name in explain and options."""
+        """The name of the way in `vlang explain` and options."""
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Why the loop cannot run this way with any values; "" if it can."""
+        """The reason why the loop cannot run this way for any values; "" if it may."""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of the kernels that every run launches for a pass of the loop."""
 
     def begin(self, loop: LoopSpec, machine: M, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; None where its initial values or its bound do not allow this way.
+        """Begin the loop; returns None if its initial values or its bound do not allow this way.
 
         Args:
             loop: a loop that the way does not refuse.
             machine: the state of the run, and its kernels.
-            bound: supersteps at most; None for no known bound.
+            bound: the maximum number of supersteps; None if it is not known.
             start: the state from which the loop continues another run; None for a loop that begins anew.
         """
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Lines about the loop for `vlang explain`; none where there is nothing to say."""
+        """Lines about the loop for `vlang explain`; may be empty."""
 
 
 W = TypeVar("W", bound=Way[Never])
 
 
 def way_of(ways: Iterable[W], loop: LoopSpec, graph: Counts, options: Options) -> W:
-    """The first way that does not refuse a loop: the way that it runs if its values allow.
+    """The first way that does not refuse a loop. The loop runs this way if its initial values allow it.
 
     Args:
-        ways: in the order of trial.
+        ways: the ways in order of preference.
         loop: the loop.
-        graph: its counts of vertices and edges.
-        options: of the run.
+        graph: the numbers of vertices and edges of the graph.
+        options: the options of the run.
     """
     return next(way for way in ways if not way.refused(loop, graph, options))
 
@@ -67,15 +67,15 @@ def begin_loop(
     ways: Iterable[Way[M]], machine: M, loop: LoopSpec, graph: Graph, options: Options, bound: int | None,
     start: Start | None,
 ) -> Loop:
-    """Begin a loop by the first way that neither refuses it nor fails to begin.
+    """Begin a loop in the first way that does not refuse it and can begin it.
 
     Args:
-        ways: in the order of trial.
-        machine: the part of the machine that they use.
+        ways: the ways in order of preference.
+        machine: the part of the machine that the ways use.
         loop: the loop.
         graph: the graph.
-        options: of the run.
-        bound: supersteps at most; None for no known bound.
+        options: the options of the run.
+        bound: the maximum number of supersteps; None if it is not known.
         start: the state from which the loop continues another run; None for a loop that begins anew.
     """
     for way in ways:

@@ -1,4 +1,4 @@
-"""Runs a plan on a GPU: state in device memory, kernels from the plan's CUDA C text."""
+"""The machine that runs plans on a GPU. The state is in device memory, and kernels come from the plan's CUDA C text."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class _Copy:
 class GpuMachine:
     """A machine (see vlang.runtime.engine.machine) with one GPU.
 
-    The constructor copies the state and the topology that every run of the plan needs to the device. Kernels that are
-    sure to be launched are compiled, or loaded from disk, before the run. Work is queued on the default stream.
+    The constructor copies the state, and the topology that every run of the plan needs, to the device. It compiles, or
+    loads from disk, the kernels that every run launches. Work is queued on the default stream.
 
     Args:
         device: an open device.
@@ -86,7 +86,7 @@ class GpuMachine:
 
     # ------------------------------------------------------------------------ kernels
     def load(self, wanted: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
-        """Compile kernels (template, struct, constants) in one go, or load them from the cache."""
+        """Compile kernels (template, struct, constants) in one compilation, or load them from the cache."""
         new = {key: entry(key[0], key[1], *key[2]) for key in wanted if key not in self._kernels}
         if new:
             loaded = self.device.load(self.plan.text, dict(new.values()))
@@ -107,13 +107,13 @@ class GpuMachine:
 
         Args:
             template: name of the kernel template.
-            struct: struct of the pass; "" for a kernel that is no template.
+            struct: struct of the pass; "" for a kernel that is not a template.
             constants: further template arguments.
             blocks: number of blocks.
             args: 64-bit arguments, addresses or integers.
             shared: bytes of dynamic shared memory per block.
             threads: threads per block.
-            cooperative: all blocks run at the same time.
+            cooperative: whether all blocks must run at the same time.
             stream: None for the default stream.
         """
         if blocks:
@@ -121,16 +121,16 @@ class GpuMachine:
             self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """Blocks of a kernel that the device runs at the same time (see `SparseMachine`)."""
+        """The number of blocks of a kernel that the device runs at the same time (see `SparseMachine`)."""
         return self.device.resident(self.kernel(template, struct, constants), threads, shared)
 
     def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
         """Queue a kernel that prepares topology.
 
         Args:
-            name: of the kernel.
-            blocks: of the grid.
-            args: 64-bit arguments.
+            name: the name of the kernel.
+            blocks: the number of blocks of the grid.
+            args: 64-bit arguments, addresses or integers.
             stream: None for the default stream.
         """
         self.launch(name, "", (), blocks, args, stream=stream)
@@ -154,7 +154,7 @@ class GpuMachine:
         return self.state.buffers[slot].pointer
 
     def itemsize(self, slot: str) -> int:
-        """Bytes per vertex in an array."""
+        """The number of bytes per vertex in an array."""
         return self.state.row_bytes(slot)
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -166,7 +166,7 @@ class GpuMachine:
         return self.state.scalar(name)
 
     def give(self, field: str, array: NDArray[Any]) -> None:
-        """Set the values of a vertex field."""
+        """Store the values of a vertex field, array[n]."""
         self.device.upload(self.pointer(f"field:{field}"), np.ascontiguousarray(array))
 
     def array(self, slot: str) -> NDArray[Any]:
@@ -181,12 +181,12 @@ class GpuMachine:
         self.device.upload(self.pointer(slot), values)
 
     def side(self, kind: str, columns: tuple[str, ...] = ()) -> Side:
-        """The edges of a direction, with some columns."""
+        """The edges of an adjacency direction, with the given columns."""
         return side_of(self.graph, self._disk, kind, columns)
 
     # ------------------------------------------------------------------------- passes
     def evaluate(self, spec: ScalarSpec) -> None:
-        """Compute a graph-level value."""
+        """Compute and store a graph-level value."""
         blocks = -(-self.n // BLOCK)
         struct = f"v{spec.index}"
         if spec.fold is not None:
@@ -201,7 +201,7 @@ class GpuMachine:
     def run_full(self, stage: StageSpec) -> int:
         """Run a pass over all vertices, including its messages.
 
-        The two buffers of its fields are exchanged afterwards, unless the pass runs in place.
+        The two buffers of its fields are swapped afterwards, unless the pass runs in place.
 
         Returns:
             The number of edges traversed.
@@ -243,7 +243,7 @@ class GpuMachine:
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """The topology of an adjacency direction, with the columns that a stage reads; without columns for None."""
+        """The topology of an adjacency direction, with the columns that `stage` reads, or no columns if it is None."""
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
@@ -270,12 +270,15 @@ class GpuMachine:
         self.passes.over_pages(kind, stage, transfer, launch)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop in the first way that can run it. bound: supersteps at most; start: state of an earlier run."""
+        """Begin a loop in the first way that can run it.
+
+        `bound` is the maximum number of supersteps, and `start` the state of an earlier run; either may be None.
+        """
         begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
         return next(loop for loop in begun if loop is not None)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep. Its passes are full passes with a mask."""
+        """Begin a sweep, whose passes are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------- copies
@@ -291,7 +294,7 @@ class GpuMachine:
         self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays, to be freed by `forget`. Returns None if there is no memory for the copy."""
+        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for it."""
         buffers: list[Buffer] = []
         for slot in slots:
             source = self.state.buffers[slot]
@@ -321,7 +324,7 @@ class GpuMachine:
         self.state.clear_stats()
         self.state.flush()
         self.launch(f"count_other_{8 * size}", "", (), min(_COMPARING, -(-self.n // THREADS)), args)
-        _ = self.frame  # the counts lie behind the frame
+        _ = self.frame  # marks the host's copy of the frame and the counts as stale
         return self.counted().changed
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
@@ -333,22 +336,22 @@ class GpuMachine:
             words = copy.nbytes // 8
             args = (self.pointer(slot), copy.pointer, words, self.state.stats)
             self.launch("count_differing", "", (), min(_COMPARING, -(-words // THREADS)), args)
-        _ = self.frame  # the counts lie behind the frame
+        _ = self.frame  # marks the host's copy of the frame and the counts as stale
         return self.counted().changed == 0
 
     # ---------------------------------------------------------------------------- end
     def synchronize(self) -> None:
-        """Wait until all queued work is done."""
+        """Wait until all queued kernels and copies have ended."""
         self.device.synchronize()
 
     def values(self) -> Values:
-        """The results: in host memory, or on the device if the options say so."""
+        """The values of the output fields and of the globals; arrays are on the device if the options say so."""
         globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
         fetch = self.state.hand_over if self.options.device_arrays else self.state.array
         return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)
 
     def close(self) -> None:
-        """Free the memory of the run. Topology stays for the next run on this graph."""
+        """Free the memory of the run on the device."""
         for kept in tuple(self._kept):
             self.forget(kept)
         self.state.close()
@@ -356,7 +359,7 @@ class GpuMachine:
 
 
 def _wanted(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:
-    """Kernels that every run of a plan launches."""
+    """The kernels that every run of a plan launches."""
     wanted: list[tuple[str, str, tuple[int, ...]]] = []
     for stage in plan.stages:
         assert stage.gpu is not None

@@ -1,7 +1,8 @@
-"""Where the edges of a run on a GPU are: in host memory if they fit into its budget, else on disk in their page file.
+"""The placement of the edges of a run on a GPU: in host memory if they fit into its budget, otherwise on disk.
 
-On disk, the host holds the offsets of each direction, from which the tables of the device are made, the degrees that
-the program reads, its results, and a ring of page-locked buffers. The device holds state, tables and some pages.
+If the edges stay in their page file on disk, host memory has the row offsets of each direction, from which the tables
+on the device are computed, the degrees that the program reads, the results, and a ring of page-locked buffers. Device
+memory has the state, the tables and some pages.
 """
 
 from __future__ import annotations
@@ -23,22 +24,23 @@ from vlang.runtime.storage.ring import LEAST_BUFFERS
 
 __all__ = ["place_on_gpu"]
 
-_PLENTY = 1 << 62  # bytes, on a system that does not say what it has free
-_SPARE = 64 << 10  # bytes of small arrays of a run
-_MADE = 9  # bytes a vertex, while the offsets and tables of a direction are made
-_MERGED = 18  # the same for both directions merged
-_WHOLE = 26  # bytes a vertex, while the scratch memory for whole rows is laid out
+_PLENTY = 1 << 62  # bytes: the budget if the system does not report free memory
+_SPARE = 64 << 10  # bytes of the small arrays of a run
+_MADE = 9  # bytes per vertex, while the offsets and tables of a direction are computed
+_MERGED = 18  # bytes per vertex, while the offsets and tables of both directions together are computed
+_WHOLE = 26  # bytes per vertex, while the size of the scratch memory for whole rows is computed
 
 
 def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
-    """Decide where the edges of a run on a GPU are, from the header of the page file alone.
+    """Choose the placement of the edges of a run on a GPU. Only the header and directories of the page file are read.
 
     Args:
         plan: the program, for a GPU.
         graph: a graph on disk.
-        options: of the run; without `memory` and another budget in force, 80 % of what is free may be taken.
+        options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
+            80 % of the free host memory.
 
-    Raises OutOfMemory if not even a stream of pages fits into host memory, with the least that would do.
+    Raises OutOfMemory if the budget is too small even for streaming. The message says how much is needed.
     """
     stored = graph.stored
     assert stored is not None
@@ -61,12 +63,12 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
     graph.unload()
     if _free(limit, graph) < limit:
-        gc.collect()  # adjacency lists refer to each other, and would stay for a while
+        gc.collect()  # adjacencies refer to each other, and would otherwise be freed late
     free = _free(limit, graph)
     if free < least:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
-        for _ in range(4):  # a larger budget has larger buffers for uploads
+        for _ in range(4):  # repeated, as with a larger budget the buffers for uploads are larger, too
             least, staged = least - staged + staging_bytes(least + others), staging_bytes(least + others)
         vertices = in_bytes(least - LEAST_BUFFERS * largest)
         raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them to a GPU ({vertices} for vertices), and the budget "
@@ -78,7 +80,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
 
 
 def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
-    """The directions that a plan may read, as they are stored."""
+    """The stored adjacency directions that a plan may read."""
     kinds = {stage.domain for stage in plan.stages if stage.domain is not None}
     for loop in plan.loops:
         for way in candidates(WAYS, loop, graph, options):
@@ -87,20 +89,20 @@ def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
 
 
 def _kept(plan: Plan, graph: Graph) -> int:
-    """Bytes of the degrees that a program reads, which stay with the graph."""
+    """The bytes of the degrees that a program reads, which the graph keeps."""
     kinds = {slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")}
     each = {"in", "out"} | kinds if "all" in kinds and graph.directed else kinds
     return 4 * graph.n * (len(each) if graph.directed else min(1, len(each)))
 
 
 def _results(plan: Plan, graph: Graph) -> int:
-    """Bytes of the results in host memory, once more in the order of the ids, and of a field that is looked at."""
+    """The bytes of the results in host memory, of their copies in the order of the ids, and of one temporary field."""
     outputs = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields if spec.output)
     return graph.n * (outputs * (1 if graph.order is None else 2) + 8)
 
 
 def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
-    """Bytes of adjacency lists in host memory, and while the last of them is built."""
+    """The bytes of adjacencies in host memory, and of temporary arrays while the last of them is built."""
     shape, n = graph.shape(), graph.n
     columns = {column for stage in plan.stages for column in stage.columns}
     cast = sum(DTYPES[dtype].itemsize for name, dtype in columns
@@ -112,6 +114,6 @@ def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
 
 
 def _free(limit: int, graph: Graph) -> int:
-    """Bytes of a budget that a run may take, with what its graph holds."""
+    """The bytes of a budget that are free or held by the graph."""
     held = graph.in_memory.shape().held
     return limit if ledger.left is None else min(limit, ledger.left + held)

@@ -1,4 +1,4 @@
-"""The plain arrays of an .npz file, each checked against what it should be before memory is taken for it."""
+"""Reads the arrays of an .npz file; checks the dtype and shape of each array before it allocates memory for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Archive"]
 
 _PIECE = 1 << 20
 _HEADER = 1 << 16  # bytes of the description of an array
-_WORDS = 1 << 24  # bytes of an array that is no list of vertices or edges: a name, or the notes
+_WORDS = 1 << 24  # maximum bytes of an array without vertices or edges, such as a name or the notes
 _KINDS = {"b": "truth values", "i": "integers", "u": "unsigned integers", "f": "floats", "c": "complex numbers",
           "U": "text", "S": "bytes", "m": "times", "M": "dates", "V": "records"}
 
@@ -33,10 +33,13 @@ Array = NDArray[Any]
 
 
 class Archive:
-    """The arrays of a file by name. Raises GraphError if it is no zip archive, DiskError if it cannot be read."""
+    """The arrays of an .npz file, by name.
+
+    Raises GraphError for a file that is no zip archive, DiskError if a read fails.
+    """
 
     def __init__(self, path: Path, empty: Callable[[int, DTypeLike], Array] | None = None) -> None:
-        """empty: makes the arrays of vertices and edges; None for arrays in memory."""
+        """Open `path`. `empty(count, dtype)` allocates arrays of vertices and edges; None allocates them in memory."""
         self.path = path
         self._elsewhere = empty
         with self._reading("the list of its arrays"):
@@ -58,7 +61,7 @@ class Archive:
         return name in self._members
 
     def empty(self, count: int, dtype: DTypeLike) -> Array:
-        """An array of vertices or edges, uninitialised."""
+        """Allocate an uninitialised array for `count` vertices or edges."""
         return np.empty(count, dtype) if self._elsewhere is None else self._elsewhere(count, dtype)
 
     def number(self, name: str) -> int:
@@ -66,7 +69,7 @@ class Archive:
         return int(self.array(name, "iu", ())[()])
 
     def flag(self, name: str) -> bool:
-        """Read a truth value, stored as an array of shape ()."""
+        """Read a bool, stored as an array of shape ()."""
         return bool(self.array(name, "b", ())[()])
 
     def text(self, name: str) -> str:
@@ -75,7 +78,7 @@ class Archive:
         return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
 
     def rows(self, name: str, kinds: str, n: int) -> Array:
-        """An array of n values, or of n rows; other arguments and errors as in `array`."""
+        """An array of shape [n] or [n, ...]. `kinds` and the errors raised are those of `array`."""
         with self._member(name) as file:
             dimensions = len(_header(file)[0])
         return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
@@ -86,17 +89,17 @@ class Archive:
             return next(iter(_header(file)[0]), 1)
 
     def array(self, name: str, kinds: str, shape: tuple[int | None, ...], *, words: bool = False) -> Array:
-        """An array in the byte order of this machine.
+        """Read an array, converted to the byte order of this machine.
 
         Args:
-            name: its name.
-            kinds: the letters of the dtypes that it may have, as in `dtype.kind`.
-            shape: what its shape should be; None for any length.
-            words: whether it has few bytes in any graph.
+            name: name of the array.
+            kinds: the permitted values of `dtype.kind`, one letter each.
+            shape: the required shape; None in place of a length permits any length.
+            words: whether the array is small in every graph, so that more than 16 MiB are an error.
 
         Raises:
-            GraphError: there is none, it is damaged, or of another dtype or shape.
-            OutOfMemory: it does not fit.
+            GraphError: the array is missing or damaged, or has another dtype or shape.
+            OutOfMemory: the array does not fit into memory.
         """
         with self._member(name) as file:
             info = self._members[name]
@@ -119,7 +122,7 @@ class Archive:
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
-        """The bytes of an array."""
+        """Open the bytes of an array for reading."""
         if name not in self._members:
             raise self._wrong(f"damaged or cut off: the array `{name}` is not there")
         with self._reading(f"the array `{name}`"), self._zip.open(self._members[name]) as file:
@@ -141,7 +144,7 @@ class Archive:
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
-        """Errors of zipfile, zlib and NumPy's format become errors that name `what`."""
+        """Convert errors of zipfile, zlib and NumPy's format to a GraphError or DiskError that names `what`."""
         try:
             yield
         except (GraphError, MemoryError):
@@ -155,7 +158,7 @@ class Archive:
 
 
 def _spoken(shape: tuple[int | None, ...]) -> str:
-    """A shape in words."""
+    """A shape as words for a message."""
     if not shape:
         return "a single value"
     if len(shape) > 1:
@@ -164,7 +167,7 @@ def _spoken(shape: tuple[int | None, ...]) -> str:
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """(shape, whether in Fortran's order, dtype) from the header of an array. Raises ValueError."""
+    """The shape, whether the order is Fortran's, and the dtype, from the header of an array. Raises ValueError."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"version {version[0]}.{version[1]} of NumPy's format, and 1.0 and 2.0 are known")
@@ -192,9 +195,9 @@ class _Header:
 
 
 def _fill(file: IO[bytes], array: Array) -> None:
-    """Read the bytes of an array. Raises EOFError if there are fewer."""
+    """Fill `array` with bytes from the file. Raises EOFError if the file ends before the array is full."""
     if not array.nbytes:
-        file.read(1)  # zipfile checks the sum at the end of the data
+        file.read(1)  # zipfile compares the checksum when it reaches the end of the data
         return
     target = array.view(np.uint8).data
     have = 0

@@ -47,7 +47,7 @@ class Change:
 
 
 def change(graph: Graph, added: Any, removed: Any) -> Change:
-    """The graph without the edges `removed` and with the edges `added`; see `Graph.changed`. Raises GraphError."""
+    """Remove the edges `removed`, then insert the edges `added`. Arguments and errors are those of `Graph.changed`."""
     rule = graph.rule
     columns = tuple(name for name in graph.columns if rule is None or name != "weight")
     more, less = edges_given("added", added, columns), edges_given("removed", removed, ())

@@ -1,4 +1,4 @@
-"""The shape of a graph before it is read: exact for generators and stored graphs, by size and a sample for text."""
+"""Estimate the shape of a graph before reading it: exact for generators and stored graphs, from a sample for text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.generators import BLOCK_BYTES, FACTOR, is_spec, weight_range
-from vlang.runtime.storage.page_file import PageFile
-from vlang.runtime.storage.page_file.form import is_page_file
+from vlang.runtime.storage.magic import is_page_file
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["estimate"]
@@ -25,12 +24,12 @@ def estimate(
     spec: str, directed: bool | None = None, symmetrize: bool = False, weights: str | None = None,
     threads: int | None = None, ends: Ends = OF_FILE, columns: Collection[str] | None = None,
 ) -> Shape | None:
-    """The shape of a file or generator; None if the content must be read to know it.
+    """The shape of the graph of a file or generator; None if only reading the whole file could find it.
 
     Args:
         spec, directed, symmetrize, weights, columns: as in `Graph.read`.
-        threads: that read.
-        ends: the columns of the ends of an edge.
+        threads: how many threads will read the file; None for one per processor.
+        ends: the columns that hold the ids at the two ends of an edge.
     """
     rule = weights is not None and ".." in weights
     path = Path(spec)
@@ -52,7 +51,7 @@ def estimate(
 
             found = estimate_text(path, directed, threads or available_threads())
     except (GraphError, OSError, ValueError, KeyError, zipfile.BadZipFile):
-        return None  # the reader says what is wrong
+        return None  # the reader raises the error when it reads the same file
     if found is None:
         return None
     if symmetrize and found.directed and found.listed:
@@ -67,7 +66,7 @@ def _with(shape: Shape, **changes: Any) -> Shape:
 
 
 def _generated(spec: str, directed: bool | None) -> Shape | None:
-    """The counts of a generator. Self-loops, which undirected graphs store once, are few."""
+    """The counts of a generated graph. Self-loops, which undirected graphs store once, count twice; they are few."""
     name, _, rest = spec.partition(":")
     words = rest.split(",")
     given = dict(word.split("=", 1) for word in words if "=" in word)
@@ -93,7 +92,9 @@ def _generated(spec: str, directed: bool | None) -> Shape | None:
 
 
 def _paged(path: Path, directed: bool | None) -> Shape | None:
-    """The counts of a page file whose edges will all be in memory, from its header."""
+    """The counts of a page file from its header, for a run that reads all its edges into memory."""
+    from vlang.runtime.storage.page_file import PageFile  # start-up
+
     file = PageFile.open(path)
     if directed is not None and directed != file.directed:
         return None
@@ -101,13 +102,13 @@ def _paged(path: Path, directed: bool | None) -> Shape | None:
     ids = 0 if file.consecutive else (72 if file.has_texts else 8) * file.n
     shape = Shape(file.n, file.m, file.directed, columns, built=frozenset({"in"}), ids=ids)
     reading = shape.held - ids + 6 * file.n + file.largest_page  # the rows, degrees, and a page
-    if file.layout == "degree":  # the order of the rows, both ways
+    if file.layout == "degree":  # the permutation of the rows and its inverse
         reading += 8 * file.n
     return _with(shape, reading=reading)
 
 
 def _archive(path: Path, directed: bool | None) -> Shape | None:
-    """The counts of a graph that vlang saved, from the headers of its arrays."""
+    """The counts of an .npz file that vlang saved, from the headers of its arrays."""
     heads = {}
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():

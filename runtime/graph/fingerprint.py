@@ -1,4 +1,4 @@
-"""Fingerprints of a graph: whether two runs work on the same vertices, edges and values."""
+"""Fingerprints of a graph, to check that two runs use the same vertices, edges and values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from vlang.runtime.threads.workers import on_threads
 __all__ = ["SEAL", "fingerprint"]
 
 SEAL = "page file"
-_CHUNK = 1 << 24  # entries of an array in a piece that one thread reads
+_CHUNK = 1 << 24  # entries of an array in a piece; one thread hashes a piece
 
 
 def fingerprint(graph: Graph, sides: Mapping[str, Iterable[str]], degrees: Iterable[str], near: bool) -> dict[str, str]:
-    """What a run reads of a graph, as checksums (BLAKE2b) by name; those of adjacency lists are computed once.
+    """Checksums (BLAKE2b) of all parts of a graph that a run reads, by name of the part.
 
-    A graph of a page file, on disk or in memory, has one entry for all: the seal of that file. No page is read for it.
+    The checksum of an adjacency is computed once and cached. A graph of a page file, on disk or in memory, has a single
+    checksum, the seal of that file, which is known without reading a page.
 
     Args:
         graph: the graph.
-        sides: by adjacency direction that the run reads, the edge columns.
-        degrees: directions ("in", "out", "all") whose degrees it reads.
-        near: whether it reads the lists of neighbours without directions.
+        sides: adjacency directions that the run reads -> the edge columns it reads in that direction.
+        degrees: directions ("in", "out", "all") whose degrees the run reads.
+        near: whether the run reads the undirected neighbour lists (`Neighbours`).
     """
     found = {"vertices": f"{graph.n}", "edges": f"{graph.m}", "directed": str(graph.directed)}
     if graph.seal:
@@ -70,7 +71,7 @@ def _column(rows: Adjacency, name: str, threads: int) -> str:
 
 
 def _whole(arrays: Iterable[NDArray[Any]], threads: int) -> str:
-    """One checksum of several arrays, by pieces that do not depend on the number of threads."""
+    """One checksum of several arrays. It is made of the checksums of pieces whose size does not depend on `threads`."""
     pieces = [array[low : low + _CHUNK] for array in arrays for low in range(0, max(1, len(array)), _CHUNK)]
     types = "".join(f"{piece.dtype.str}{len(piece)}" for piece in pieces)
     return hashlib.blake2b((types + "".join(on_threads(threads, digest, pieces))).encode("ascii"),

@@ -1,4 +1,4 @@
-"""Generated graphs, such as `kron:20` or `grid:1000x1000,weights=1..63`: the same on any machine and thread count."""
+"""Generated graphs such as `kron:20` or `grid:1000x1000,weights=1..63`. Machine and thread count do not change them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ FACTOR = 16
 
 _BLOCK = 1 << 13
 BLOCK_BYTES = 4 * 8 * _BLOCK
-"""Memory that the generators of regular graphs take beside the edges."""
+"""Bytes of memory that the generators of regular graphs use in addition to the edges."""
 
 # Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21:
-# upper left .57, upper right .19, lower left .19, lower right .05; cumulated from the upper left.
+# upper left .57, upper right .19, lower left .19, lower right .05. The constants are cumulative sums in this order.
 A, AB, ABC = (round(p * 2**21) for p in (0.57, 0.76, 0.95))
 
 
@@ -42,12 +42,12 @@ class Spec:
     """The parsed text of a generator.
 
     Attributes:
-        text: the whole text, for messages.
+        text: the whole text of the generator, for messages.
         args: the positional arguments.
-        seed: of random graphs.
+        seed: seed of a random graph.
         directed: whether the graph is directed.
         threads: how many threads generate the edges.
-        empty: makes the arrays of the edges.
+        empty: allocates an array for the edges, given the count and the dtype.
     """
 
     text: str
@@ -70,10 +70,10 @@ class Generator:
     """A kind of generated graph.
 
     Attributes:
-        usage: its syntax.
+        usage: the syntax, for messages.
         directed: the default direction; None if it is always undirected.
         random: whether it takes a seed.
-        most: how many positional arguments it takes at most.
+        most: the maximum number of positional arguments.
         edges: the function that generates the edges.
     """
 
@@ -97,12 +97,12 @@ def generate(
     Args:
         spec: name, arguments and options. Options: `seed=` (random generators; default 1), `directed=true|false`,
             `weights=LO..HI` or `weights=W` (see `Graph.with_rule_weights`).
-        directed: overrides the option in `spec`; None leaves it.
-        threads: None for one per processor.
-        empty: makes the arrays of the edges.
+        directed: overrides the option in `spec`; None keeps that option.
+        threads: how many threads generate the edges; None for one per processor.
+        empty: allocates an array for the edges, given the count and the dtype.
 
-    Random edges may be self-loops or parallel; they are kept (see `Graph.thinned`). Raises GraphError for an unknown
-    name or argument.
+    Random edges can be self-loops or parallel edges, which are kept (see `Graph.thinned`). Raises GraphError for an
+    unknown name or argument.
     """
     name, _, rest = spec.partition(":")
     generator = GENERATORS.get(name)
@@ -128,7 +128,7 @@ def weight_range(text: str) -> tuple[int, int] | None:
 
 
 def unknown_name(name: str) -> str:
-    """The end of a message: no generator has this name; the nearest name, and all known ones."""
+    """The end of a message: that no generator has this name, the nearest name, and all known names."""
     close = difflib.get_close_matches(name.lower(), GENERATORS, n=1)
     hint = f"; did you mean {GENERATORS[close[0]].usage}?" if close else ""
     known = ", ".join(generator.usage for generator in GENERATORS.values())
@@ -202,7 +202,7 @@ def _random(
 
 
 def _mix(seed: int, x: int) -> int:
-    """The function `mix` of the language (section 8), identical to that of the kernels."""
+    """The function `mix` of the language (section 8), the same as `_mix` in kernels/draw.py."""
     mask = 2**64 - 1
     z = (x + seed * 0x632BE59BD9B4E019) * 0x9E3779B97F4A7C15 & mask
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
@@ -218,7 +218,7 @@ def _vertices(spec: Spec) -> int:
 
 
 def _regular(spec: Spec, n: int, count: int, ends: Callable[[Array], tuple[Array, Array]], note: str) -> EdgeList:
-    """The edges 0..count-1 of n vertices; ends: tails and heads of the edges with these numbers, int64[k]."""
+    """Build `count` edges on n vertices. ends: a function from edge numbers, int64[k], to their tails and heads."""
     src, dst = (spec.empty(count, np.uint32) for _ in range(2))
     for first in range(0, count, _BLOCK):
         part = slice(first, min(first + _BLOCK, count))
@@ -227,7 +227,7 @@ def _regular(spec: Spec, n: int, count: int, ends: Callable[[Array], tuple[Array
 
 
 def _grid(spec: Spec) -> EdgeList:
-    """Vertex r * columns + c at row r and column c; edges to the right and down."""
+    """A grid: vertex r * columns + c is at row r and column c, with edges to the right and down."""
     match = re.fullmatch(r"(\d+)x(\d+)", spec.args[0])
     if not match or int(match[1]) * int(match[2]) > MOST_VERTICES:
         raise GraphError(f"{spec.text}: write grid:ROWSxCOLUMNS, at most {MOST_VERTICES} vertices")
@@ -255,12 +255,12 @@ def _star(spec: Spec) -> EdgeList:
 
 
 def _complete(spec: Spec) -> EdgeList:
-    """Each pair once, smaller number first; in a directed graph also in the opposite direction."""
+    """A complete graph: each pair of vertices once, smaller number first; if directed, in both directions."""
     n = _vertices(spec)
     pairs = n * max(n - 1, 0) // 2
     if pairs > MOST_VERTICES:
         raise GraphError(f"{spec.text}: {pairs} edges are too many; at most {MOST_VERTICES}")
-    firsts = np.append(0, np.cumsum(np.arange(n)[:0:-1]))  # the first pair of each smaller number
+    firsts = np.append(0, np.cumsum(np.arange(n)[:0:-1]))  # the first pair with each smaller number
 
     def ends(e: Array) -> tuple[Array, Array]:
         pair = e % max(pairs, 1)

@@ -1,4 +1,4 @@
-"""`Graph.from_edges`: edges from arrays, or from a table that gives its columns as Arrow."""
+"""`Graph.from_edges`: edges from arrays, or from a table that exports its columns in Arrow's format."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _OF_TABLES: Mapping[str, Any] = {"source": None, "target": None, "missing": "err
 def graph_of_edges(
     graph_type: type[Graph], src: Any, dst: Any, given: Mapping[str, Any], edge_columns: Mapping[str, Any]
 ) -> Graph:
-    """The graph of edges.
+    """Build the graph for `Graph.from_edges`.
 
     Args:
         graph_type: the class to build.
         src, dst: as in `Graph.from_edges`.
-        given: its other keywords.
-        edge_columns: further keywords, which are edge columns.
+        given: the other keywords of `Graph.from_edges`, by name.
+        edge_columns: the remaining keywords, each of which is an edge column or, for a table, renames a column.
 
     Raises:
-        GraphError: what is given does not fit together.
+        GraphError: the arguments are wrong or contradict each other.
     """
     threads = None if given["threads"] is None else given_whole("threads", given["threads"], 1)
     many = threads or available_threads()
@@ -61,7 +61,7 @@ def graph_of_edges(
                          "out")
     graph = graph_type(replace(edges, directed=directed), name=name, symmetrize=symmetrize, threads=threads)
     graph.vertex_columns = columns_of_vertices(vertices)
-    del edges  # so that it can be freed when the adjacency lists are built
+    del edges  # the graph then holds the only reference, and frees the list when it builds an adjacency
     return graph.thinned(given["self_loops"], given["parallel"])
 
 
@@ -86,7 +86,7 @@ def _of_arrays(src: Any, dst: Any, given: Mapping[str, Any], edge_columns: Mappi
 def _of_table(
     frame: Any, given: Mapping[str, Any], renamed: Mapping[str, Any], name: str, threads: int
 ) -> EdgeList:
-    """The edges of a table, by the names of its columns."""
+    """The edges of a table; `given` and `renamed` name its columns."""
     if not is_table(frame):
         raise GraphError("give two arrays of vertex ids, from_edges(src, dst), or one table: "
                          f"{type(frame).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__")
@@ -113,7 +113,7 @@ def _named(option: str, value: object) -> str | None:
 
 
 def _names(columns: object, renamed: Mapping[str, Any]) -> frozenset[str] | None:
-    """The columns that are needed; those that keywords name are."""
+    """The names of the columns to read: `columns` and the columns that keywords rename; None for all."""
     if columns is None and not renamed:
         return None
     if columns is not None and (isinstance(columns, (str, Mapping)) or not isinstance(columns, Iterable)
@@ -123,7 +123,7 @@ def _names(columns: object, renamed: Mapping[str, Any]) -> frozenset[str] | None
 
 
 def _ends(names: Sequence[str], name: str, given: Mapping[str, Any]) -> Ends:
-    """The columns with the ends of an edge. Raises GraphError unless both are named, or have well-known names."""
+    """The two columns of vertex ids. Raises GraphError unless both are named by the caller or have well-known names."""
     asked = Ends(_named("source", given["source"]), _named("target", given["target"]))
     for option, column in (("source", asked.source), ("target", asked.target)):
         if column is not None and column not in names:
@@ -139,7 +139,7 @@ def _ends(names: Sequence[str], name: str, given: Mapping[str, Any]) -> Ends:
 
 
 def _titles(names: Sequence[str], renamed: Mapping[str, Any], ends: Ends) -> dict[str, str]:
-    """The new name of each column that a keyword renames. Raises GraphError for one that is not there."""
+    """The new name of each column that a keyword renames. Raises GraphError if the table does not have the column."""
     for new, old in renamed.items():
         if not isinstance(old, str):
             raise GraphError(f"{new}=... is a {type(old).__name__}: beside a table, write the name of one of its "
@@ -156,7 +156,7 @@ def _titles(names: Sequence[str], renamed: Mapping[str, Any], ends: Ends) -> dic
 
 
 def _among(edges: EdgeList, vertices: object, column: object, name: str, threads: int) -> EdgeList:
-    """The edges on the vertices given. Raises GraphError for an end that is none of them."""
+    """Number the edges by the given vertices. Raises GraphError if an end of an edge is not one of these vertices."""
     with Workers(threads) as workers:
         known = parse_vertices(vertices, workers, column=None if isinstance(vertices, VertexTable) else column)
     src, dst = within(known, edges.src, edges.dst, edges.ids, name)

@@ -14,7 +14,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.edges.given import given_path, given_whole
 from vlang.runtime.graph.edges.order import Order
-from vlang.runtime.graph.held import HeldGraph
+from vlang.runtime.graph.everyday import EverydayGraph
 from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note, rule_note
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.build import Rows
@@ -24,32 +24,32 @@ from vlang.runtime.storage.room import memory_named
 __all__ = ["Graph"]
 
 
-class Graph(HeldGraph):
-    """The input of programs; its public state never changes, and threads may share it.
+class Graph(EverydayGraph):
+    """The graph that a program runs on. Its public state never changes, and threads may share it.
 
-    Create one by `Graph.read`, `from_edges`, `from_scipy` or `from_networkx`. Adjacency lists are built on first need,
-    by the calling thread. The edge list is freed when the first of them is built.
+    Create a graph by `Graph.read`, `open`, `from_edges`, `from_scipy` or `from_networkx`. The thread that first needs
+    an adjacency builds it. The edge list is freed when the first adjacency is built.
 
     Attributes:
-        name: for messages.
+        name: name of the graph, for messages.
         n: the number of vertices.
-        m: stored directed edges. An undirected edge counts twice, an undirected self-loop once.
+        m: the number of stored directed edges. An undirected edge counts twice, an undirected self-loop once.
         directed: False if every edge is stored in both directions.
         ids: the user's vertex ids.
-        order: the numbers of vertices in adjacency lists, where these are not the ranks of the ids; else None.
+        order: the permutation from row numbers to dense numbers if rows are not in the order of the ids; else None.
         threads: how many threads build adjacency lists.
-        left_out: edge columns of the source that are not numbers: name -> reason.
-        warnings: what may be read wrongly, one sentence each.
-        stored: the edges on disk, in a graph that is made by `open`; else None.
-        seal: identifies the page file that has this graph, unchanged; "" for other graphs.
-        vertex_columns: the table that was given as `vertices`: its `names`, which a run joins by id to the vertex
-            fields that a call must pass; else None.
+        left_out: edge columns that were not read because they do not hold numbers: name -> reason.
+        warnings: sentences about parts of the source that the reader may have misunderstood.
+        stored: the edges on disk if the graph was created by `open`; else None.
+        seal: checksum that identifies the page file from which this graph was read; "" for other graphs.
+        vertex_columns: the table that was given as `vertices`; else None. A run joins its columns by id to the vertex
+            fields that a call must pass.
     """
 
-    _whole: Graph | None = None  # of a graph on disk, once it has been read
+    _whole: Graph | None = None  # the graph that `loaded` has read, if `stored` is set
 
     def loaded(self) -> Graph:
-        """This graph with its edges in memory: read on first use, and kept as long as this graph."""
+        """This graph with its edges in memory. The first call reads them, and this graph keeps them."""
         if self.stored is None:
             return self
         if self._whole is None:
@@ -62,18 +62,18 @@ class Graph(HeldGraph):
 
     @property
     def in_memory(self) -> Graph:
-        """What `loaded` has read, else this graph."""
+        """The graph that `loaded` has read, or this graph if `loaded` was not called."""
         return self if self._whole is None else self._whole
 
     def unload(self) -> None:
-        """Forget the edges that `loaded` has read, for a run with too little memory for them."""
+        """Free the edges that `loaded` has read, for a run whose memory budget is too small for them."""
         self._whole = None
 
     def by_path(self) -> Graph:
-        """This graph, whose pickle holds the path and the options by which it was read, and not its arrays.
+        """This graph in a form that pickles as the path and options by which it was read, instead of its arrays.
 
-        The process that loads it reads the file again, and refuses one that has changed. Raises GraphError for a graph
-        that was not read from a file or a generator, or was changed afterwards.
+        The process that loads the pickle reads the file again, and raises GraphError if the file has changed. This
+        method raises GraphError for a graph that was not read from a file or a generator, or was changed afterwards.
         """
         if self._source is None:
             raise GraphError(f"{self.name} is not as it was read from a file or a generator: save it, and read that "
@@ -88,7 +88,7 @@ class Graph(HeldGraph):
         return reduced(self, self._light)
 
     def plain(self) -> Graph:
-        """This graph with adjacency lists in the order of the ids: itself, unless it has an `order` of its own."""
+        """This graph with rows in the order of the ids. Returns `self` if `order` is None."""
         if self.order is None:
             return self
         base = self.built()
@@ -99,7 +99,7 @@ class Graph(HeldGraph):
         return other
 
     def ordered(self, dense: NDArray[np.uint32]) -> Graph:
-        """This graph with another order of rows: row i is that of the vertex with the dense number dense[i]."""
+        """This graph with permuted rows: row i holds the edges of the vertex with dense number dense[i]; uint32[n]."""
         plain, order = self.plain(), Order.of(dense)
         base = plain.built()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
@@ -109,7 +109,7 @@ class Graph(HeldGraph):
         return other
 
     def edges(self, both: bool = False) -> EdgeList:
-        """The edges as a list, in the order of an adjacency that is built.
+        """The edges as a list, in the order of an adjacency that is already built.
 
         An undirected edge is listed once, or with `both` in both directions.
         """
@@ -127,10 +127,11 @@ class Graph(HeldGraph):
                         list(self.warnings))
 
     def thinned(self, self_loops: str = "keep", parallel: str = "keep") -> Graph:
-        """This graph without self-loops or parallel edges ("drop"), or with them ("keep"); adds a note of the change.
+        """This graph without self-loops or parallel edges ("drop"), or with them ("keep"); `notes` reports the change.
 
-        Of parallel edges, the one with the smallest value in the first column stays, the first in the list if they are
-        equal. Both directions of an undirected edge are treated alike. Raises GraphError for any other word.
+        Among parallel edges, the edge with the smallest value in the first column stays; if values are equal, the first
+        edge in the list stays. Both directions of an undirected edge are treated alike. Raises GraphError for any word
+        other than "keep" and "drop".
         """
         for option, value in (("self_loops", self_loops), ("parallel", parallel)):
             if value not in ("keep", "drop"):
@@ -150,13 +151,13 @@ class Graph(HeldGraph):
 
         Args:
             added: pairs of vertices, [k, 2], if the graph has no edge columns; else {"src": [k], "dst": [k], NAME: [k]}
-                with the values of every edge column. Unknown ends become new vertices. An edge that exists already
-                becomes parallel.
+                with the values of every edge column. Unknown ends become new vertices. An added edge that already
+                exists becomes a parallel edge.
             removed: pairs of vertices, [k, 2], or {"src": [k], "dst": [k]}. All parallel edges between two vertices are
                 removed; the vertices stay.
 
-        In an undirected graph an edge means both directions. Raises GraphError, also if an edge to be removed does not
-        exist.
+        In an undirected graph an edge means both directions. Raises GraphError for invalid arguments, and if an edge in
+        `removed` does not exist.
         """
         from vlang.runtime.graph.edit import change  # start-up
 
@@ -166,7 +167,8 @@ class Graph(HeldGraph):
         """This graph with the edge column `weight` = low + (31 u + 17 v) mod (high - low + 1).
 
         u and v are dense vertex numbers: tail and head in a directed graph, the smaller and the larger in an undirected
-        one. An existing column `weight` is replaced. Adjacency lists that are built are shared.
+        one. An existing column `weight` is replaced. The new graph shares the adjacency lists that this graph has
+        built.
         """
         if self.order is not None:
             return self.plain().with_rule_weights(low, high)
@@ -177,11 +179,11 @@ class Graph(HeldGraph):
         return other
 
     def of_rows(self, rows: Rows, ids: VertexIds, rule: WeightRule | None) -> Graph:
-        """A graph like this one with other in-edges (see `from_rows`)."""
+        """A new graph with these in-edges, and with the direction and threads of this graph (see `from_rows`)."""
         return Graph.from_rows("in", rows, ids, directed=self.directed, rule=rule, threads=self.threads)
 
     def _with(self, ids: VertexIds, adjacencies: Adjacencies, note: str) -> Graph:
-        """A copy of this graph with other ids and adjacency lists, for code that derives graphs."""
+        """A copy of this graph with other ids and adjacency lists, for methods that derive graphs."""
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = [*self._notes, note], self._kept, self.left_out
         other.warnings = self.warnings
@@ -197,7 +199,7 @@ class Graph(HeldGraph):
         return other
 
     def _add_note(self, note: str, dropped: str = "") -> None:
-        """Add a note while the graph is built; dropped: "self-loops" or "parallel edges", if no longer kept."""
+        """Add a note while the graph is built. dropped: "self-loops" or "parallel edges" if they were dropped."""
         self._notes.append(note)
         self._kept = tuple(kind for kind in self._kept if kind != dropped)
 
@@ -218,26 +220,26 @@ class Graph(HeldGraph):
         target_column: str | int | None = None,
         vertices: Any = None,
     ) -> Graph:
-        """The graph of a file, or of a generator such as `kron:20` or `karate`; an existing file is preferred.
+        """Read a file, or run a generator such as `kron:20` or `karate`. A file of that name has precedence.
 
         Args:
             path: a path, `-` for standard input, or the name and arguments of a generator. Standard input and pipes
                 are first copied to a temporary file.
             directed: overrides the direction that the file declares; None keeps it.
             symmetrize: store both directions of every edge.
-            weights: "LO..HI" for integer weights by rule (see `with_rule_weights`), else the name or the number (from
-                1) of the column of the file that becomes `weight`.
+            weights: "LO..HI" for integer weights by rule (see `with_rule_weights`), or the name or number (from 1) of
+                the column in the file that becomes `weight`.
             self_loops, parallel: "keep" or "drop".
             threads: how many threads read and build; None for one per processor.
-            columns: names of the edge columns that programs will read. Every cell of these must be a number. Other
-                columns that are not numbers are left out; a program with an edge field of such a name is refused with
-                the reason. None means `weight`, if the file has one.
-            missing: how to treat a cell without a value: "error"; "drop", which removes the row if the cell is in one
-                of `columns` or in that of `weights`; or a number, which replaces it.
-            source_column, target_column: the columns of a text with the ends of an edge, by name or by number from 1;
-                None for those with a well-known name in the header, else the first two.
-            vertices: all vertices of a text, which may have no edges: a count N for the ids 0..N-1, "LO..HI", a file
-                with a column of ids, or an array of ids; None for those that occur.
+            columns: names of the edge columns that programs will read. Every cell of these columns must be a number.
+                Other columns are left out if they hold anything but numbers; a program with an edge field of such a
+                name is refused with the reason. None means the column `weight`, if the file has one.
+            missing: how to treat a cell without a value. "error" raises GraphError. "drop" drops the row if the cell is
+                in one of `columns` or in the column of `weights`. A number replaces the missing value.
+            source_column, target_column: the columns of a text that hold the source and target ids, by name or by
+                number from 1. None takes the columns with well-known names in the header, or else the first two.
+            vertices: all vertex ids, so that the graph can have vertices without edges: a count N for the ids 0..N-1,
+                "LO..HI", a file with a column of ids, or an array of ids. None takes the ids that occur in edges.
 
         Raises:
             GraphError: the content is wrong.
@@ -253,18 +255,19 @@ class Graph(HeldGraph):
 
     @staticmethod
     def open(path: str | Path, threads: int | None = None) -> Graph:
-        """The graph of a page file (.vg) whose edges stay on disk.
+        """Open a page file (.vg) as a graph whose edges stay on disk.
 
-        A run reads them into memory if they fit into its `memory`, and keeps them there for the next run; otherwise it
-        streams them page by page, with the same result. What needs adjacency lists outside of a run is refused.
+        A run reads the edges into memory if they fit into its `memory`, and keeps them there for the next run.
+        Otherwise it streams them page by page, with the same result. Methods that need adjacency lists outside of a run
+        raise GraphError.
 
         Args:
-            path: of the page file; `save` and `vlang convert` write them.
+            path: path of the page file. `save` and `vlang convert` write page files.
             threads: how many threads build adjacency lists, once the edges are in memory; None for one per processor.
 
         Raises:
-            GraphError: not a page file, of another version, or damaged.
-            DiskError: it cannot be read.
+            GraphError: the file is not a page file, has another version, or is damaged.
+            DiskError: the file cannot be read.
         """
         from vlang.runtime.graph.paged.on_disk import open_graph  # start-up
 
@@ -293,27 +296,30 @@ class Graph(HeldGraph):
     ) -> Graph:
         """The graph with the edges src[e] -> dst[e], or with an edge for each row of the table `src`.
 
-        A table is any object with `__arrow_c_stream__` or `__arrow_c_array__`: of pandas, polars, pyarrow, DuckDB.
+        A table is any object with `__arrow_c_stream__` or `__arrow_c_array__`, such as those of pandas, polars, pyarrow
+        and DuckDB.
 
         Args:
-            src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. With `ids`, positions in
-                it. Or `src` is a table, and `dst` is not given.
-            source, target: the columns of the table with the ends of an edge; None for well-known names.
+            src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. If `ids` is given, they are
+                indices into `ids`. Alternatively `src` is a table, and `dst` is not given.
+            source, target: names of the table's columns of source and target ids; None looks for well-known names.
             directed: False if each edge is listed once and means both directions.
-            n: the vertices are 0..n-1; None for the ids that occur.
+            n: the number of vertices, whose ids are 0..n-1; None takes the ids that occur.
             ids: the ids of all vertices, shape [n].
             symmetrize: store both directions of every edge.
             self_loops, parallel: "keep" or "drop".
-            name: for messages.
+            name: name of the graph, for messages.
             threads: how many threads build; None for one per processor.
-            columns: edge columns of shape [E] under any name; others may be given as keywords. Of a table, the names
-                of the columns to read, and keywords give others another name: weight="amount". Without both, all that
-                hold numbers are read, and `left_out` has the others.
-            missing: how to treat nulls and NaN of a table, as in `read`.
-            vertices: all vertices, with or without edges, as in `read`, or a table; not with `n` or `ids`.
+            columns: for arrays, a mapping from any name to an edge column of shape [E]; further keywords are edge
+                columns, too. For a table, the names of the columns to read; a further keyword reads a column under
+                another name, as in weight="amount". Without `columns` and keywords, all columns of numbers are read,
+                and `left_out` lists the others.
+            missing: how to treat nulls and NaN in a table, as in `read`.
+            vertices: all vertices, with or without edges: as in `read`, or a table. Excludes `n` and `ids`.
             id: the column of ids in the table `vertices`; None for a well-known name.
 
-        All arrays are copied. Raises GraphError if they do not fit together, or for columns that cannot be read.
+        All arrays are copied. Raises GraphError if the shapes or types of the arguments do not match, or if a column
+        cannot be read.
         """
         from vlang.runtime.graph.given_edges import graph_of_edges  # start-up
 
@@ -335,11 +341,11 @@ class Graph(HeldGraph):
         name: str = "graph",
         threads: int | None = None,
     ) -> Graph:
-        """The graph of a square scipy.sparse matrix: A[i, j] is the weight of the edge i -> j; stored zeros count.
+        """The graph of a square scipy.sparse matrix. A[i, j] is the weight of the edge i -> j; stored zeros are edges.
 
         Args:
             matrix: the matrix.
-            weight: name of the edge column of the values.
+            weight: name of the edge column that receives the values.
             directed: False takes the entries on and above the diagonal of a symmetric matrix as undirected edges.
             symmetrize, self_loops, parallel, name, threads: see `from_edges`.
 
@@ -361,9 +367,9 @@ class Graph(HeldGraph):
         name: str = "graph",
         threads: int | None = None,
     ) -> Graph:
-        """The graph of a NetworkX graph; each numeric edge attribute becomes a column, isolated nodes stay.
+        """Convert a NetworkX graph. Each numeric edge attribute becomes a column, and isolated nodes are kept.
 
-        Nodes that are all integers or all strings are the ids; otherwise the str() of each node is its id.
+        If all nodes are integers, or all are strings, they are the ids. Otherwise the id of a node is its str().
 
         Args:
             graph: the NetworkX graph.
@@ -378,16 +384,17 @@ class Graph(HeldGraph):
         return found.thinned(self_loops, parallel)
 
     def save(self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()) -> None:
-        """Write the graph, atomically: as a page file if the name ends in .vg, else as .npz. `Graph.read` reads both.
+        """Write the graph atomically, as a page file if the name ends in .vg, else as .npz. `Graph.read` reads both.
 
         Args:
-            path: of the file.
-            layout: how a page file numbers vertices: "degree" (default) in decreasing order of in- plus out-degree,
-                "ids" in the order of their ids. The ids are the same.
-            disks: folders over which a page file is striped page by page, one file in each; none for one file.
+            path: path of the file to write.
+            layout: the order of the rows in a page file: "degree" (default) by decreasing in-degree plus out-degree, or
+                "ids" by vertex id. It does not change the ids.
+            disks: folders over which the pages of a page file are striped, with one file in each folder. If empty, the
+                page file is a single file.
 
         Raises:
-            GraphError: another layout, or `layout` or `disks` for .npz.
+            GraphError: `layout` is unknown, or `layout` or `disks` is given for .npz.
             DiskError: a file cannot be written.
         """
         if str(path).endswith(".vg"):

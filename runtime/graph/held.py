@@ -1,4 +1,4 @@
-"""What a graph holds, and the questions that it answers: counts, columns, ids, notes and adjacency lists."""
+"""The state of a graph and the methods that read it: counts, columns, ids, notes and adjacency lists."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import MANY, Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
-from vlang.runtime.graph.topology.stored import StoredAdjacencies, StoredEdges
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.pickled import Source
+    from vlang.runtime.graph.topology.stored import StoredAdjacencies, StoredEdges
     from vlang.runtime.graph.vertex_columns import VertexColumns
 
 __all__ = ["HeldGraph"]
 
-_TEXT_ID = 72  # bytes of an id that is a text, about: the object and its place
+_TEXT_ID = 72  # approximate bytes of an id that is a string: the object and its array entry
 
 
 class HeldGraph:
-    """The state of a `Graph`, made of an edge list, of adjacency lists or of pages on disk."""
+    """The state of a `Graph`, built from an edge list, from adjacency lists or from pages on disk."""
 
     name: str
     n: int
@@ -52,8 +52,8 @@ class HeldGraph:
     _notes: list[str]
     _kept: tuple[str, ...]
     _adjacencies: Adjacencies | StoredAdjacencies
-    _source: Source | None = None  # how it was read, if it was not changed since
-    _light: Source | None = None  # how its pickle says that it is read again
+    _source: Source | None = None  # how the graph was read; None if it was changed since
+    _light: Source | None = None  # if set, a pickle holds this instead of the arrays
 
     def __init__(
         self,
@@ -63,16 +63,16 @@ class HeldGraph:
         symmetrize: bool = False,
         threads: int | None = None,
     ) -> None:
-        """Take over an edge list: its arrays are not copied and become read-only.
+        """Take ownership of an edge list. Its arrays are not copied and become read-only.
 
         Args:
             edges: the edges.
-            name: for messages.
+            name: name of the graph, for messages.
             symmetrize: store both directions of every edge.
             threads: how many threads build adjacency lists; None for one per processor.
 
         Raises:
-            GraphError: the arrays do not fit together.
+            GraphError: the lengths of the arrays differ, a vertex number is out of range, or a column is not numeric.
         """
         edges = _checked(edges)
         threads = threads or available_threads()
@@ -110,13 +110,13 @@ class HeldGraph:
             rows: the adjacency lists, with their edge columns.
             ids: the ids of all vertices.
             directed: False if every edge is stored in both directions.
-            rule: computes the column `weight`; None if there is no such rule.
-            name: for messages.
+            rule: the rule that computes the column `weight`; None if there is no such rule.
+            name: name of the graph, for messages.
             notes: sentences about the source.
-            left_out: columns that could not be read, by name.
+            left_out: columns that could not be read: name -> reason.
             threads: how many threads build further adjacency lists.
-            order: of the rows; None for that of the ids.
-            seal: of the page file that has this graph, unchanged; "" for other graphs.
+            order: the order of the rows; None if rows are in the order of the ids.
+            seal: checksum that identifies the page file from which the graph was read; "" for other graphs.
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
@@ -130,16 +130,20 @@ class HeldGraph:
         cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (),
         left_out: Mapping[str, LeftOut] = MappingProxyType({}), threads: int | None = None, order: Order | None = None,
     ) -> Self:
-        """A graph whose edges stay on disk: programs stream its pages, and what needs adjacency lists is refused.
+        """A graph whose edges stay on disk.
+
+        Programs stream its pages; methods that need adjacency lists raise GraphError.
 
         Args:
             stored: the edges.
             ids: the ids of all vertices.
             notes: sentences about the source.
-            left_out: columns that could not be read, by name.
-            threads: how many threads build adjacency lists of graphs derived from it.
-            order: of the rows; None for that of the ids.
+            left_out: columns that could not be read: name -> reason.
+            threads: how many threads build the adjacency lists of derived graphs.
+            order: the order of the rows; None if rows are in the order of the ids.
         """
+        from vlang.runtime.graph.topology.stored import StoredAdjacencies  # start-up
+
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
         graph.stored, graph.seal = stored, stored.seal
@@ -161,12 +165,12 @@ class HeldGraph:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was read and changed, one sentence each."""
+        """Sentences about what was read and what was changed."""
         return (*self._notes, *kept_note(self._kept), f"Stored: {self._summary()}.")
 
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
-        """The edge columns: name -> dtype as stored."""
+        """The edge columns: name -> stored dtype."""
         return MappingProxyType({name: column.dtype for name, column in self._adjacencies.columns.items()})
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
@@ -189,11 +193,11 @@ class HeldGraph:
 
     @property
     def streamed(self) -> bool:
-        """Whether its edges are on disk, so that a run streams them."""
+        """Whether the edges are on disk, so that a run streams them."""
         return self.stored is not None
 
     def shape(self) -> Shape:
-        """Its counts, and what is in memory."""
+        """The counts of the graph, and the parts of it that are in memory."""
         ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
         held, ruled = self._adjacencies, frozenset() if self.rule is None else frozenset({"weight"})
         return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
@@ -208,35 +212,39 @@ class HeldGraph:
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
         """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
 
-        In a directed graph, "both" merges the in-edges and out-edges of each vertex into one list by neighbour,
-        in-edges first among equals: 2 m entries. In an undirected graph all three kinds are one object. Rows and
-        neighbours have dense numbers, or those of `order`. Raises GraphError for an unknown column.
+        In a directed graph, "both" merges the in-edges and out-edges of each vertex into one row sorted by neighbour,
+        with in-edges first if neighbours are equal; it has 2 m entries. In an undirected graph all three kinds are one
+        object. Rows and neighbours have dense numbers, or the internal numbers of `order`. Raises GraphError for an
+        unknown column.
         """
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
         return self._adjacencies.adjacency(kind, tuple(columns))
 
     def neighbours(self) -> Neighbours:
-        """The neighbours of each vertex without directions, loops and repetitions; built on first use and cached."""
+        """The distinct neighbours of each vertex in either direction, without self-loops.
+
+        Built on first use, then cached.
+        """
         return self._adjacencies.neighbours()
 
     def excess(self) -> tuple[int, int]:
-        """The numbers of self-loops and of parallel edges, an undirected one counted once; counted on first use."""
+        """The numbers of self-loops and of parallel edges; an undirected edge counts once. Computed on first use."""
         return self._adjacencies.excess()
 
     @property
     def out_degree(self) -> NDArray[np.uint32]:
-        """The out-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
+        """The out-degree of each vertex, uint32[n]; in an undirected graph, the number of its stored edges."""
         return self._by_ids(self.row_lengths("out"))
 
     @property
     def in_degree(self) -> NDArray[np.uint32]:
-        """The in-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
+        """The in-degree of each vertex, uint32[n]; in an undirected graph, the number of its stored edges."""
         return self._by_ids(self.row_lengths("in"))
 
     @property
     def degree(self) -> NDArray[np.uint32]:
-        """in_degree + out_degree, uint32[n]; in an undirected graph, all stored edges of each vertex, counted once."""
+        """in_degree + out_degree, uint32[n]; in an undirected graph, the number of stored edges of each vertex."""
         return self._by_ids(self.row_lengths("both"))
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:

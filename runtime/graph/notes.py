@@ -1,4 +1,4 @@
-"""The sentences with which a graph says how it was changed while it was read."""
+"""The notes of a graph: sentences that say how its edges were changed while it was read."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from collections.abc import Sequence
 __all__ = ["KEPT", "kept_note", "loops_note", "parallel_note", "rule_note", "stored_note", "symmetrized_note"]
 
 KEPT = ("self-loops", "parallel edges")
-"""What a graph keeps unless it is dropped."""
+"""The kinds of edges that a graph keeps unless an option drops them."""
 
 
 def kept_note(kept: Sequence[str]) -> tuple[str, ...]:
-    """What was kept, in at most one sentence."""
+    """The note that names the kept kinds of edges; an empty tuple if none is kept."""
     return (f"{' and '.join(kept)} kept.".capitalize(),) if kept else ()
 
 
 def stored_note(directed: bool, n: int, m: int) -> str:
-    """What is stored: n vertices and m edges, undirected ones counted in both directions."""
+    """Describe the stored graph: direction, n vertices and m edges. An undirected edge counts in both directions."""
     if directed:
         return f"directed, {n:,} vertices, {m:,} edges"
     return f"undirected, {n:,} vertices, {m:,} edges, each one counted in both directions"
 
 
 def symmetrized_note(edges: int) -> str:
-    """Both directions of directed edges are stored."""
+    """The note that both directions of `edges` directed edges are stored."""
     return f"Symmetrized: both directions of {edges:,} directed edges."
 
 
 def loops_note(lost: int) -> str:
-    """Self-loops were dropped."""
+    """The note that `lost` self-loops were dropped."""
     return f"{lost:,} self-loops dropped."
 
 
 def parallel_note(more: int, by: str | None) -> str:
-    """Parallel edges were dropped; by: the first column, None without columns."""
+    """The note that `more` parallel edges were dropped. by: name of the first edge column; None without columns."""
     which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
     return f"{more:,} parallel edges dropped: {which}."
 
 
 def rule_note(low: int, high: int, directed: bool) -> str:
-    """Weights are computed by the rule low..high."""
+    """The note that weights are computed by the rule low..high."""
     ends = "tail u, head v" if directed else "smaller number u, larger v"
     return f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}."

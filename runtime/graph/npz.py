@@ -1,9 +1,10 @@
-"""Graphs as .npz files: vlang's own, and those of scipy.sparse.save_npz (read without scipy).
+"""Graphs as .npz files: in vlang's own format, and in that of scipy.sparse.save_npz (read without scipy).
 
-The layout of vlang, format 1: `vlang_graph` (the number of the format), `kind` ("in" or "out"), `directed`, `offsets`
-uint64[n + 1], `targets` uint32[m], `column.NAME` for each edge column in this order, `rule` int64[2] for weights by
-rule, and `notes`. `left_out` str[k, 3], if present, lists the columns that could not be read: name, reason, and "1" for
-numbers. The ids are `ids` (integers), or `id_base` and n, or `id_bytes` (UTF-8, concatenated) with `id_ends` uint64[n].
+The arrays of vlang's format 1 are: `vlang_graph` (the number of the format), `kind` ("in" or "out"), `directed`,
+`offsets` uint64[n + 1], `targets` uint32[m], `column.NAME` for each edge column in the order of `targets`, `rule`
+int64[2] for weights by rule, and `notes`. `left_out` str[k, 3], if present, has a row for each column that could not be
+read: its name, the reason, and "1" if it holds numbers. Vertex ids are stored as `ids` (integers); as `id_base`, if
+they are the n consecutive integers from there; or as `id_bytes` (UTF-8, concatenated) with `id_ends` uint64[n].
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = ["is_own", "load", "matrix_entries", "matrix_note", "own_graph", "save
 FORMAT = 1
 COLUMN = "column."
 
-_BLOCK = 1 << 17  # entries that a thread looks at
+_BLOCK = 1 << 17  # entries that a thread checks at a time
 
 Array = NDArray[Any]
 
@@ -62,18 +63,18 @@ def save(graph: Graph, path: Path) -> None:
 def load(
     graph_type: type[Graph], path: Path, weights: str | None = None, *, threads: int | None = None
 ) -> Graph:
-    """The graph of an .npz file, as an object of `graph_type`.
+    """Read the graph of an .npz file.
 
     Args:
         graph_type: the class to build.
         path: the file.
-        weights: the edge column that becomes `weight`; None for none.
+        weights: the edge column that becomes `weight`; None if no column was chosen.
         threads: how many threads build adjacency lists; None for one per processor.
 
     Raises:
-        GraphError: the file holds no graph, or no such column, or is damaged.
+        GraphError: the file holds no graph, does not have the column `weights`, or is damaged.
         DiskError: the file cannot be read.
-        OutOfMemory: an array does not fit; nothing is allocated before its size is compared with what is available.
+        OutOfMemory: an array does not fit into memory, which is checked before the array is allocated.
     """
     with Archive(path) as archive:
         if is_own(archive):
@@ -83,7 +84,7 @@ def load(
 
 
 def is_own(archive: Archive) -> bool:
-    """Whether an archive is a graph of vlang, not a matrix. Raises GraphError if it is neither."""
+    """Whether an archive has vlang's format; False for a scipy matrix. Raises GraphError for any other archive."""
     if "vlang_graph" not in archive and not ("format" in archive and "shape" in archive):
         held = ", ".join(archive.names[:8]) or "nothing"
         raise GraphError(f"{archive.path}: neither a graph that vlang saved nor a sparse matrix of "
@@ -97,13 +98,13 @@ def is_own(archive: Archive) -> bool:
 def own_graph(
     graph_type: type[Graph], archive: Archive, path: Path, weights: str | None, threads: int | None
 ) -> Graph:
-    """The graph of an open archive of vlang's format; errors as of `load`.
+    """Read the graph of an open archive in vlang's format. Raises the errors of `load`.
 
     Args:
         graph_type: the class to build.
         archive: the open file.
-        path: its name, for messages.
-        weights: the edge column that becomes `weight`; None for none.
+        path: path of the file, for messages.
+        weights: the edge column that becomes `weight`; None if no column was chosen.
         threads: how many threads build adjacency lists; None for one per processor.
     """
     version = archive.number("vlang_graph")
@@ -134,7 +135,7 @@ def own_graph(
 
 
 def _unfit(kind: str, rows: Rows) -> str:
-    """Why kernels could index outside of the arrays; "" if they cannot."""
+    """The reason why kernels could index outside of the arrays; "" if they cannot."""
     offsets, targets = rows.offsets, rows.targets
     if kind not in ("in", "out"):
         return f"its kind is {kind!r}, not 'in' or 'out'"
@@ -152,9 +153,9 @@ def _unfit(kind: str, rows: Rows) -> str:
 
 
 def _unsound(rows: Rows, directed: bool, threads: int) -> str:
-    """Why runs would be wrong: a list that is not in order, or an undirected edge that differs between its ends.
+    """The reason why results would be wrong, "" if none: unsorted rows, or an undirected edge with unequal directions.
 
-    Directions are compared by sums of 64-bit hashes, which agree by chance with probability 2^-64.
+    The two directions of all edges are compared by sums of 64-bit hashes, which agree by chance with probability 2^-64.
     """
     check = kernels("sound")["check_rows"]
     offsets, n = rows.offsets, len(rows.offsets) - 1
@@ -218,7 +219,10 @@ def _ids_from_arrays(archive: Archive, n: int) -> VertexIds:
 
 
 class Entries(NamedTuple):
-    """The entries of a sparse matrix. kind: "coo", "csr" or "csc". n: rows. row, col, data: of each entry."""
+    """The entries of a sparse matrix.
+
+    kind is "coo", "csr" or "csc", n the number of rows; row, col and data have one element per entry.
+    """
 
     kind: str
     n: int
@@ -264,12 +268,12 @@ def _matrix(graph_type: type[Graph], archive: Archive, path: Path, threads: int 
 
 
 def matrix_note(kind: str) -> str:
-    """How a matrix of this format was taken."""
+    """The note that says how a matrix of this format was read as edges."""
     return f"Sparse matrix ({kind}): A[i, j] is the edge i -> j."
 
 
 def _coordinates(archive: Archive) -> tuple[Array, Array]:
-    """The rows and columns of the entries."""
+    """The row and the column of every entry of a "coo" matrix, each of shape [entries]."""
     if "row" in archive:
         return archive.array("row", "iu", (None,)), archive.array("col", "iu", (None,))
     row, col = archive.array("coords", "iu", (2, None))

@@ -1,4 +1,4 @@
-"""Graphs in pickles: as their arrays, or as the path and the options by which they were read."""
+"""Pickles of graphs, which hold either the arrays or the path and options by which the graph was read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Source:
     Attributes:
         path: an absolute path, or the text of a generator.
         options: the keywords of `Graph.read`.
-        stamps: path, size in bytes and time of the last change (ns) of each file that was read.
+        stamps: (path, size in bytes, modification time in ns) of each file that was read.
     """
 
     path: str
@@ -38,7 +38,7 @@ class Source:
 
 
 def source_of(path: str | Path, options: Mapping[str, Any]) -> Source | None:
-    """How a graph is read; None for a stream, which can be read once."""
+    """The `Source` of a graph; None if a file is a stream, which cannot be read a second time."""
     text, vertices = os.fspath(path), options.get("vertices")
     files = [text, vertices] if isinstance(vertices, (str, os.PathLike)) else [text]
     parts = None if text == "-" or Path(text).is_file() else table_files(text)
@@ -57,7 +57,7 @@ def _stamp(path: str) -> _Stamp:
 
 
 def reduced(graph: Graph, light: Source | None) -> tuple[Any, tuple[Any, ...]]:
-    """What `__reduce__` returns. light: how the graph is to be read again; None for its arrays."""
+    """The value of `Graph.__reduce__`. light: source from which to read the graph again; None to pickle its arrays."""
     if light is not None:
         return _read_again, (type(graph), light.path, dict(light.options), light.stamps)
     if graph.stored is not None:

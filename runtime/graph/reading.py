@@ -1,4 +1,4 @@
-"""`Graph.read`: its options are checked, a stream is made seekable, and the graph remembers how it was read."""
+"""`Graph.read`: checks the options, copies a stream to a temporary file, and records in the graph how it was read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["read_graph"]
 
 
 def read_graph(graph_type: type[Graph], path: str | Path, options: Mapping[str, Any]) -> Graph:
-    """The graph of a file or a generator. options: all keywords of `Graph.read`. Raises GraphError, DiskError."""
+    """Build the graph of a file or a generator. options: all keywords of `Graph.read`. Raises GraphError, DiskError."""
     given = {**options, "columns": _names(options["columns"]), "weights": _weights(options["weights"])}
     path = given_path(path)
     for name in ("directed", "symmetrize"):
@@ -45,12 +45,12 @@ def read_graph(graph_type: type[Graph], path: str | Path, options: Mapping[str, 
 
 
 def _weights(value: object) -> str | None:
-    """The name or the number of a column, or a range, as text."""
+    """The option `weights` (a column's name or number, or a range) as text; None stays None."""
     return value if value is None or isinstance(value, str) else str(given_whole("weights", value, 1))
 
 
 def _names(values: object) -> str | list[str] | None:
-    """A list of names; None, and a single text, for which `read` has a message."""
+    """The option `columns` as a list of names. None and a single text are passed on; `read` rejects the text."""
     if values is None or isinstance(values, str):
         return values
     if not isinstance(values, Iterable):

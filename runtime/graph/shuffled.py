@@ -1,4 +1,4 @@
-"""A graph with adjacency lists in random order: contributions may then arrive in any order (rule R)."""
+"""A graph with randomly ordered rows, so that contributions arrive in a random order (to test rule R)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["ShuffledGraph"]
 class ShuffledGraph(Graph):
     """The same vertices and edges as another graph, with each row in a random order.
 
-    It shares the other graph's adjacency lists. Memory: 8 bytes an edge for the order of each adjacency in use, and a
-    copy of its neighbours and columns.
+    Both graphs share the original adjacency lists. Each adjacency in use takes 8 bytes an edge for its random order,
+    and a copy of its neighbours and columns.
     """
 
     def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
@@ -29,7 +29,7 @@ class ShuffledGraph(Graph):
         self._shuffled: dict[str, Adjacency] = {}
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """The graph's adjacency with the entries of each row in random order, drawn once."""
+        """The adjacency with the entries of each row in a random order, which is drawn once per adjacency."""
         kind = kind if self.directed else "in"
         base = super().adjacency(kind, columns)
         if kind not in self._shuffled:

@@ -1,4 +1,4 @@
-"""The entry point for graphs that have a name: a file in any known format, or a generator."""
+"""Reads a graph from a file in any known format, or from a generator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.arrow.files import table_files
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
-from vlang.runtime.storage.page_file.form import is_page_file
+from vlang.runtime.storage.magic import is_page_file
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def read(
     """Build the graph of a file or of a generator.
 
     Args:
-        graph_type: the class to build; a parameter, so that this module does not import it.
+        graph_type: the class to build; passed as a parameter so that this module need not import it.
         path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing: see `Graph.read`.
-        ends: the columns of the ends of an edge, and the vertices.
+        ends: the columns that hold the ids at the two ends of an edge, and the option `vertices`.
     """
     text, file = str(path), path if isinstance(path, Path) else Path(path)
     rule = check_source_options(file, weights, missing, ends)
@@ -54,7 +54,7 @@ def read(
     elif re.fullmatch(r"\w+", text) and not file.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
-        if rule and (columns is not None or table_files(file) is None):  # replaces a column of that name
+        if rule and (columns is not None or table_files(file) is None):  # the rule replaces a column of that name
             columns = [name for name in columns or () if name != "weight"]
         graph = _file(graph_type, file, directed, symmetrize, None if rule else weights, threads, columns,
                       missing, ends)
@@ -65,15 +65,15 @@ def read(
 def check_source_options(
     file: Path, weights: str | None, missing: str | float, ends: Ends
 ) -> tuple[int, int] | None:
-    """The limits of weights by rule, or None; checks that the options suit the source.
+    """Check that the options suit the source; return (LO, HI) for weights by rule, else None.
 
     Args:
-        file: a path, or the name and arguments of a generator as one.
+        file: a path, or the text of a generator converted to a Path.
         weights, missing: see `Graph.read`.
-        ends: the columns of the ends of an edge, and the vertices.
+        ends: the columns that hold the ids at the two ends of an edge, and the option `vertices`.
 
     Raises:
-        GraphError: they do not.
+        GraphError: an option does not apply to this source.
     """
     text = str(file)
     rule = None if weights is None or ".." not in weights else weight_range(weights)
@@ -97,7 +97,7 @@ def _no_cells(text: str, missing: str | float, ends: Ends) -> None:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether the file is a zip archive, as .npz files are."""
+    """Whether the file is a zip archive, which is the container of .npz files."""
     try:
         with path.open("rb") as file:
             return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")

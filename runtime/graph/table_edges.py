@@ -1,4 +1,4 @@
-"""Edges from files, and from the batches of a table of Arrow: a frame in memory, Parquet or Arrow files."""
+"""Reads edges from files, and from the batches of an Arrow table: a data frame in memory, Parquet or Arrow files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from vlang.runtime.graph.read.vertices import parse_vertices, within
 
 __all__ = ["TableEdges", "fields_of", "read_file", "scan_table"]
 
-_STEP = 1 << 18  # rows that are converted at a time, so that their copies stay in the caches
+_STEP = 1 << 18  # rows that are converted at a time; the converted copies stay in cache
 _NO_TEXT: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
 Array = NDArray[Any]
@@ -41,13 +41,13 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class TableEdges:
-    """The edges of a table, and what was not read.
+    """The edges of a table, and the columns that were not read.
 
     Attributes:
         read: the edges.
-        left_out: columns that are not read, by name.
-        notes: sentences about them.
-        warnings: sentences about what may be read wrongly.
+        left_out: columns that were not read: name -> reason.
+        notes: sentences about the columns that were not read.
+        warnings: sentences about values that may be misinterpreted.
     """
 
     read: Scanned
@@ -61,11 +61,11 @@ def read_file(
     columns: Iterable[str] | None = None, missing: object = "error", threads: int = 0,
     ends: Ends = OF_FILE, space: Space = IN_MEMORY,
 ) -> EdgeList:  # fmt: skip
-    """The edges of a file: of text, or of Parquet or Arrow files, which a folder or a glob may name.
+    """Read the edges of a text file, or of Parquet or Arrow files, given as one file, a folder or a glob.
 
     Args:
         path, directed, weights, missing, threads, ends, space: see `vlang.runtime.graph.read.read_edges`.
-        columns: see there. Of Parquet and Arrow, other columns are not read.
+        columns: see `read_edges`. In Parquet and Arrow files, all other columns are skipped.
 
     Raises:
         GraphError: the content is wrong.
@@ -81,16 +81,16 @@ def read_file(
 
 
 def _read_table(table: ArrowTable, asked: Asked, workers: Workers, space: Space = IN_MEMORY) -> EdgeList:
-    """The edges of a file, with notes on what was read.
+    """The edges of a table, with notes about the columns.
 
     Args:
-        table: the file.
-        asked: the options. With `columns`, only these and the weight are read.
+        table: the opened table.
+        asked: the options. If they have `columns`, only these columns and the weight are read.
         workers: the threads to use.
-        space: where edges and ids are kept.
+        space: allocates the arrays of edges and ids.
 
     Raises:
-        GraphError: a column does not exist or has values that are neither ids nor numbers; or there are no edges.
+        GraphError: a column does not exist or has values that are neither ids nor numbers, or the table has no edges.
     """
     given = asked.ends.vertices
     vertices = None if given is None else parse_vertices(given, workers, space)
@@ -114,11 +114,11 @@ def scan_table(
     table: ArrowTable, asked: Asked, workers: Workers, space: Space = IN_MEMORY,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> TableEdges:
-    """The edges of a table as they are listed; errors as of `_read_table`.
+    """The edges of a table in the order of its rows. Raises the errors of `_read_table`.
 
     Args:
-        table, asked, workers, space: as of `_read_table`.
-        titles: the names that columns get, by those in the table.
+        table, asked, workers, space: see `_read_table`.
+        titles: new names of columns, by their names in the table.
     """
     names = list(table.schema.names)
     if len(names) < 2:
@@ -139,12 +139,12 @@ def scan_table(
 def fields_of(
     table: ArrowTable, source: int, target: int, titles: Mapping[str, str] = MappingProxyType({})
 ) -> list[Field]:
-    """The role of each column.
+    """The role of each column of a table: source, target, value or not read.
 
     Args:
         table: the table.
-        source, target: the columns of the ends, from 0.
-        titles: the names that columns get, by those in the table.
+        source, target: index, from 0, of the columns of source and target ids.
+        titles: new names of columns, by their names in the table.
     """
     fields = []
     for i, column in enumerate(table.schema):
@@ -156,7 +156,7 @@ def fields_of(
 
 
 def _unread(table: ArrowTable, fields: tuple[Field, ...], asked: Asked) -> tuple[dict[str, LeftOut], list[str]]:
-    """The columns that are not read, and notes on them. Raises GraphError for a needed one without numbers."""
+    """The columns that are not read, and notes about them. Raises GraphError if a requested column is not numeric."""
     left_out: dict[str, LeftOut] = {}
     other, unwanted = [], []
     for field, column in zip(fields, table.schema):
@@ -179,7 +179,7 @@ def _unread(table: ArrowTable, fields: tuple[Field, ...], asked: Asked) -> tuple
 
 
 class _Scanner:
-    """Appends the rows of all batches."""
+    """Appends the rows of all batches of a table to one store of edges."""
 
     def __init__(
         self, table: ArrowTable, fields: tuple[Field, ...], ends: tuple[str, str], asked: Asked, workers: Workers,
@@ -197,7 +197,7 @@ class _Scanner:
         self.left_out: dict[str, LeftOut] = {}
 
     def _end_kind(self) -> str:
-        """integer or text. Raises GraphError for ends of other types, and of two kinds."""
+        """"integer" or "text". Raises GraphError if a column of ids has another type, or if the two columns differ."""
         kinds = []
         for name in self._ends:
             kinds.append(cells.kind_of(self._types[name]))
@@ -211,7 +211,7 @@ class _Scanner:
         return kinds[0]
 
     def _dtype(self, field: Field) -> DTypeLike:
-        """The type in which a column is kept. Raises GraphError if the number for missing cells does not fit it."""
+        """The dtype in which a column is stored. Raises GraphError if it cannot hold the number for missing cells."""
         dtype, fill = cells.stored_dtype(self._types[field.title]), self._asked.missing
         if isinstance(fill, str) or dtype.kind == "f":
             return dtype
@@ -223,7 +223,7 @@ class _Scanner:
         return dtype
 
     def run(self) -> Scanned:
-        """All edges; meanwhile another thread reads the next batch."""
+        """Read all edges. While one batch is converted, another thread reads the next one."""
         titles = list(dict.fromkeys([*self._ends, *(field.title for field in self._fields)]))
         if self._table.rows:
             self._store.reserve(self._table.rows)
@@ -254,7 +254,7 @@ class _Scanner:
         self._row += count
 
     def _treat(self, field: Field, values: Array, missing: Array, lost: Any) -> tuple[Array, Any]:
-        """Values without missing ones, and the rows to drop. Raises GraphError; or leaves the column out."""
+        """The values with missing ones replaced, and the rows to drop; may raise GraphError or leave the column out."""
         fill = self._asked.missing
         if not isinstance(fill, str):
             self._filled += int(missing.sum())
@@ -277,7 +277,7 @@ class _Scanner:
                        expected=expected)
 
     def _read_ends(self, part: Mapping[str, Any]) -> tuple[list[Any], Any]:
-        """Both ends as tokens or integers, and the rows to drop because one is missing."""
+        """The ids at both ends, as tokens or integers, and the rows to drop because an id is missing."""
         ends, lost = [], None
         for name in self._ends:
             where = f"{self._table.name}: column {name!r}"
@@ -325,7 +325,7 @@ class _Scanner:
 
 
 def _ahead(batches: Iterator[Any], workers: Workers) -> Iterator[Any]:
-    """The batches, each read by another thread while the one before is in use."""
+    """Yield the batches. Another thread reads the next batch while the caller uses the present one."""
     coming = workers.submit(lambda: next(batches, None))
     while (batch := coming.result()) is not None:
         coming = workers.submit(lambda: next(batches, None))
@@ -333,7 +333,7 @@ def _ahead(batches: Iterator[Any], workers: Workers) -> Iterator[Any]:
 
 
 def _integers(ends: list[Array], keep: Any) -> RawEnds:
-    """Ids that are integers, as 64-bit words."""
+    """Integer ids as 64-bit words."""
     kept = [end if keep is None else end[keep] for end in ends]
     if not len(kept[0]):
         empty = np.empty(0, np.int64)
@@ -345,7 +345,7 @@ def _integers(ends: list[Array], keep: Any) -> RawEnds:
 
 
 def _tokens(ends: list[cells.Tokens], keep: Any) -> RawEnds:
-    """Ids that are texts, in one buffer."""
+    """Text ids of both ends in one buffer."""
     first, second = ends
     places = [first.places, second.places + len(first.text)]
     kept = [np.ascontiguousarray(place if keep is None else place[keep]) for place in places]

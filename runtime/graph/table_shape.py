@@ -1,4 +1,4 @@
-"""The shape of a graph in Parquet files, from their metadata."""
+"""Estimates the shape of a graph in Parquet files from their metadata."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from vlang.runtime.graph.table_edges import fields_of
 
 __all__ = ["estimate_table"]
 
-_TEXT_ID = 72  # bytes of an id that is a text, about
+_TEXT_ID = 72  # approximate bytes of an id that is a string
 
 
 def estimate_table(
     table: FileTable, directed: bool | None, weights: str | None, ends: Ends, columns: Collection[str] | None
 ) -> Shape | None:
-    """The shape of a table of edges: its edges and columns exactly, and a bound of its vertices.
+    """The shape of a table of edges: exact counts of edges and columns, and an upper bound of the vertices.
 
-    None for Arrow files, which do not say how many rows they have.
+    Returns None for Arrow files, whose metadata have no number of rows.
 
     Args:
         table: the files.
-        directed, weights, columns: as of `Graph.read`.
-        ends: the columns of the ends of an edge.
+        directed, weights, columns: see `Graph.read`.
+        ends: the columns that hold the ids at the two ends of an edge.
 
     Raises:
-        GraphError: as the reader does.
+        GraphError: for the same tables as the reader.
     """
     if table.rows is None:
         return None

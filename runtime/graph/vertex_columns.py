@@ -1,4 +1,4 @@
-"""The columns of a table of vertices, joined by their ids to the vertices of a graph."""
+"""Columns of a table of vertices, which are joined by id to the vertices of a graph."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class VertexColumns(Protocol):
     """Columns of values by vertex id.
 
     Attributes:
-        source: for messages.
-        names: of the columns, without that of the ids.
+        source: name of the table, for messages.
+        names: names of the columns, without the column of ids.
     """
 
     @property
@@ -43,15 +43,15 @@ class VertexColumns(Protocol):
     def names(self) -> Sequence[str]: ...
 
     def joined(self, name: str, ids: VertexIds) -> tuple[Array, int]:
-        """A column in the order of `ids`, shape [vertices], and how many rows are of other vertices.
+        """A column in the order of `ids`, shape [vertices], and the number of rows whose id is not in `ids`.
 
-        Raises GraphError if there is no such column, and unless each vertex has one row.
+        Raises GraphError if there is no such column, or if a vertex does not have exactly one row.
         """
 
 
 @dataclass(frozen=True)
 class _OfTable:
-    """A table of Arrow in memory."""
+    """The columns of an Arrow table in memory."""
 
     table: VertexTable
 
@@ -72,7 +72,7 @@ class _OfTable:
 
 @dataclass(frozen=True)
 class _OfFile:
-    """A file, which is read again for each column. stamp: its size and the time of its last change."""
+    """The columns of a file, which is read again for each column. stamp: the file's size and modification time (ns)."""
 
     path: Path
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ class _OfFile:
 
 
 def columns_of_file(path: str | Path) -> VertexColumns:
-    """The columns of a text, a Parquet or an Arrow file of vertices. Raises GraphError, DiskError."""
+    """The columns of a text, Parquet or Arrow file of vertices. Raises GraphError, DiskError."""
     file = Path(path)
     files = table_files(file)
     names = header_of(TextFile(file)) if files is None else \
@@ -104,12 +104,15 @@ def columns_of_file(path: str | Path) -> VertexColumns:
 
 
 def opened_vertices(vertices: object, column: object = None) -> object:
-    """What was given as `vertices`; a table is read, as it may be a stream. column: of its ids."""
+    """Read a table of vertices into a VertexTable, as it may be a stream; return any other value unchanged.
+
+    column: name of the column of ids; None looks for a well-known name.
+    """
     return VertexTable.of(Frame(vertices, "the table `vertices`"), column) if is_table(vertices) else vertices
 
 
 def columns_of_vertices(vertices: object) -> VertexColumns | None:
-    """The columns beside the ids of opened vertices; None for a count, a range, an array or a pipe."""
+    """The columns of vertices that `opened_vertices` returned; None for a count, a range, an array or a pipe."""
     if isinstance(vertices, VertexTable):
         return _OfTable(vertices)
     return columns_of_file(vertices) if isinstance(vertices, (str, Path)) and os.path.isfile(vertices) else None
@@ -124,7 +127,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _joined(source: str, rows: Array, values: Array, ids: VertexIds) -> tuple[Array, int]:
-    """The value of each vertex. rows: the ids of the rows; values: theirs."""
+    """See `VertexColumns.joined`. rows: the id of each row, shape [rows]; values: the value of each row."""
     if len(rows) and len(ids) and (rows.dtype.kind == "O") != ids.text:
         kinds = ("texts", "integers") if ids.text else ("integers", "texts")
         raise GraphError(f"{source}: the ids are {kinds[1]}, such as {rows.tolist()[0]!r}, and those of the graph "

@@ -1,4 +1,4 @@
-"""The engine's own kernels, as text for `vlang.runtime.compile.objects`."""
+"""The CPU kernels that are the same for every program; `vlang.runtime.compile.objects` compiles their text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "paged_frontier_k
            "queue_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
-"""The kernels that every loop with notification launches, for any graph and fields."""
+"""The kernels that every loop with notify-pull launches, for any graph and any fields."""
 
 _WIDTHS = (8, 16, 32, 64)
 
@@ -37,7 +37,7 @@ _CREW = dict.fromkeys(("prepare", "serve", "launch", "end"), "void(i64*, i64)")
 
 @cache
 def crew_kernels() -> Kernels:
-    """What threads that work together run."""
+    """The kernels by which the worker threads of a crew join and leave launches."""
     text = (Path(__file__).parent / "crew.py").read_text(encoding="utf-8")
     return load_kernels(text, _CREW)
 
@@ -45,7 +45,7 @@ def crew_kernels() -> Kernels:
 
 @cache
 def play_kernels() -> Kernels:
-    """Scripts of launches."""
+    """The kernel that runs a script, that is a list of launches."""
     text = (Path(__file__).parent / "crew.py").read_text(encoding="utf-8")
     return load_kernels(text, {"play": "i64(i64*, u64*, i64, i64)"})
 
@@ -58,7 +58,7 @@ _COSTS = {
 
 @cache
 def cost_kernels() -> Kernels:
-    """What edges cost."""
+    """The kernels that are timed to measure the cost of an edge."""
     text = (Path(__file__).parent / "costs.py").read_text(encoding="utf-8")
     return load_kernels(text, _COSTS)
 
@@ -79,20 +79,20 @@ _PAGED_FRONTIER = {
 
 @cache
 def paged_frontier_kernels() -> Kernels:
-    """Frontiers over pages that are read from disk."""
+    """The kernels for frontiers over pages that are read from disk."""
     text = (Path(__file__).parent / "paged_frontier.py").read_text(encoding="utf-8")
     return load_kernels(text, _PAGED_FRONTIER)
 
 
 @cache
 def frontier_kernels() -> Kernels:
-    """Notification, lists and their tasks."""
+    """The kernels of notify-pull: notification, lists of vertices, and the tasks over the lists."""
     text = (Path(__file__).parent / "frontier.py").read_text(encoding="utf-8")
     return load_kernels(text, _FRONTIER)
 
 
 @cache
 def queue_kernels() -> Kernels:
-    """The kernels of frontiers of passes that push."""
+    """The kernels over the frontier of a pass that pushes."""
     text = (Path(__file__).parent / "queues.py").read_text(encoding="utf-8")
     return load_kernels(text, _QUEUES)

@@ -1,8 +1,8 @@
-"""Connected components by hooking and compression (Afforest), and the join of values over each component.
+"""Connected components by hooking and compression (Afforest), and the reduction of values over each component.
 
-parents: u32[n], for every vertex a vertex that is not larger; a vertex that is its own parent is the root of a tree. To
-join two trees, the larger root is hooked to the smaller one. So in the end the root is the smallest vertex of its
-component, whatever the timing.
+`parents`, u32[n], has for every vertex a parent whose number is not larger. A vertex that is its own parent is the root
+of a tree. To link two trees, the larger root gets the smaller one as parent. So in the end the root of each tree is the
+smallest vertex of its component, independent of timing.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE
 
 @inner
 def link(a, b, parents):
-    """Join the trees of two vertices."""
+    """Link the trees of two vertices."""
     while a != b:
         high = max(a, b)
         low = min(a, b)
@@ -26,11 +26,11 @@ def link(a, b, parents):
 
 @inner
 def root(v, parents):
-    """The root of the tree of a vertex, which becomes the vertex's parent.
+    """Find the root of the tree of v, and make it the parent of v.
 
-    On the path, every second vertex is linked to its grandparent (path halving: Tarjan, van Leeuwen, JACM 31, 1984).
-    Other threads may do the same: a vertex with a parent never becomes a root again, and any ancestor is a valid
-    parent.
+    On the path to the root, every second vertex gets its grandparent as parent (path halving: Tarjan, van Leeuwen, JACM
+    31, 1984). Other threads may do the same at the same time, because a vertex that is no root never becomes one again,
+    and any ancestor is a valid parent.
     """
     first = peek(parents, v)
     here = v
@@ -47,11 +47,11 @@ def root(v, parents):
 
 
 def start(offsets, targets, second, parents, tasks, count, counter):
-    """Each vertex takes its smallest neighbour as its parent, if that is not larger than itself.
+    """Make the first neighbour of each vertex, which is its smallest, the parent of the vertex if it is smaller.
 
-    `second` gets the second entry of its row, which mostly lies in the same cache line. If that equals the first (edges
-    may be parallel, or one edge in both directions), it gets the third. The choice has no branch, as it would often be
-    mispredicted.
+    second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first. If both are equal
+    (parallel edges, or one edge in both directions), it becomes the third. This choice is made without a branch, as a
+    branch would often be mispredicted.
     """
     while True:
         task = fetch_add(counter, 0, 1)
@@ -70,7 +70,7 @@ def start(offsets, targets, second, parents, tasks, count, counter):
 
 
 def sample(second, parents, tasks, count, counter):
-    """Join each vertex with its second neighbour, four at a time, to overlap the reads of their parents."""
+    """Link each vertex with its second neighbour, four vertices at a time, so that the reads of parents overlap."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -103,7 +103,7 @@ def misplaced(values, tasks, count, counter, found):
 
 
 def flatten(parents, tasks, count, counter):
-    """Make the root of its tree the parent of every vertex."""
+    """Make the root of each vertex's tree the parent of the vertex."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -123,10 +123,10 @@ def roots(parents, vertices, tasks, count, counter):
 
 
 def outside(offsets, parents, chosen, tasks, count, counter, others, counts):
-    """Collect the vertices that have edges and are not in the tree of the root `chosen`.
+    """Collect the vertices that have edges and are not in the tree with the root `chosen`.
 
-    A task writes its vertices in order to `others`, from the number of its first vertex on. counts[2 t] and
-    counts[2 t + 1]: how many vertices task t found, and their edges.
+    Task t writes the vertices that it finds to `others` in increasing order, from the index of its first vertex on. It
+    writes their number to counts[2 * t], and the number of their edges to counts[2 * t + 1].
     """
     while True:
         task = fetch_add(counter, 0, 1)
@@ -147,7 +147,7 @@ def outside(offsets, parents, chosen, tasks, count, counter, others, counts):
 
 
 def finish(offsets, targets, parents, tasks, count, counter, others, counts):
-    """Join the listed vertices with all their neighbours."""
+    """Link the vertices in `others`, as `outside` wrote them, with all their neighbours."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -159,11 +159,11 @@ def finish(offsets, targets, parents, tasks, count, counter, others, counts):
                 link(v, targets[k], parents)
 
 
-# ------------------------------------------------------------------------ pages that arrive in any order
+# ------------------------------------------------------------------------ pages that are read in any order
 
 
 def alone(parents, tasks, count, counter):
-    """Make every vertex a tree of its own."""
+    """Make every vertex the root of its own tree."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -173,7 +173,7 @@ def alone(parents, tasks, count, counter):
 
 
 def hook_rows(pages, parents, tasks, count, counter):
-    """Join the short vertices of pages with all their neighbours."""
+    """Link the vertices with short rows (not cut into segments) with all their neighbours."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -191,7 +191,7 @@ def hook_rows(pages, parents, tasks, count, counter):
 
 
 def hook_segments(pages, segments, parents, tasks, count, counter):
-    """Join long vertices with their neighbours in segments."""
+    """Link the vertices of segments with their neighbours in the segments."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -208,7 +208,7 @@ def hook_segments(pages, segments, parents, tasks, count, counter):
 
 @inner
 def put_min(values, v, value):
-    """Join a value into the value of v by compare-and-swap; other threads may do the same."""
+    """Set values[v] to the minimum of itself and `value` by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while value < now and not replace(values, v, now, value):
         now = peek(values, v)
@@ -216,7 +216,7 @@ def put_min(values, v, value):
 
 @inner
 def put_max(values, v, value):
-    """Join a value into the value of v by compare-and-swap; other threads may do the same."""
+    """Set values[v] to the maximum of itself and `value` by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while value > now and not replace(values, v, now, value):
         now = peek(values, v)
@@ -224,7 +224,7 @@ def put_max(values, v, value):
 
 @inner
 def put_last(values, v, value):
-    """Join a vertex number into the value of v: the largest wins, and `none` is below all others."""
+    """Set values[v] to the larger of itself and the vertex number `value`, where `none` is less than all others."""
     one = np.uint32(1)
     now = peek(values, v)
     while np.uint32(value + one) > np.uint32(now + one) and not replace(values, v, now, value):
@@ -233,7 +233,7 @@ def put_last(values, v, value):
 
 @inner
 def put_bitor(values, v, value):
-    """Join a value into the value of v by compare-and-swap; other threads may do the same."""
+    """Set values[v] to its bitwise OR with `value` by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while (now | value) != now and not replace(values, v, now, now | value):
         now = peek(values, v)
@@ -241,19 +241,19 @@ def put_bitor(values, v, value):
 
 @inner
 def put_bitand(values, v, value):
-    """Join a value into the value of v by compare-and-swap; other threads may do the same."""
+    """Set values[v] to its bitwise AND with `value` by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while (now & value) != now and not replace(values, v, now, now & value):
         now = peek(values, v)
 
 
-put = put_min  # the engine appends the one that it needs
+put = put_min  # a default; the engine appends an assignment for the reduction that a loop needs
 
 
 def join(parents, values, tasks, count, counter):
-    """Make the root the parent of every vertex, and join the value of the vertex into that of the root.
+    """Make the root the parent of every vertex, and combine the value of the vertex into the value of the root.
 
-    Roots are not skipped: in graphs with many isolated vertices a test would be mispredicted half of the time.
+    Roots are not skipped, as in graphs with many isolated vertices the branch would be mispredicted half of the time.
     """
     while True:
         task = fetch_add(counter, 0, 1)
@@ -264,7 +264,7 @@ def join(parents, values, tasks, count, counter):
 
 
 def spread(parents, values, tasks, count, counter):
-    """Every vertex takes the value of its root."""
+    """Copy the value of the root to every vertex of its tree."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:

@@ -1,6 +1,6 @@
 """Loops that are timed to measure the cost of an edge on this machine (vlang.runtime.cpu.passes.edge_costs).
 
-order: a random permutation, used as the neighbours of rows.
+`order` is a random permutation of u32, whose first `count` entries are used as neighbours.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def pull(order, count, values):
 
 
 def push(order, count, cells):
-    """Join into the value of every neighbour; one value in eight changes, those divisible by 8."""
+    """Read the cell of every neighbour, and write one cell in eight by an atomic compare-and-swap."""
     for k in range(count):
         v = order[k]
         old = peek(cells, np.int64(v))
@@ -48,7 +48,7 @@ def sum(order, count, sums, marks, groups):
 
 
 def rows(order, count, memory, apart):
-    """Read one word of every row; rows are `apart` words from each other."""
+    """Read one word of every row; the stride between rows is `apart` words."""
     total = np.uint32(0)
     for k in range(count):
         total += memory[np.int64(order[k]) * apart]

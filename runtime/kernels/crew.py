@@ -1,9 +1,11 @@
-"""Threads that run one launch together, without the interpreter: see vlang.runtime.cpu.crew.crew.
+"""The kernels by which the worker threads of a crew run a launch together, without Python code.
 
-A helper that enters a launch first increments the count of threads inside, then tests whether the launch is still open.
-The caller that closes it first clears the launch, then waits for the count. So no helper uses arguments that are no
-longer valid. In the same way a helper that falls asleep first sets its flag, then tests for a launch; the caller first
-opens the launch, then tests the flags.
+See vlang.runtime.cpu.crew.crew. The caller of a launch is a worker, and the other workers are called helpers here.
+
+A helper that joins a launch first increments the count of helpers inside, and then tests whether the launch is still
+open. The caller first closes the launch, and then waits until the count is 0. So no helper reads the arguments of a
+launch after its end. In the same way a helper that goes to sleep first clears its flag CREW_AWAKE, and then tests for a
+launch; the caller first opens the launch, and then tests the flags.
 """
 
 import numpy as np
@@ -60,7 +62,7 @@ from vlang.runtime.plan.plan import SLOT_LIST
 
 @inner
 def work(words):
-    """Run the kernel, and store its status if it failed."""
+    """Run the kernel of the launch, and store its status if it failed."""
     status = call_words(words)
     if status != 0:
         poke(words, CREW_STATUS, status)
@@ -68,7 +70,7 @@ def work(words):
 
 @inner
 def unseen(words, me):
-    """The open launch that a helper may still join; 0 if there is none."""
+    """The number of the open launch if helper `me` may still join it; 0 otherwise."""
     turn = peek(words, CREW_TURN)
     if turn == words[CREW_DESKS + CREW_DESK * me + CREW_SEEN] or me >= peek(words, CREW_WANTED):
         turn = np.int64(0)
@@ -77,7 +79,7 @@ def unseen(words, me):
 
 @inner
 def sleep(words, me):
-    """Sleep until a launch or the end."""
+    """Sleep until a launch is opened or the crew ends."""
     desk = CREW_DESKS + CREW_DESK * me
     lock_taken(words, desk + CREW_LOCK)
     poke(words, desk + CREW_AWAKE, 0)
@@ -90,7 +92,7 @@ def sleep(words, me):
 
 @inner
 def wake(words, helpers):
-    """Wake the first `helpers` helpers if they sleep."""
+    """Wake those of the first `helpers` helpers that sleep."""
     for me in range(helpers):
         desk = CREW_DESKS + CREW_DESK * me
         if peek(words, desk + CREW_AWAKE) == 0:
@@ -101,14 +103,14 @@ def wake(words, helpers):
 
 
 def prepare(words, me):
-    """Create the lock and the signal of helper `me`, which begins awake."""
+    """Create the lock and the condition variable of helper `me`, and mark the helper as awake."""
     poke(words, CREW_DESKS + CREW_DESK * me + CREW_AWAKE, 1)
     lock_made(words, CREW_DESKS + CREW_DESK * me + CREW_LOCK)
     signal_made(words, CREW_DESKS + CREW_DESK * me + CREW_SIGNAL)
 
 
 def serve(words, me):
-    """The main loop of helper `me`: join every launch until the end; sleep after a while without one."""
+    """The main loop of helper `me`: join every launch until the crew ends, and sleep after CREW_LOOKS idle tests."""
     desk = CREW_DESKS + CREW_DESK * me
     looks = np.int64(0)
     while peek(words, CREW_END) == 0:
@@ -132,7 +134,7 @@ def serve(words, me):
 
 @inner
 def together(words, wanted):
-    """Run a launch with up to `wanted` helpers: open it, take part, close it, and wait for the helpers inside."""
+    """Open a launch for up to `wanted` helpers, run its kernel on this thread, too, close it, and await the helpers."""
     words[CREW_COUNTER] = 0
     words[CREW_STATUS] = 0
     words[CREW_WANTED] = wanted
@@ -160,9 +162,9 @@ def launch(words, wanted):
 
 
 def play(words, script, count, level_slot):
-    """Run the launches of a script in order, those without helpers on this thread only.
+    """Run the launches of a script in order; a launch without helpers runs on this thread only.
 
-    Returns how many have run, fewer than `count` if a kernel stopped.
+    Returns the number of launches that succeeded, which is less than `count` if a kernel failed.
     """
     for at in range(count):
         row = at * PLAY_WORDS

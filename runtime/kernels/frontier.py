@@ -1,7 +1,8 @@
-"""Notify-pull: from the vertices that changed to the sorted lists of the vertices that must be processed again.
+"""The kernels of notify-pull: they turn the flags of changed vertices into lists of vertices for the next pass.
 
-There are two lists: short vertices by number, long ones by their index in the table of long vertices. Both are in
-increasing order, so that a pass over a list reads the pages in order.
+A vertex is long if its row is cut into segments, and short otherwise. There are two lists: the numbers of short
+vertices, and the indices of long vertices in the table `longs`. Both are in increasing order, so that a pass over a
+list reads the pages in order. A task is three words: page, and first and end index in a list or in `segments`.
 """
 
 import numpy as np
@@ -11,9 +12,10 @@ from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE
 
 
 def split_flags(words, count, bit, longs, long_count, short_list, long_list, counts, marks):
-    """Write vertices whose flags have `bit` to the lists, mark vertices whose flags have 2, and clear all flags.
+    """Convert flags to lists: write the vertices with `flag & bit` to the lists, and clear all flags.
 
-    words: the flags of eight vertices each. counts[0], counts[1]: the lengths of the lists.
+    Vertices with `flag & 2` are also marked in `marks`. A word of `words` has the flags of eight vertices, one byte
+    each. counts[0] and counts[1] get the lengths of the short and of the long list.
     """
     shorts, found, at = 0, 0, 0
     for w in range(count):
@@ -40,7 +42,7 @@ def split_flags(words, count, bit, longs, long_count, short_list, long_list, cou
 
 
 def reached(words, count, degrees):
-    """The sum of the degrees of the vertices with flag 1."""
+    """The sum of the degrees of the vertices with `flag & 1`."""
     total = np.int64(0)
     for w in range(count):
         word = words[w] & np.uint64(0x0101010101010101)
@@ -53,7 +55,7 @@ def reached(words, count, degrees):
 
 
 def notify_vertices(pages, vertices, tasks, count, counter, marks):
-    """Mark the neighbours of short vertices; two threads may store the same mark."""
+    """Mark the neighbours of the listed short vertices. Several threads may store the same mark, which is harmless."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -69,7 +71,7 @@ def notify_vertices(pages, vertices, tasks, count, counter, marks):
 
 
 def notify_segments(pages, segments, tasks, count, counter, marks):
-    """Mark the neighbours along segments of long vertices."""
+    """Mark the neighbours in segments of long vertices."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -82,7 +84,7 @@ def notify_segments(pages, segments, tasks, count, counter, marks):
 
 @inner
 def put_task(tasks, made, page, begin, end):
-    """Write a task; returns the number of tasks."""
+    """Write task number `made`, and return the new number of tasks."""
     tasks[3 * made] = page
     tasks[3 * made + 1] = begin
     tasks[3 * made + 2] = end
@@ -91,7 +93,7 @@ def put_task(tasks, made, page, begin, end):
 
 @inner
 def page_of(firsts, pages, v):
-    """The page of a vertex."""
+    """The page with the row of vertex v, by binary search in the first vertices of the pages."""
     low, high = np.int64(0), np.int64(pages)
     while high - low > 1:
         middle = (low + high) >> 1
@@ -103,8 +105,10 @@ def page_of(firsts, pages, v):
 
 
 def level_tasks(vertices, starts, levels, offsets, firsts, pages, cost, tasks, task_starts, edges):
-    """Tasks over lists of short vertices, list k at [starts[k], starts[k + 1]), each within one page and of about
-    `cost`; edges[k]: of list k. Vertices may be in any order. Returns the number of tasks.
+    """Cut lists of short vertices into tasks, each within one page and of about `cost` edges and vertices.
+
+    List k is vertices[starts[k]:starts[k + 1]], in any order. Its tasks begin at task_starts[k], and edges[k] gets the
+    number of its edges. Returns the number of tasks.
     """
     made = 0
     for level in range(levels):
@@ -133,7 +137,7 @@ def level_tasks(vertices, starts, levels, offsets, firsts, pages, cost, tasks, t
 
 
 def level_long_tasks(chosen, starts, levels, longs, segments, segment_pages, per_task, tasks, task_starts, edges):
-    """As `level_tasks`, over the segments of listed long vertices."""
+    """Like `level_tasks`, for the segments of listed long vertices, with at most `per_task` segments in a task."""
     made = 0
     for level in range(levels):
         task_starts[level] = made
@@ -153,7 +157,10 @@ def level_long_tasks(chosen, starts, levels, longs, segments, segment_pages, per
 
 
 def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
-    """Tasks over a list of short vertices, each within one page and of about `cost`; total[0]: their edges."""
+    """Cut a sorted list of short vertices into tasks, each within one page and of about `cost` edges and vertices.
+
+    total[0] gets the number of edges. Returns the number of tasks.
+    """
     page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)
     for i in range(count):
         v = np.int64(vertices[i])
@@ -177,7 +184,7 @@ def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
 
 
 def list_tasks_by_degree(vertices, count, degrees, firsts, pages, cost, tasks, total):
-    """As `list_tasks`, by the degrees of the vertices: without the offsets of a whole adjacency."""
+    """Like `list_tasks`, with the degrees of the vertices instead of the row offsets of the adjacency."""
     page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)
     for i in range(count):
         v = np.int64(vertices[i])
@@ -201,7 +208,10 @@ def list_tasks_by_degree(vertices, count, degrees, firsts, pages, cost, tasks, t
 
 
 def long_tasks(chosen, count, longs, segments, segment_pages, per_task, tasks, total):
-    """Tasks over the segments of listed long vertices; total[0]: their edges."""
+    """Cut the segments of listed long vertices into tasks, each within one page and of at most `per_task` segments.
+
+    total[0] gets the number of edges. Returns the number of tasks.
+    """
     made, edges = 0, 0
     for i in range(count):
         k = np.int64(chosen[i])
@@ -220,13 +230,13 @@ def long_tasks(chosen, count, longs, segments, segment_pages, per_task, tasks, t
 
 
 def long_vertices(chosen, count, longs, vertices):
-    """The vertices of listed long vertices."""
+    """Convert listed indices of long vertices to vertex numbers."""
     for i in range(count):
         vertices[i] = longs[3 * np.int64(chosen[i])]
 
 
 def exchange_8(a, b, vertices, count, width):
-    """Swap the rows of the listed vertices in a and b, each of `width` entries."""
+    """Swap the values of the listed vertices between a and b; a vertex has `width` consecutive entries."""
     for i in range(count):
         first = np.int64(vertices[i]) * width
         for k in range(first, first + width):
@@ -234,7 +244,7 @@ def exchange_8(a, b, vertices, count, width):
 
 
 def copy_8(a, b, vertices, count, width):
-    """Copy the rows of the listed vertices from b to a, each of `width` entries."""
+    """Copy the values of the listed vertices from b to a; a vertex has `width` consecutive entries."""
     for i in range(count):
         first = np.int64(vertices[i]) * width
         for k in range(first, first + width):

@@ -1,7 +1,9 @@
-"""Frontiers as bitmaps over pages that arrive in any order: the pages that they need, and the receivers of their edges.
+"""Kernels for frontiers that are bitmaps, over pages that are read in any order.
 
-Every worker marks in a bitmap of its own, of `words` words; taken[0] numbers the workers of a launch, taken[1] counts
-the edges that a look reads. Tasks are those of pages: int64[., 3], page, first and end vertex or segment.
+The kernels find the pages that a frontier needs, and the receivers of its edges. Every worker sets bits in its own
+bitmap of `words` words in `marks`. taken[0] counts the workers of a launch, and so gives each of them a number.
+taken[1] counts the edges that `look_...` reads. `tasks`, int64[T, 3], are the tasks of the pages: page, and first and
+end vertex or segment. A vertex is long if its row is cut into segments, and short otherwise.
 """
 
 import numpy as np
@@ -12,7 +14,7 @@ from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE
 
 @inner
 def window(bits, w, low, high):
-    """The bits of word w that belong to vertices low to high."""
+    """Word w of a bitmap, with the bits of vertices outside of low..high-1 cleared."""
     word = bits[w]
     if 64 * w < low:
         word &= ~np.uint64(0) << np.uint64(low - 64 * w)
@@ -23,12 +25,12 @@ def window(bits, w, low, high):
 
 @inner
 def has(bits, v):
-    """Whether a vertex has its bit."""
+    """Whether the bit of vertex v is set."""
     return (bits[v >> 6] >> np.uint64(v & 63)) & np.uint64(1) != np.uint64(0)
 
 
 def linked(degrees, n, bits):
-    """Set the bits of the vertices that have edges, and clear all others."""
+    """Set the bits of the vertices that have edges, and clear all other bits."""
     for w in range((n + 63) >> 6):
         word = np.uint64(0)
         for v in range(64 * w, min(64 * w + 64, n)):
@@ -37,7 +39,7 @@ def linked(degrees, n, bits):
 
 
 def pages_of(bits, edged, firsts, count, n, wanted):
-    """Set wanted[p] where a vertex from firsts[p] up to the next page is in both bitmaps."""
+    """Set wanted[p] if a vertex of page p, from firsts[p] to firsts[p + 1] - 1, is in both bitmaps."""
     for page in range(count):
         low = firsts[page]
         high = firsts[page + 1] if page + 1 < count else n
@@ -48,7 +50,7 @@ def pages_of(bits, edged, firsts, count, n, wanted):
 
 
 def pages_of_longs(bits, longs, count, segment_pages, wanted):
-    """Set wanted[p] for all pages of the long vertices that are in a bitmap."""
+    """Set wanted[p] for all pages with segments of the long vertices in a bitmap."""
     for i in range(count):
         if has(bits, longs[3 * i]):
             for s in range(longs[3 * i + 1], longs[3 * i + 2]):
@@ -56,7 +58,7 @@ def pages_of_longs(bits, longs, count, segment_pages, wanted):
 
 
 def pages_of_flags(flags, firsts, count, n, longs, long_count, segment_pages, wanted):
-    """Set wanted[p] for the pages of the vertices whose flag has bit 0."""
+    """Set wanted[p] for all pages with edges of the vertices with `flag & 1`."""
     for page in range(count):
         high = firsts[page + 1] if page + 1 < count else n
         for v in range(firsts[page], high):
@@ -70,7 +72,7 @@ def pages_of_flags(flags, firsts, count, n, longs, long_count, segment_pages, wa
 
 
 def edges_of(bits, n, degrees):
-    """The edges of the vertices in a bitmap."""
+    """The number of edges of the vertices in a bitmap."""
     edges = np.int64(0)
     for w in range((n + 63) >> 6):
         there = bits[w]
@@ -118,7 +120,10 @@ def mark_segments(pages, segments, front, marks, words, tasks, count, counter, t
 
 
 def look_rows(pages, front, left, marks, words, tasks, count, counter, taken):
-    """Mark the short vertices among `left` with a neighbour in the frontier; each stops at the first one."""
+    """Mark the short vertices in the bitmap `left` that have a neighbour in the frontier.
+
+    The search in a row ends at the first such neighbour.
+    """
     mine, looked = fetch_add(taken, 0, 1) * words, np.int64(0)
     while True:
         task = fetch_add(counter, 0, 1)
@@ -146,7 +151,10 @@ def look_rows(pages, front, left, marks, words, tasks, count, counter, taken):
 
 
 def look_segments(pages, segments, front, left, marks, words, tasks, count, counter, taken):
-    """Mark the long vertices among `left` with a neighbour in the frontier, segment by segment."""
+    """Mark the long vertices in the bitmap `left` that have a neighbour in the frontier.
+
+    The search in a segment ends at the first such neighbour.
+    """
     mine, looked = fetch_add(taken, 0, 1) * words, np.int64(0)
     while True:
         task = fetch_add(counter, 0, 1)

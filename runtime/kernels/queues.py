@@ -1,6 +1,7 @@
-"""Kernels over the queue of a frontier that no program changes (WALK_... in vlang.runtime.plan.layouts.pass_words).
+"""Kernels over the queue of a frontier; they are the same for every program.
 
-A task is a run of consecutive entries: tasks[0] is the length of a run, tasks[1] the end of the last.
+See WALK_... in vlang.runtime.plan.layouts.pass_words. A task is a run of consecutive entries of the queue: tasks[0] is
+the length of a run, and tasks[1] the number of entries.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ from vlang.runtime.plan.layouts.pass_words import WALK_NOBODY
 
 
 def catch_up_8(queue, tasks, count, counter, bits, now, new, stride, first):
-    """For each vertex v of a queue, copy entry `stride` v + `first` of `new` to `now`, and clear the bit of v."""
+    """For each vertex v in a queue, copy entry `stride` * v + `first` from `new` to `now`, and clear the bit of v."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:

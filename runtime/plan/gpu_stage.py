@@ -9,20 +9,23 @@ __all__ = ["GpuStage"]
 
 @dataclass(frozen=True)
 class GpuStage:
-    """The data of a pass on a GPU beyond StageSpec.
+    """The data of a pass on a GPU, in addition to `StageSpec`.
 
     Attributes:
         struct: the C++ type of the pass.
         item: bytes of a contribution.
         accumulator: bytes of the accumulators of a vertex.
-        cell: bytes of the cells of a vertex in shared memory; 0 if no atomic operation joins them.
-        cell_reason: why `cell` is 0.
-        native: every cell is joined by one instruction rather than a compare-and-swap loop.
-        exact: the bits of the result do not depend on the order of contributions.
-        reads_self: contributions depend on the receiver.
-        push: "direct" (contributions are joined into the field itself), "cells" (into a separate array) or "".
+        cell: bytes of the accumulators of a vertex in shared memory, into which atomic operations join contributions; 0
+            if no atomic operation can.
+        cell_reason: why `cell` is 0; "" otherwise.
+        native: whether every atomic operation on `cell` is a single instruction, and not a compare-and-swap loop.
+        exact: whether the bits of the result are independent of the order of contributions.
+        reads_self: whether contributions depend on the receiver.
+        push: "direct" if pushes join contributions into the field itself, "cells" if into a separate array, "" if the
+            pass cannot push.
         push_reason: why `push` is "".
-        early: "frontier" (rule X2: the first active neighbour decides), "absorbing" (rule X1) or "".
+        early: the rule of early exit: "frontier" (rule X2: the first active neighbour decides), "absorbing" (rule X1)
+            or "".
         priority: "ascending" or "descending" if vertices may run in the order of the pushed field (rule O), else "".
     """
 

@@ -1,4 +1,4 @@
-"""Tables of 64-bit words that kernels and Python share; each word is declared once, with its place and its meaning.
+"""Declares tables of 64-bit words that kernels and Python share: each word once, with its index and its meaning.
 
     _TABLE = Layout()
     SUM_PULL = _TABLE.part(PAGE_WORDS, "the page row along which vertices gather")
@@ -13,41 +13,47 @@ from __future__ import annotations
 __all__ = ["LINE", "Layout"]
 
 LINE = 8
-"""Words of a cache line of 64 bytes."""
+"""The number of words in a cache line of 64 bytes."""
 
 
 class Layout:
-    """Consecutive words. first: the number of the first one. words: what each declared one is, by number."""
+    """A layout of consecutive words.
+
+    first: the index of the first word. words: index -> description of each declared word.
+    """
 
     def __init__(self, first: int = 0) -> None:
         self._next = first
         self.words: dict[int, str] = {}
 
     def word(self, what: str) -> int:
-        """The number of the next word."""
+        """Declare the next word, and return its index."""
         return self.part(1, what)
 
     def part(self, size: int, what: str) -> int:
-        """Where the next `size` words begin, which belong together."""
+        """Declare the next `size` words as one part, and return the index of the first of them."""
         begin = self._next
         self.words[begin] = what
         self._next += size
         return begin
 
     def line(self, what: str) -> int:
-        """Reserve a whole cache line, and return the number of its first word.
+        """Reserve a whole cache line, and return the index of its first word.
 
-        Workers that write other words then do not evict this line (no false sharing).
+        Then workers that write other words do not invalidate this cache line (no false sharing).
         """
         self._next = -(-self._next // LINE) * LINE
         return self.part(LINE, what)
 
     def skip(self, to: int) -> None:
-        """Leave the words before number `to` free. Raises ValueError if some of them, or that one, are taken."""
+        """Continue at index `to`, and leave the words before it unused.
+
+        Raises ValueError if word `to` is already declared.
+        """
         if to < self._next:
             raise ValueError(f"word {to} is taken: the next is {self._next}")
         self._next = to
 
     def size(self, least: int = 0) -> int:
-        """How many words there are, counted from 0, and at least `least`."""
+        """The number of words from index 0 to the end of the layout, but at least `least`."""
         return max(self._next, least)

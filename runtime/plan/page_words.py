@@ -1,4 +1,4 @@
-"""The grains in which work is cut, the rows that describe pages and blocks, and the engine's slots of a frame."""
+"""Sizes of the pieces of work, the rows that describe pages and cache blocks, and the frame slots of the engine."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = [
     "SLOT_STATS", "THREADS",
 ]
 
-SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
-BLOCK = 4096  # vertices: the grain of reductions over vertices
-LANES = 64  # vertices of a block that are reduced side by side
-RUN = 256  # vertices whose accumulators a worker of a CPU keeps side by side, in the first level of its cache
+SEGMENT = 16384  # edges of a segment, a piece of a long row
+BLOCK = 4096  # vertices of a block of reductions over vertices
+LANES = 64  # vertices of such a block that are reduced in parallel lanes
+RUN = 256  # vertices whose accumulators a CPU worker keeps in L1 cache at the same time
 
-BLOCK_MOST = 1 << 16  # vertices of a cache block at most: their numbers inside it have 16 bits
-BLOCK_GROUP = 4  # edges of a row that stand together
-THREADS = 256  # of a block of a GPU
+BLOCK_MOST = 1 << 16  # maximum vertices of a cache block, as their numbers inside it have 16 bits
+BLOCK_GROUP = 4  # edges of a row that are stored consecutively
+THREADS = 256  # threads of a thread block on a GPU
 
-# The row of a page. Of a whole adjacency that stands for one, offsets are u64.
+# The row of a page. If the row describes a whole adjacency instead of a page, offsets are u64.
 _PAGE = Layout()
 PAGE_OFFSETS = _PAGE.word("u32: offsets of the edges of each vertex, relative to the page, from its first vertex on")
 PAGE_TARGETS = _PAGE.word("u32: the neighbours")
@@ -30,7 +30,8 @@ PAGE_FIRST = _PAGE.word("the first vertex")
 PAGE_WORDS = 16
 PAGE_COLUMNS = _PAGE.part(PAGE_WORDS - 3, "the columns of the stage, in order")
 
-# The row of a cache block (vlang.runtime.graph.topology.blocks), which has its columns where a page has them.
+# The row of a cache block (runtime/graph/topology/blocks.py). Its columns are at the same indices as in the row of a
+# page.
 _BLOCK = Layout(PAGE_WORDS)
 BLOCK_SENDERS = _BLOCK.word("u32: the neighbours, in the order of the runs")
 BLOCK_RUNS = _BLOCK.word("u32[., 3]: the first place of a run, its places, and edges of each that stand side by side")
@@ -43,8 +44,8 @@ BLOCK_LONG = _BLOCK.word("the first of its long vertices, which are left out, in
 BLOCK_LONG_END = _BLOCK.word("the long vertex behind the last of them")
 BLOCK_WORDS = _BLOCK.size(2 * PAGE_WORDS)
 
-# The row of a page on a GPU. Offsets are those of the whole adjacency, u64[n + 1]; targets, places and columns are
-# addressed by the number of the edge in the whole adjacency, so their addresses lie before the page's own memory.
+# The row of a page on a GPU. Offsets are the offsets of the whole adjacency, u64[n + 1]. Targets, places and columns
+# are indexed by the edge number in the whole adjacency, so their base addresses lie before the memory of the page.
 _ROW = Layout()
 ROW_OFFSETS = _ROW.word("u64: the offsets")
 ROW_TARGETS = _ROW.word("u32: the neighbours")
@@ -58,7 +59,7 @@ _ROW.skip(12)
 ROW_COLUMNS = _ROW.part(20, "the columns of the stage, in order")
 ROW_WORDS = _ROW.size()
 
-# The slots of a frame that are the engine's.
+# The slots of a frame that the engine reserves.
 _SLOTS = Layout()
 SLOT_PAGES = _SLOTS.word("the table of pages, or of cache blocks")
 SLOT_LIST = _SLOTS.word("u32: the vertices that a launch is for, if SLOT_LISTED")

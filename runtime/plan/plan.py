@@ -1,34 +1,34 @@
-"""The kernel set: the one interface between the language and the engine.
+"""The plan: the only interface between the language and the engine.
 
-The language hands over a *plan*: steps in the order of the run, each with its kernels and the arrays that it reads and
-writes. The engine allocates the arrays, puts their addresses into a *frame* and launches the kernels. The engine does
-not depend on the syntax, and the language does not depend on pages.
+The compiler produces a *plan*: steps in the order of the run, each with its kernels and with the arrays that it reads
+and writes. The engine allocates the arrays, stores their addresses in a *frame* and launches the kernels. The engine
+does not depend on the syntax, and the language does not depend on pages.
 
-A frame is an array of 64-bit slots: addresses and scalars. Its first slots are the engine's (SLOT_...); the others
-are named in `Plan.slots`:
+A frame is an array of 64-bit slots: addresses and scalars. The engine reserves the first slots (SLOT_...); `Plan.slots`
+names the others:
 
-    scalar:NAME   a parameter, let, global, limit or until value, stored as `Plan.scalars` says; of a set of vertices
-                  the number of its members. Vectors and tuples are scalars NAME.0, NAME.1, ...
-    set:NAME      the members of a set of vertices, u32; sorted:NAME the same in increasing order, and places:NAME where
-                  each of those stands in the set
-    field:F       the values of field F before the pass; next:F where the pass writes them (the same array for a
-                  field with one buffer); start:F the copy taken at the start of the superstep; sent:F the value last
-                  sent to the neighbours; startL and sentL belong to loops that are nested L deep
+    scalar:NAME   a parameter, let, global, limit or until value, with the type in `Plan.scalars`. The scalar of a set
+                  of vertices is its number of members. A vector or tuple has the scalars NAME.0, NAME.1, ...
+    set:NAME      u32, the members of a set of vertices; sorted:NAME has them in increasing order, and places:NAME the
+                  index in set:NAME of each member of sorted:NAME
+    field:F       the values of field F before the pass; next:F is the array to which the pass writes them (the same
+                  array if the field has one buffer); start:F is the copy from the start of the superstep, and sent:F
+                  has the values last sent to neighbours; startL and sentL belong to loops that are nested L deep
     work:NAME     any other array over vertices: messages, stored accumulators and masks, "notify" and "active" flags
-    later:NAME    messages for the pass after the one that reads work:NAME
+    later:NAME    messages for the pass after the pass that reads work:NAME
     kept:NAME     accumulators of a pass that runs by cache blocks
     pushed:NAME   accumulators of a pass that pushes sums
-    part:NAME     partial results: one a segment for passes over edges, one a block for folds
-    degree:KIND   "in", "out" or "all", u32
-    ids:base      u64, the caller's number of vertex 0 where the ids are consecutive integers; 0 where they are texts
-    ids:listed    u64, 1 where they are other integers: then ids:list, u64[n], has the number of each vertex
-    ids:dense     u32[n], the dense number of the vertex at each index, and ids:internal, the index of each dense
-                  number, where the graph has an order of its own (vlang.runtime.graph.edges.order)
-    near:starts   u64[n + 1], where the neighbours of each vertex begin in near:neighbours, u32: directions, loops and
-                  repetitions ignored
+    part:NAME     partial results: one per segment for passes over edges, one per block for folds
+    degree:KIND   u32, degrees of kind "in", "out" or "all"
+    ids:base      u64, the id of vertex 0 if ids are consecutive integers; 0 if they are texts
+    ids:listed    u64, 1 if ids are other integers; ids:list, u64[n], then has the id of each vertex
+    ids:dense     u32[n], the dense number of each row, and ids:internal, u32[n], the row of each dense number, if rows
+                  are not in the order of the ids (runtime/graph/edges/order.py)
+    near:starts   u64[n + 1], the offsets of the rows in near:neighbours, u32, which has the distinct neighbours of each
+                  vertex in either direction, without self-loops
 
-A page is described by a row of PAGE_WORDS words, a cache block by one of BLOCK_WORDS, and a page on a GPU by one of
-ROW_WORDS. What passes of a CPU work on beside the frame: vlang.runtime.plan.layouts.pass_words.
+A row of PAGE_WORDS words describes a page, a row of BLOCK_WORDS a cache block, and a row of ROW_WORDS a page on a GPU.
+runtime/plan/layouts/pass_words.py has the arrays that passes on a CPU use in addition to the frame.
 """
 
 from __future__ import annotations
@@ -118,12 +118,12 @@ class FieldSpec:
     """A vertex field.
 
     Attributes:
-        name: its name.
+        name: the name of the field.
         dtype: the stored type.
         type: the type in the program.
-        output: it is a result of the program.
-        required: the caller must pass it.
-        width: consecutive array entries of a vertex: k for a vector.
+        output: whether the field is a result of the program.
+        required: whether the caller must pass the field.
+        width: the number of consecutive array entries per vertex: k for a vector T[k], else 1.
     """
 
     name: str
@@ -139,14 +139,14 @@ class ArraySpec:
     """An array other than a field.
 
     Attributes:
-        slot: its full slot name.
+        slot: the full name of its slot.
         dtype: the stored type.
-        length: "vertices", "segments:KIND", "blocks", "blocked" (for each worker, one for each place of a cache block;
-            allocated when a pass first runs by blocks), "pushed" (one a vertex; allocated when a pass first pushes
-            sums), "later" (one a vertex; allocated when a pass first sends messages for the pass after it) or "set:S"
-            (one a member of S).
-        width: consecutive entries for each of these.
-        type: the type in the program; "" where the array has none.
+        length: the elements of the array. "vertices", "segments:KIND" and "blocks": one per vertex, segment or block.
+            "set:S": one per member of S. "blocked": for each worker, one per place of a cache block; allocated when a
+            pass first runs by blocks. "pushed": one per vertex; allocated when a pass first pushes sums. "later": one
+            per vertex; allocated when a pass first sends messages for the pass after it.
+        width: the number of consecutive entries per element.
+        type: the type in the program; "" if the array is not part of the program.
     """
 
     slot: str
@@ -158,16 +158,16 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class Watch:
-    """The names of the values that a run tests for infinities.
+    """The names of the values that a run checks for infinities.
 
     Attributes:
         fields: vertex fields that are outputs.
         hidden: other vertex fields.
         globals: graph-level values that are outputs.
         lets: other graph-level values.
-        note: in check mode, a vertex field of u32: the number of what failed at a vertex, 0 for nothing.
-        numbers: in check mode, graph-level values that are such a number, or the largest u32 for nothing; each with the
-            value that names its vertex, or "".
+        note: in check mode, a vertex field of u32 with the number of the check that failed at a vertex, or 0.
+        numbers: in check mode, pairs of names of graph-level values: the number of the check that failed, or the
+            largest u32; and the vertex at which it failed, or "" if there is no such value.
     """
 
     fields: frozenset[str] = frozenset()
@@ -182,19 +182,19 @@ NO_WATCH = Watch()
 
 
 def field_of(slot: str) -> str | None:
-    """The field whose present or past values are in a slot; None for other slots."""
+    """The field whose present or past values are in a slot; None if the slot belongs to no field."""
     kind, _, name = slot.partition(":")
     return name if kind.rstrip("0123456789") in ("field", "next", "start", "sent") else None
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Where it is noted that a declared reduction left its type, which ends the run.
+    """The array or scalar in which kernels record that a declared reduction left its type, which ends the run.
 
     Attributes:
-        name: the slot of an array, or the name of a scalar; not 0 where it left.
-        line: of the statement.
-        vertices: whether it is an array with an entry for each vertex.
+        name: the slot of the array, or the name of the scalar. A value other than 0 records the fault.
+        line: the line of the statement in the program.
+        vertices: True for an array with an entry per vertex, False for a scalar.
     """
 
     name: str
@@ -208,20 +208,20 @@ class Plan:
 
     Attributes:
         name: the name of the program.
-        text: the code of its kernels.
+        text: the source code of its kernels.
         exports: kernel name -> signature.
-        slots: slot name -> number.
+        slots: slot name -> index in the frame.
         scalars: name -> type name ("f32", "u8", ...).
         fields: the vertex fields.
         arrays: the other arrays.
-        steps: the run; a contract is checked at its place among the steps.
-        globals: the graph-level results (name, type name).
-        defaults: scalars used for parameters that are not given, and for edge fields ("edge.NAME") that the graph does
+        steps: the steps in the order of the run. A contract is a step, too, and is checked at its position.
+        globals: the graph-level results as (name, type name).
+        defaults: scalars that replace parameters that are not given, and edge fields ("edge.NAME") that the graph does
             not have.
-        faults: what ends the run.
-        vertices: the scalars that name vertices.
-        scattered: the slots of arrays over vertices that kernels of passes and folds read or write for another vertex
-            than the one that they process; others are read and written in the order of the vertices.
+        faults: the arrays and scalars that record faults.
+        vertices: the names of the scalars whose values are vertices.
+        scattered: the slots of arrays over vertices in which kernels of passes and folds access entries of other
+            vertices than the one being processed. All other arrays are accessed in the order of the vertices.
     """
 
     name: str
@@ -255,7 +255,7 @@ class Plan:
 
     @cached_property
     def values(self) -> tuple[ScalarSpec, ...]:
-        """Every graph-level value that is computed."""
+        """Every graph-level value that a step or a default computes."""
         found: list[ScalarSpec | None] = list(self.defaults.values())
         for step in every_step(self.steps):
             if isinstance(step, ScalarSpec):

@@ -1,6 +1,6 @@
-"""The steps of a plan: passes, graph-level values, loops and other blocks, and what each needs to run.
+"""The steps of a plan: passes, graph-level values, loops and other blocks, with the data that each needs to run.
 
-The slots of arrays are explained in vlang.runtime.plan.plan.
+runtime/plan/plan.py explains the slots of arrays.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Part:
-    """The place of a field in the array into which contributions are joined.
+    """The position of a field in the array into which contributions are joined.
 
-    The value of vertex v is entry `stride` v + `first`, with that array viewed as entries of the field's dtype.
+    If the array is viewed with the dtype of the field, the value of vertex v is entry `stride` * v + `first`.
     """
 
     field: str
@@ -37,7 +37,7 @@ class Part:
 class PushSpec:
     """The array into which a pass that pushes on a CPU joins contributions.
 
-    slot: the second buffer of a field ("next:F"), or 64-bit words beside the fields. parts: the fields in it.
+    slot: the second buffer of a field ("next:F"), or a separate array of 64-bit words. parts: the fields in this array.
     """
 
     slot: str
@@ -46,15 +46,15 @@ class PushSpec:
 
 @dataclass(frozen=True)
 class PrioritySpec:
-    """The field whose order decides which vertices push first (rule O).
+    """The field whose values decide which vertices push first (rule O).
 
     Attributes:
-        log: priorities are logarithms of the values.
-        columns: the edge columns that contributions use; without any, all edges weigh the same.
-        low: the least values are first; False: the largest.
-        field: the name of the field; other fields that are written with it move along.
-        packed: an edge may be one word of its receiver and its only column (vlang.runtime.graph.topology.packed).
-        refined: the width of buckets may change while the loop runs.
+        log: whether priorities are logarithms of the values.
+        columns: the edge columns that contributions use; if empty, all edges have the same weight.
+        low: True if the smallest values come first, False if the largest do.
+        field: the name of the field. Fields that are written together with it do not affect the order.
+        packed: whether receiver and column of an edge may be packed into one word (runtime/graph/topology/packed.py).
+        refined: whether the width of buckets may change while the loop runs.
     """
 
     log: bool
@@ -67,10 +67,10 @@ class PrioritySpec:
 
 @dataclass(frozen=True)
 class SumSpec:
-    """How a pass pushes sums of changes on a CPU: into accumulators that are all zero between two supersteps.
+    """How a pass on a CPU pushes sums of changes: into accumulators that are all zero between two supersteps.
 
-    slot: the accumulators are in the arrays `slot`.0, .1, ... exact: sums are the same in any order. quiet: a vertex
-    that receives nothing does not change, to the bit.
+    slot: the accumulators are the arrays `slot`.0, `slot`.1, ... exact: whether sums have the same bits in any order.
+    quiet: whether the values of a vertex that receives nothing keep their bits.
     """
 
     slot: str
@@ -83,26 +83,26 @@ class StageSpec:
     """One pass.
 
     Attributes:
-        name: its name, unique in the plan.
+        name: the name of the pass, unique in the plan.
         domain: "in", "out", "both" or None (over vertices).
-        kernels: role -> name in the code. Roles: "pull", "segments", "finish", "compute", "messages", "blocked",
-            "fused", "listed" where "pull" takes no lists; on a CPU also the roles of each way.
-        columns: edge columns (name, dtype) in the order of the page row.
+        kernels: role -> name of the kernel. Roles are "pull", "segments", "finish", "compute", "messages", "blocked",
+            "fused", and "listed" if "pull" does not accept lists of vertices; on a CPU also the roles of each way.
+        columns: the edge columns as (name, dtype), in the order of the page row.
         written: the fields that the pass writes.
-        swaps: fields with two buffers that the pass writes.
-        loop_end: the pass also decides activity.
-        notify: the adjacency direction from a changed vertex to its receivers, if the pass may skip. Its flags are
-            work:notify.NAME then: 1 if a vertex must notify its receivers, 2 if it must run again itself.
-        sole: no other pass of the loop writes its fields.
+        swaps: the fields with two buffers that the pass writes.
+        loop_end: whether the pass also decides which vertices are active.
+        notify: the adjacency direction from a changed vertex to its receivers if the pass may skip vertices, else None.
+            The flags are then in work:notify.NAME: 1 if a vertex must notify its receivers, 2 if it must run again
+            itself.
+        sole: whether no other pass of the loop writes the fields of this pass.
         gpu: the data for a GPU; None in a plan for the CPU.
-        structures: the scratch structures filled for each vertex, if one worker must process all its contributions
-            ("mode32", "median64", "mex", ...); on a CPU, long vertices are tasks of "pull" then.
-        senders: in a sweep whose vertices receive messages, the level of the senders minus the current level; None if
-            all vertices send.
-        notes: the optimisations applied to the pass, as text for people.
-        ways: by the name of a way of running its loop on a CPU, the data of the pass for it (PushSpec, SumSpec, ...).
-        refused: by the name of a way, why the pass cannot run that way.
-        fused: the work fused into a full pass on a CPU.
+        structures: the scratch structures ("mode32", "median64", "mex", ...) that a worker fills for a vertex, if one
+            worker must process all contributions of a vertex. On a CPU, long vertices are then tasks of "pull".
+        senders: in a sweep with messages, the level of the senders minus the current level; None if all vertices send.
+        notes: the optimisations applied to the pass, as sentences for `explain`.
+        ways: name of a way to run the loop on a CPU -> the data of the pass for this way (PushSpec, SumSpec, ...).
+        refused: name of a way -> the reason why the pass cannot run that way.
+        fused: the work that is fused into a full pass on a CPU; None without such work.
     """
 
     name: str
@@ -123,7 +123,7 @@ class StageSpec:
     fused: Fused | None = None
 
     def way(self, name: str, kind: type[T]) -> T | None:
-        """The data of the pass for a way, an object of type `kind`; None if the pass cannot run that way."""
+        """The data of the pass for the way `name`, of type `kind`; None if the pass cannot run that way."""
         spec = self.ways.get(name)
         assert spec is None or isinstance(spec, kind), (name, spec)
         return spec
@@ -134,10 +134,11 @@ class Fused:
     """Folds and messages fused into a full pass on a CPU, block by block (vlang/emit/fused.py).
 
     Attributes:
-        kernel: the kernel that computes them for whole blocks.
-        kernels: the kernels of the folds and messages that it replaces.
-        inside: the kernels of the pass compute them as soon as a block is complete.
-        own: slots of messages that the pass itself still reads; the new messages go to the slots later:NAME.
+        kernel: the kernel that computes the folds and messages of whole blocks.
+        kernels: the kernels of the folds and messages that `kernel` replaces.
+        inside: whether the kernels of the pass do this work themselves as soon as a block is complete.
+        own: slots of messages that the pass itself still reads; new messages are therefore written to the slots
+            later:NAME.
     """
 
     kernel: str
@@ -148,21 +149,22 @@ class Fused:
 
 @dataclass(frozen=True)
 class Fold:
-    """The reductions over vertices that one scalar needs. kernel: its name."""
+    """The reductions over vertices that one scalar needs. kernel: name of the kernel that computes them."""
 
     kernel: str
 
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A graph-level value: run `fold`, if any; then the kernel "scalars" with `index` stores it to scalar:`name`.
+    """A graph-level value: after `fold`, if any, the kernel "scalars" with argument `index` stores it to scalar:`name`.
 
     Attributes:
-        name: of the scalar.
+        name: the name of the scalar.
         kind: "let", "global", "until", "limit" or "contract".
-        index: the number for the kernel.
-        fold: the reductions over vertices that it needs; None for none.
-        sides: further scalars that it stores: both sides of an `until` that compares a reduction with a tolerance.
+        index: the argument of the kernel "scalars".
+        fold: the reductions over vertices that the value needs; None if it needs none.
+        sides: further scalars that the kernel stores: both sides of an `until` that compares a reduction with a
+            tolerance.
     """
 
     name: str
@@ -174,10 +176,10 @@ class ScalarSpec:
 
 @dataclass(frozen=True)
 class CopySpec:
-    """A loop that ends with the join of the values of `field` over each connected component (rule K).
+    """A loop whose result is, for each connected component, the join of the values of `field` (rule K).
 
-    domain: "both"; "in" or "out" if the rule applies to undirected graphs only. join: "min", "max", "last" (the largest
-    vertex, `none` below all), "bitor" or "bitand", of values as stored.
+    domain: "both", or "in" or "out" if the rule applies only to undirected graphs. join: the operator on stored values:
+    "min", "max", "last" (the largest vertex, with `none` as the least), "bitor" or "bitand".
     """
 
     field: str
@@ -190,24 +192,24 @@ class LoopSpec:
     """A loop of supersteps.
 
     Attributes:
-        number: its number in the order of the text, from 0.
-        level: how many loops enclose it; loops of one level share the arrays that `slot` names.
+        number: the number of the loop in the order of the program text, from 0.
+        level: how many loops enclose this loop. Loops of the same level share the arrays that `slot` names.
         steps: the steps of a superstep.
-        limit: the scalar that bounds supersteps; None for no bound.
-        exact: the loop runs exactly `limit` supersteps.
-        until: the scalar that ends the loop when true; None for none.
-        explicit: `activate when` decides activity; else a change of an applied field does.
-        reads_iteration: some step reads `iteration`.
-        skip: passes may leave out a vertex if no input of it changed (rule N).
-        skip_reason: why `skip` holds, or why not.
-        asynchronous: passes may run in place (rule A).
-        asynchronous_reason: why `asynchronous` holds, or why not.
-        starts: fields with a copy start:F.
-        sent: fields with a copy sent:F.
-        line: its line in the program.
-        copied: the result of the loop under rule K; None where that is refused.
-        order: the rule by which vertices may run in any order: "A", "A'" (active vertices send in any order) or "S" (a
-            vertex is written once); "" where none is granted.
+        limit: the scalar that bounds the number of supersteps; None if there is no bound.
+        exact: whether the loop runs exactly `limit` supersteps.
+        until: the scalar that ends the loop when it is true; None if there is no such condition.
+        explicit: True if `activate when` decides which vertices are active, False if a change of an applied field does.
+        reads_iteration: whether some step reads `iteration`.
+        skip: whether passes may skip a vertex if none of its inputs has changed (rule N).
+        skip_reason: why `skip` is true or false.
+        asynchronous: whether passes may run in place (rule A).
+        asynchronous_reason: why `asynchronous` is true or false.
+        starts: the fields that have a copy start:F.
+        sent: the fields that have a copy sent:F.
+        line: the line in the program.
+        copied: the result of the loop under rule K; None if the rule does not apply.
+        order: the rule that permits vertices to run in any order: "A", "A'" (active vertices send in any order) or "S"
+            (a vertex is written once); "" if no such rule applies.
     """
 
     number: int
@@ -230,35 +232,35 @@ class LoopSpec:
 
     @cached_property
     def stages(self) -> tuple[StageSpec, ...]:
-        """Its own passes, without the passes of inner blocks."""
+        """The passes of this loop, without the passes of inner blocks."""
         return tuple(step for step in self.steps if isinstance(step, StageSpec))
 
     @cached_property
     def plain(self) -> tuple[StageSpec | ScalarSpec, ...]:
-        """Its steps without inner blocks."""
+        """The steps of this loop, without inner blocks."""
         return tuple(step for step in self.steps if isinstance(step, (StageSpec, ScalarSpec)))
 
     @cached_property
     def nested(self) -> bool:
-        """Whether a superstep holds other blocks."""
+        """Whether the loop contains inner blocks."""
         return len(self.plain) < len(self.steps)
 
     def slot(self, kind: str, name: str) -> str:
-        """The slot of its own arrays: start:F, sent:F, work:active."""
+        """The slot of an array of this loop: start:F, sent:F or work:active."""
         return level_slot(kind, name, self.level)
 
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """A sweep: runs `steps` once for each finite value of an integer field, for the vertices that have this value.
+    """A sweep: runs `steps` once for each finite value of an integer field, on the vertices that have this value.
 
     Attributes:
-        field: the field.
-        up: values increase; else they decrease.
-        guard: the slot of a u8 array; only vertices with a nonzero entry take part. None: all do.
+        field: the name of the field.
+        up: True if the sweep goes from the smallest value to the largest, False for the opposite.
+        guard: the slot of a u8 array; only vertices with a nonzero entry take part. None if all vertices do.
         level: the scalar that holds the current value.
-        steps: the steps.
-        line: its line in the program.
+        steps: the steps of the sweep.
+        line: the line in the program.
     """
 
     field: str
@@ -271,13 +273,13 @@ class SweepSpec:
 
 @dataclass(frozen=True)
 class ForVerticesSpec:
-    """A block that runs for each vertex of a parameter, in order.
+    """A block that runs for each vertex of a parameter, in order, or for every vertex.
 
     Attributes:
-        name: the scalar with the vertex.
-        members: the parameter.
-        steps: of the block.
-        line: of the program.
+        name: the scalar that holds the current vertex.
+        members: the name of the parameter; "" for all vertices, in the order of their numbers.
+        steps: the steps of the block.
+        line: the line in the program.
     """
 
     name: str
@@ -291,12 +293,12 @@ class ForRangeSpec:
     """A block that runs for each number of a range.
 
     Attributes:
-        name: the scalar with the number.
+        name: the scalar that holds the current number.
         low: the first number.
         high: the last number.
-        until: tested after each; None for none.
-        steps: of the block.
-        line: of the program.
+        until: the scalar that ends the block if it is true after an iteration; None if there is no such condition.
+        steps: the steps of the block.
+        line: the line in the program.
     """
 
     name: str
@@ -309,13 +311,13 @@ class ForRangeSpec:
 
 @dataclass(frozen=True)
 class Bound:
-    """`column op value` for every edge.
+    """The condition `column op value` on every edge.
 
     Attributes:
-        column: of the edges.
+        column: the edge column.
         dtype: the type of the column in the program.
         op: "lt", "le", "gt" or "ge".
-        value: a constant.
+        value: the constant.
     """
 
     column: str
@@ -326,19 +328,21 @@ class Bound:
 
 @dataclass(frozen=True)
 class Contract:
-    """A `require`.
+    """A `require` of the program.
 
     Attributes:
-        name: the hidden field that marks where it fails; for kind "graph" a scalar, for "needs" nothing.
-        kind: "graph", "vertex" or "edge"; "needs" for what the graph must be.
+        name: the hidden field that marks the vertices where the condition fails; for kind "graph" a scalar; for "needs"
+            unused.
+        kind: "graph", "vertex" or "edge" for a condition; "needs" for required properties of the graph.
         domain: for kind "edge", the direction of the edges.
-        text: the condition as in the program; for "needs" the words, with spaces between them.
-        line: its line in the program.
-        bounds: if not empty, an equivalent of the condition; if the ranges of columns prove it, no edge is read.
+        text: the condition as in the program; for "needs" the properties, separated by spaces.
+        line: the line in the program.
+        bounds: if not empty, bounds that are equivalent to the condition. If the ranges of the columns prove them, no
+            edge is read.
     """
 
     name: str
-    kind: str  # "graph", "vertex" (a bool per vertex that must be true), "edge" (the first bad neighbour, or none)
+    kind: str  # for "vertex", `name` holds a bool per vertex; for "edge", the first bad neighbour or `none`
     domain: str | None
     text: str
     line: int
@@ -357,5 +361,5 @@ def every_step(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def level_slot(kind: str, name: str, level: int) -> str:
-    """The slot of an array that the loops of one nesting level share."""
+    """The slot of an array that all loops of the same nesting level share."""
     return f"{kind}{level}:{name}" if level else f"{kind}:{name}"

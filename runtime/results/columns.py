@@ -1,4 +1,4 @@
-"""The values of one output: missing ones, the best rows, Python objects, and a line that describes them."""
+"""Functions on the values of one output: missing values, best rows, Python objects, and a one-line description."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from vlang.runtime.graph.edges.naming import NONE, user_ids
 
 __all__ = ["best_rows", "described", "missing_values", "plain_values", "proper_rows"]
 
-_PART = 1 << 16  # rows that are looked at together: a result may be as large as the memory
+_PART = 1 << 16  # rows that are processed at a time, since a result may be nearly as large as memory
 
 
 def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:
-    """Where there is no proper value; None if every value of the type is proper. type_: in the program."""
+    """A mask of the values `inf`, `-inf` and `none`, with the shape of `raw`; None if the type has no such values.
+
+    type_: the type of the values in the program.
+    """
     missing: NDArray[np.bool_]
     if type_ == "vertex":
         missing = raw == NONE
@@ -32,7 +35,7 @@ def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:
 
 
 def plain_values(ids: VertexIds, raw: NDArray[Any], type_: str) -> list[Any]:
-    """Values as Python objects, infinities as floats and none as None. type_: in the program."""
+    """Convert values to Python objects: infinities to floats, `none` to None. type_: the type in the program."""
     values = user_ids(ids, raw) if type_ == "vertex" else raw
     missing = missing_values(raw, type_)
     if missing is not None and raw.dtype.kind != "f":
@@ -46,23 +49,23 @@ def plain_values(ids: VertexIds, raw: NDArray[Any], type_: str) -> list[Any]:
 
 
 def best_rows(raw: NDArray[Any], largest: bool, k: int) -> NDArray[Any]:
-    """The first k rows of values of shape [n], best first; ties in the order of rows, NaN last."""
+    """The indices of the k best values of shape [n], best first. Ties are in the order of rows, NaN comes last."""
     if raw.dtype == np.bool_:
         raw = raw.view(np.uint8)
     size = max(_PART, 2 * k)
     if len(raw) <= size:
         return _best(raw, largest, k)
     kept: NDArray[Any] = np.zeros(0, np.int64)
-    for first in range(0, len(raw), size):  # the best so far are earlier rows, and so first among ties
+    for first in range(0, len(raw), size):  # `kept` has earlier rows, which precede new rows among ties
         kept = np.concatenate([kept, first + _best(raw[first : first + size], largest, k)])
         kept = kept[_best(raw[kept], largest, k)]
     return kept
 
 
 def _best(raw: NDArray[Any], largest: bool, k: int) -> NDArray[Any]:
-    """As `best_rows`, all at once."""
+    """Like `best_rows`, but processes all rows at once."""
     if raw.dtype.kind == "f":
-        key = -raw if largest else raw  # NaN sorts last either way
+        key = -raw if largest else raw  # NaN sorts last in both cases
     else:
         key = ~raw if largest else raw  # the complement reverses the order without overflow
     kept: NDArray[Any] = np.arange(len(key))
@@ -75,7 +78,10 @@ def _best(raw: NDArray[Any], largest: bool, k: int) -> NDArray[Any]:
 
 
 def proper_rows(raw: NDArray[Any], type_: str) -> NDArray[np.bool_]:
-    """bool[n]: the rows with proper values in all components. type_: in the program."""
+    """bool[n], whether all components of a row are neither `inf` nor `-inf` nor `none`.
+
+    type_: the type in the program.
+    """
     missing = missing_values(raw, type_)
     if missing is None:
         return np.ones(len(raw), np.bool_)
@@ -83,7 +89,7 @@ def proper_rows(raw: NDArray[Any], type_: str) -> NDArray[np.bool_]:
 
 
 def described(raw: NDArray[Any], type_: str) -> str:
-    """Values in one line. type_: in the program."""
+    """Describe values in one line. type_: the type in the program."""
     count = len(raw)
     if raw.dtype == np.bool_:
         what = "vertices" if raw.ndim == 1 else "components"

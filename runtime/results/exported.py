@@ -1,4 +1,4 @@
-"""What a result gives other libraries: tables, frames, and files of any format."""
+"""Exports of a result: tables, data frames, and files of any format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Exported(ABC):
 
     @abstractmethod
     def summary_dict(self) -> dict[str, Any]:
-        """The run without the values of the fields, in types that JSON supports."""
+        """A description of the run without the values of fields, in types that JSON supports."""
 
     @property
     @abstractmethod
@@ -26,13 +26,13 @@ class Exported(ABC):
 
     @abstractmethod
     def _columns(self, start: int, stop: int) -> Iterator[Column]:
-        """The columns for the rows start..stop-1: ids first."""
+        """Yield the columns for the rows start..stop-1, ids first."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file in the format of its name, atomically: .parquet, .arrow, .feather, .csv, .tsv, .json or .npz.
+        """Write a file atomically, in the format of its suffix: .parquet, .arrow, .feather, .csv, .tsv, .json or .npz.
 
-        Of the texts among them, .csv.gz and .csv.zst are compressed. Parquet, Arrow and .zst need the extra `arrow`.
-        Raises GraphError for another name, DiskError.
+        The suffixes .gz and .zst after a text format, as in .csv.gz, compress the file. Parquet, Arrow and .zst need
+        the extra `arrow`. Raises GraphError for any other suffix, DiskError if the file cannot be written.
         """
         from vlang.runtime.results.files import save  # start-up
 
@@ -41,16 +41,16 @@ class Exported(ABC):
     def to_arrow(self) -> Any:
         """A pyarrow.Table with a row per vertex: `vertex`, then every field. Needs the extra `arrow`.
 
-        Null are integers that are `inf` or `-inf`, and vertices that are `none`; floats are as in memory. A vector is
-        a list of fixed size. Columns without nulls share the memory of this result, but for bools and ids. The
-        metadata of the schema has `summary_dict()` without the history, as JSON under `vlang`.
+        Integers `inf` and `-inf` and vertices `none` become null; floats are unchanged. A vector becomes a list of
+        fixed size. Columns without nulls share the memory of this result, except for bools and ids. The metadata of the
+        schema has the key `vlang` with `summary_dict()`, without the history, as JSON.
         """
         from vlang.runtime.results.frames import arrow_table  # start-up
 
         return arrow_table(self.summary_dict(), self._columns(0, self._rows))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """`to_arrow()` for libraries that import tables of Arrow: polars.DataFrame(result), duckdb.sql("from result").
+        """Export `to_arrow()` to libraries that import Arrow: polars.DataFrame(result), duckdb.sql("from result").
 
         requested_schema: see the Arrow PyCapsule interface.
         """
@@ -65,8 +65,8 @@ class Exported(ABC):
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row per vertex: `vertex`, then every field, a vector x as x.0, x.1, ...
 
-        Integers that are `inf` or `-inf`, and vertices that are `none`, are missing values: such columns have a
-        nullable type of pandas. Floats are as in memory.
+        Integers `inf` and `-inf` and vertices `none` become missing values; columns with such values have a nullable
+        dtype of pandas. Floats are unchanged.
         """
         from vlang.runtime.results.frames import pandas_frame  # start-up
 

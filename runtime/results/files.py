@@ -1,4 +1,4 @@
-"""Results as files, in the format that the name of the file says."""
+"""Writes results to files, in the format of the file's suffix."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _PACKED = (".gz", ".zst")
 _LIBRARY = (".parquet", ".arrow", ".feather", ".zst")
 
 FORMATS = tuple(_WRITERS)
-"""The ends of names that say a format."""
+"""The suffixes of file names that select a format."""
 
 
 def check_output(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """(the format, the compression or "") that the name of a file says; one of `_WRITERS` and of `_PACKED`.
+    """Parse the suffix of a file name: (format, a key of `_WRITERS`; compression, a member of `_PACKED` or "").
 
-    Raises GraphError for other names, and if a library is missing.
+    Raises GraphError for any other suffix, and if a required library is missing.
     """
     name = os.fspath(path)
     packed = next((one for one in _PACKED if name.endswith(one)), "")
@@ -79,7 +79,7 @@ def save(result: Exported, path: str | os.PathLike[str]) -> None:
 
 
 class _Open:
-    """A file that the stream of pyarrow above it does not close."""
+    """Wraps a file so that pyarrow's stream does not close it."""
 
     closed = False
 
@@ -87,7 +87,7 @@ class _Open:
         self.write, self.flush = file.write, file.flush
 
     def close(self) -> None:
-        """Nothing: `whole_file` closes it."""
+        """Do nothing: `whole_file` closes the file."""
 
 
 def _zstd(file: IO[bytes]) -> Any:

@@ -1,4 +1,4 @@
-"""The columns of a result as tables of other libraries."""
+"""Converts the columns of a result to tables of other libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["arrow_table", "pandas_frame", "polars_frame"]
 
 
 def arrow_table(summary: Mapping[str, Any], columns: Iterable[Column]) -> Any:
-    """A table of pyarrow. summary: entries of its metadata; columns: all, ids first."""
+    """Build a pyarrow.Table. summary: entries of its metadata. columns: all columns, ids first."""
     pa = pyarrow("a table of a result")
     arrays = {column.name: _arrow(pa, column) for column in columns}
     kept = {name: value for name, value in summary.items() if name != "history"}
@@ -27,7 +27,7 @@ def arrow_table(summary: Mapping[str, Any], columns: Iterable[Column]) -> Any:
 
 
 def _arrow(pa: Any, column: Column) -> Any:
-    """A column as an array of pyarrow."""
+    """Convert a column to a pyarrow array."""
     values, missing = column.values, _nulls(column)
     if values.dtype == object:
         texts = any(isinstance(value, str) for value in values[:1000].tolist()) or not len(values)
@@ -40,14 +40,14 @@ def _arrow(pa: Any, column: Column) -> Any:
 
 
 def _nulls(column: Column) -> NDArray[np.bool_] | None:
-    """Where a value is null; None if nowhere. Infinite floats are values."""
+    """A mask of the values that become null; None if no value does. Infinite floats stay values."""
     if column.missing is None or column.values.dtype.kind == "f" or not column.missing.any():
         return None
     return column.missing
 
 
 def polars_frame(table: Any) -> Any:
-    """A table of pyarrow as a frame of polars."""
+    """Convert a pyarrow.Table to a polars.DataFrame."""
     try:
         import polars  # optional
     except ImportError:
@@ -56,7 +56,7 @@ def polars_frame(table: Any) -> Any:
 
 
 def pandas_frame(columns: Iterable[Column]) -> Any:
-    """A frame of pandas. columns: all, ids first."""
+    """Build a pandas.DataFrame. columns: all columns, ids first."""
     try:
         import pandas  # optional
     except ImportError:
@@ -66,7 +66,7 @@ def pandas_frame(columns: Iterable[Column]) -> Any:
         for number, column in enumerate(whole.components()):
             name = whole.name if whole.values.ndim == 1 else f"{whole.name}.{number}"
             missing = _nulls(column)
-            values = np.array(column.values)  # a frame may be changed, a result may not
+            values = np.array(column.values)  # copied, since users may change a frame, but not a result
             if missing is not None and values.dtype != object:
                 data[name] = pandas.arrays.IntegerArray(values, np.array(missing))
             else:

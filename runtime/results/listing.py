@@ -1,4 +1,4 @@
-"""Columns of a result as files, csv and JSON, written in blocks of rows."""
+"""Formats the columns of a result as csv and JSON, in blocks of rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Column", "Columns", "csv_blocks", "json_blocks"]
 
 
 class Column(NamedTuple):
-    """A block of rows of an output. Shape of values and missing: [rows], or [rows, k] for vectors."""
+    """A block of rows of an output. `values` and `missing` have shape [rows], or [rows, k] for vectors."""
 
     name: str
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None
 
     def components(self) -> list[Column]:
-        """One column per component of a vector; otherwise the column itself."""
+        """One column per component of a vector; for a scalar column, the column itself."""
         if self.values.ndim == 1:
             return [self]
         lost = self.missing
@@ -36,17 +36,17 @@ class Column(NamedTuple):
 
 
 Columns = Callable[[int, int], Iterator[Column]]
-"""All columns for a range of rows (first, end), ids first."""
+"""A function of a range of rows (first, end) that yields all columns for these rows, ids first."""
 
 
 def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns, mark: str = ",") -> Iterator[str]:
-    """A header line, then one line per row.
+    """Yield a header line, then one line per row, in blocks.
 
     Args:
         widths: the number of components of each field, 0 if it is not a vector.
         rows: the number of rows.
-        columns: gives the values.
-        mark: between fields, a comma or a tab.
+        columns: yields the values of a range of rows.
+        mark: the separator, a comma or a tab.
     """
     names = [part for name, width in widths.items()
              for part in ([f"{name}.{k}" for k in range(width)] if width else [name])]
@@ -58,13 +58,13 @@ def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns, mark: str
 
 
 def json_blocks(summary: Mapping[str, Any], names: Sequence[str], rows: int, columns: Columns) -> Iterator[str]:
-    """One object: the entries of the summary, then `vertex` and `fields` as lists.
+    """Yield one JSON object, in blocks: the entries of the summary, then `vertex` and `fields` as lists.
 
     Args:
-        summary: the first entries.
-        names: of the fields.
+        summary: the first entries of the object.
+        names: the names of the fields.
         rows: the number of rows.
-        columns: gives the values.
+        columns: yields the values of a range of rows.
     """
     yield json.dumps(summary)[:-1] + ', "vertex": '
     yield from _json_list(0, rows, columns)
@@ -76,7 +76,7 @@ def json_blocks(summary: Mapping[str, Any], names: Sequence[str], rows: int, col
 
 
 def _json_list(number: int, rows: int, columns: Columns) -> Iterator[str]:
-    """Column `number` (0 is the ids) as a JSON list."""
+    """Yield column `number` as a JSON list, in blocks; column 0 has the ids."""
     yield "["
     for start in range(0, rows, BLOCK):
         column = next(c for i, c in enumerate(columns(start, min(start + BLOCK, rows))) if i == number)

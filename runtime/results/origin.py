@@ -1,4 +1,4 @@
-"""The origin of a result, so that a run on a changed graph can resume from it."""
+"""The run from which a result comes, so that a run on a changed graph can resume from the result."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Origin:
     Attributes:
         source: the text of the program.
         precision, derive: compiler options.
-        graph: the graph.
-        parameters: as given by the caller.
-        fields: arrays of vertex fields given by the caller, as stored.
-        sent: by number of a loop and by field, the values that each vertex had last sent when the loop ended, as
-            stored.
+        graph: the graph that the program ran on.
+        parameters: the parameters of the program, as given by the caller.
+        fields: the arrays of vertex fields that the caller gave, in the format of the engine.
+        sent: loop number -> field -> the values that vertices had last sent when the loop ended, in the format of the
+            engine.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""The outcome of a run as a `Result`."""
+"""Converts the outcome of a run to a `Result`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["result_of"]
 def result_of(
     plan: Plan, graph: Graph, outcome: Outcome, falling: set[str], origin: Origin, device: str, device_reason: str
 ) -> Result:
-    """The result of a run.
+    """Build the result of a run.
 
     Args:
-        plan: that was run.
-        graph: that it ran on.
+        plan: the plan that was run.
+        graph: the graph that the plan ran on.
         outcome: the values and the history.
-        falling: the fields whose least values come first in tables.
+        falling: the fields whose smallest values come first in tables.
         origin: what `resume` needs to continue.
-        device: that the run was on.
-        device_reason: why it was.
+        device: the device of the run.
+        device_reason: why this device was chosen.
     """
     import numpy as np  # start-up
 
@@ -38,7 +38,7 @@ def result_of(
     for spec in outputs:
         array = outcome.values.fields[spec.name]
         array = array.view({"bool": np.bool_, "f16": np.float16}.get(spec.type.partition("[")[0], array.dtype))
-        fields[spec.name] = array.reshape(-1, spec.width) if "[" in spec.type else array  # also of vectors of length 1
+        fields[spec.name] = array.reshape(-1, spec.width) if "[" in spec.type else array  # also for vectors of length 1
     values: Mapping[str, Any] = {
         name: bool(value) if type_ == "bool" else value
         for (name, type_), value in zip(plan.globals, outcome.values.globals.values())

@@ -31,38 +31,39 @@ class Result(Exported):
     `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
     Fields are arrays of shape [vertices], or [vertices, k] for vectors T[k]; row i belongs to vertex `r.ids[i]`.
     Integers and floats keep the type of the program. Integer `inf` is the largest value of its type and `-inf` the
-    least; `r.reached(name)` distinguishes them from numbers. Fields of type `vertex` hold the user's ids, and `r.none`
-    for no vertex: -1, or the least int64 if the graph has negative ids, or None in an object array if ids are strings.
+    least; `r.reached(name)` distinguishes both from numbers. Fields of type `vertex` hold the user's ids. The value
+    `none` is stored as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if
+    ids are strings.
 
-    With device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies nothing,
-    and they support `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's ids
-    once; if ids are strings, such fields stay in host memory, as `ids` does. Every other method copies a field to the
-    host once, when it needs it.
+    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. They support
+    `__cuda_array_interface__` and DLPack, and `r["rank"]` copies nothing. Fields of type `vertex` are converted to the
+    user's ids on first use; if ids are strings, such fields are in host memory, as `ids` is. Every other method copies
+    a field to the host when it first needs it.
 
     Attributes:
         program: name of the program.
-        rounds: the rounds of all loops together.
-        converged: whether every loop ended by itself, not at a limit.
-        reason: why the first loop that did not converge ended; if all converged, why the last one did.
+        rounds: the total number of rounds of all loops.
+        converged: whether every loop ended by its own condition, and not at a limit of rounds.
+        reason: why the first loop that did not converge ended; if all loops converged, why the last loop ended.
         history: one `Round` per round of a loop.
-        seconds: wall-clock time of the run without checks and compiling.
-        edges: edges traversed in all.
-        graph_edges: stored directed edges of the graph.
-        types: the type of each field and global.
-        globals: the values of the globals.
-        device: where it ran, "cpu" or "gpu:0".
-        device_reason: why it ran there.
-        placement: of a run on a graph from `Graph.open`, where its edges were: in memory, or streamed; else "".
+        seconds: wall-clock time of the run in seconds, without checks and compilation.
+        edges: the total number of edges traversed.
+        graph_edges: the number of stored directed edges of the graph.
+        types: name -> type of each field and global.
+        globals: name -> value of each global.
+        device: the device of the run, "cpu" or "gpu:0".
+        device_reason: why this device was chosen.
+        placement: for a graph from `Graph.open`, a sentence on whether its edges were in memory or streamed; else "".
         read_bytes: bytes of pages that the run read from disk.
-        chaos: with chaos=SEED, the freedoms that the second run took (`vlang.runtime.engine.trace.ChaosReport`), else
+        chaos: with chaos=SEED, a report of the randomised second run (`vlang.runtime.engine.trace.ChaosReport`), else
             None.
-        final: with target=VERTEX, bool[vertices]: the vertices with final values, which are those as good as the
-            target's; else None. Values of other vertices are intermediate: `top`, summaries and files leave them out.
-        warnings: reasons why the result may not be the intended one, one sentence each.
-        origin: the run, None if no run can resume from this result.
-        interrupted: with on_interrupt="write", whether an interrupt ended the run: the values are those of the last
-            superstep before it, and statements behind it have not run.
-        resumed: where the run went on from a checkpoint, as a sentence; "" if it began anew.
+        final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, that is, at least as good as
+            the value of the target; else None. Other values are intermediate: `top`, summaries and files omit them.
+        warnings: sentences that say why the result may not be the intended one.
+        origin: the run that computed the result; None if no run can resume from it.
+        interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
+            superstep before the interrupt, and later statements have not run.
+        resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
     """
 
     def __init__(
@@ -87,15 +88,14 @@ class Result(Exported):
         warnings: tuple[str, ...] = (),
         interrupted: bool = False,
     ) -> None:
-        """Create a result from the arrays of a run; arguments not listed here are attributes.
+        """Create a result from the arrays of a run. Arguments that are not listed here are described as attributes.
 
         Args:
             ids: the user's ids of the vertices.
-            fields: as the engine stores them: `vertex` fields as dense uint32 with NONE for none. An array with a
-                method `get()` is in device memory, and `get()` copies it to the host.
-            smallest_first: fields in which small values are the interesting ones (distances), for `top`.
-            origin: the run, None if no run can resume from this result.
-        """
+            fields: name -> array in the format of the engine: a field of type `vertex` is uint32 with dense numbers,
+                and NONE for `none`. An array with a method `get()` is in device memory; `get()` copies it to the host.
+            smallest_first: fields such as distances, of which `top` lists the smallest values first.
+            origin: the run; None if no run can resume from this result. """
         self.program = program
         self.rounds = rounds
         self.converged = converged
@@ -127,7 +127,7 @@ class Result(Exported):
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the values, but not the graph: no run can resume from a copy."""
+        """Pickle the values, but not the graph; no run can resume from the copy."""
         return {**self.__dict__, "origin": None}
 
     # ---- reading
@@ -163,7 +163,7 @@ class Result(Exported):
 
     @property
     def _rows(self) -> int:
-        """The number of vertices in `top` and in files: all, or those with final values."""
+        """The number of vertices in `top` and in files: all vertices, or only those with final values."""
         return len(self) if self._listed is None else len(self._listed)
 
     def __len__(self) -> int:
@@ -188,9 +188,9 @@ class Result(Exported):
         return sorted({*super().__dir__(), *self._raw, *self.globals})
 
     def reached(self, name: str) -> NDArray[np.bool_]:
-        """bool[vertices]: where the field holds a proper value, neither `inf` nor `-inf` nor `none`.
+        """bool[vertices], whether the value of a field is neither `inf` nor `-inf` nor `none`.
 
-        A vector must have proper values in all components.
+        For a vector, this must hold for all components.
         """
         self[name]  # raises KeyError for an unknown name
         return proper_rows(self._host(name), self.types.get(name, ""))
@@ -199,15 +199,15 @@ class Result(Exported):
         """The first `k` rows in the order of field `by`, as dicts of Python values: `vertex`, then every field.
 
         Args:
-            k: rows at most.
-            by: the field; by default the first that is not of type `vertex`. Vectors are ordered by their first
+            k: the maximum number of rows to return.
+            by: the field; by default the first field that is not of type `vertex`. Vectors are ordered by their first
                 component.
-            largest: whether large values come first. By default they do, except for distances (fields that only fall in
-                the loops of the program) and for fields of type `vertex`.
+            largest: whether large values come first. The default is False for fields of type `vertex` and for fields
+                that only decrease in the loops of the program, such as distances, else True.
 
         Returns:
-            The rows. Ties are in the order of the vertices; NaN comes last. Integer `inf` is the float inf, `none` is
-            None.
+            The rows. Ties are in the order of the vertices; NaN comes last. Integer `inf` becomes the float inf, `none`
+            becomes None.
 
         Raises:
             KeyError: there is no such field.
@@ -227,7 +227,10 @@ class Result(Exported):
         return [{"vertex": vertices[i], **{f: c[i] for f, c in columns.items()}} for i in range(len(rows))]
 
     def row(self, vertex: int | str) -> dict[str, Any]:
-        """One vertex as a row of `top`: `vertex`, then every field. Raises GraphError for an unknown id."""
+        """The row of one vertex in the form of `top`: `vertex`, then every field.
+
+        Raises GraphError for an unknown id.
+        """
         at = self._ids.find(vertex)
         return {"vertex": self._ids.label(at), **{f: self._plain(f, np.array([at]))[0] for f in self._raw}}
 
@@ -235,9 +238,9 @@ class Result(Exported):
     def to_csv(self, file: str | os.PathLike[str] | IO[Any], separator: str = ",") -> None:
         """Write a header line, then one row per vertex: `vertex`, then every field.
 
-        A cell is empty where a value is `inf`, `-inf` or `none`. Bools are true and false; floats have the shortest
-        form that reads back as the same value; a vector x has columns x.0, x.1, ... A path is written atomically.
-        separator: between cells, a comma or a tab. Raises DiskError.
+        The cell of a value `inf`, `-inf` or `none` is empty. Bools are written as true and false, floats in the
+        shortest form that reads back as the same value. A vector x has the columns x.0, x.1, ... If `file` is a path,
+        it is written atomically. separator: a comma or a tab. Raises DiskError, BindError for another separator.
         """
         if separator not in (",", "\t"):
             raise BindError(f"separator={separator!r}: write ',' or '\\t'")
@@ -247,15 +250,16 @@ class Result(Exported):
     def to_json(self, file: str | os.PathLike[str] | IO[Any]) -> None:
         """Write one object: the entries of `summary_dict()`, then `vertex` and `fields` as lists.
 
-        Values that are `inf`, `-inf`, `none` or NaN are null; a vector is a list of its components. A path is written
-        atomically. Raises DiskError.
+        The values `inf`, `-inf`, `none` and NaN become null; a vector becomes a list of its components. If `file` is a
+        path, it is written atomically. Raises DiskError.
         """
         write_text(file, json_blocks(self.summary_dict(), list(self._raw), self._rows, self._columns))
 
     def to_npz(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Write a NumPy archive: `vertex` (ids), every field and every global, as in memory.
+        """Write a NumPy archive with the arrays `vertex` (ids), every field and every global, as in memory.
 
-        Columns of strings have a fixed width, with `none` as "". A path is written atomically. Raises DiskError.
+        Columns of strings have a fixed width, and `none` is "". If `file` is a path, it is written atomically. Raises
+        DiskError.
         """
         columns = {"vertex": self.ids, **{name: self._on_host(name) for name in self._raw}}
         if self._listed is not None:
@@ -265,7 +269,7 @@ class Result(Exported):
         write_arrays(file, plain)
 
     def summary_dict(self) -> dict[str, Any]:
-        """The run without the values of the fields, in types that JSON supports."""
+        """A description of the run without the values of fields, in types that JSON supports."""
         return {
             "program": self.program,
             "vertices": len(self),
@@ -285,7 +289,7 @@ class Result(Exported):
         }
 
     def summary(self) -> str:
-        """How the run ended and the range of each field, in a few lines of text."""
+        """A few lines of text: how the run ended, and the range of each field."""
         lines = [
             f"{_counted(self.rounds, 'round', 'rounds')}, "
             f"{'converged' if self.converged else 'not converged'}: {self.reason}",
@@ -316,7 +320,7 @@ class Result(Exported):
         return self._translated[name]
 
     def _on_host(self, name: str) -> NDArray[Any]:
-        """A field with the user's ids, in host memory."""
+        """A field in host memory, with vertices as the user's ids."""
         if self.types.get(name) != "vertex":
             return self._host(name)
         if name not in self._shown:
@@ -324,14 +328,14 @@ class Result(Exported):
         return self._shown[name]
 
     def stored(self, name: str) -> NDArray[Any]:
-        """A field as a run stores it: [n], or [n * k] for vectors; bools as bytes, f16 as bits, vertices dense."""
+        """A field as the engine stores it: [n] or [n * k] (vectors); bool as uint8, f16 as uint16, vertices dense."""
         array = np.ascontiguousarray(self._host(name)).reshape(-1)
         if array.dtype == np.bool_ or array.dtype == np.float16:
             return array.view(np.uint8 if array.itemsize == 1 else np.uint16)
         return array
 
     def _host(self, name: str) -> NDArray[Any]:
-        """A field as the engine stores it, in host memory; copied once from a device."""
+        """A field in the format of the engine, in host memory. A device array is copied on first use."""
         array = self._raw[name]
         if isinstance(array, np.ndarray):
             return array
@@ -340,17 +344,17 @@ class Result(Exported):
         return self._fetched[name]
 
     def _named(self, value: Any) -> Any:
-        """A global of type `vertex`, as a user's id."""
+        """Convert a global of type `vertex` to the user's id."""
         if value is None or int(value) == NONE:
             return self.none
         return self._ids.label(int(value))
 
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
-        """The values of some rows as Python objects, infinities as floats and none as None."""
+        """The values of some rows as Python objects, with infinities as floats and `none` as None."""
         return plain_values(self._ids, self._host(name)[rows], self.types.get(name, ""))
 
     def _order(self, name: str, largest: bool | None, k: int) -> NDArray[Any]:
-        """The first k rows, best first; ties in the order of rows."""
+        """The indices of the k best rows, best first. Ties are in the order of rows."""
         raw = self._host(name) if self._listed is None else self._host(name)[self._listed]
         if largest is None:
             falls = name in self._smallest_first or self.types.get(name) == "vertex"
@@ -359,14 +363,14 @@ class Result(Exported):
         return first if self._listed is None else self._listed[first]
 
     def _describe(self, name: str) -> str:
-        """A field in one line."""
+        """Describe a field in one line."""
         raw = self._host(name)
         return described(raw if self._listed is None else raw[self._listed], self.types.get(name, ""))
 
     def _columns(self, start: int, stop: int) -> Iterator[Column]:
-        """The columns of a file for the rows start..stop-1: ids first."""
+        """Yield the columns of a file for the rows start..stop-1, ids first."""
         rows = slice(start, stop) if self._listed is None else self._listed[start:stop]
-        if self._ids.consecutive and self._listed is None:  # the ids of this block, not all
+        if self._ids.consecutive and self._listed is None:  # creates the ids of this block only
             ids = VertexIds(base=self._ids.base + start, count=stop - start).values
         else:
             ids = self._ids.values[rows]

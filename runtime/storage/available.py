@@ -1,4 +1,4 @@
-"""How much memory this process may still take, from the machine and from its control group."""
+"""The memory that this process may still allocate, limited by the machine and by its control groups (cgroups)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 __all__ = ["available_bytes", "default_budget", "in_bytes", "most_bytes", "size_option"]
 
 SHARE = 0.8
-"""The part of the available memory that a run may take where the user sets no budget."""
+"""The fraction of the available memory that a run may take if the user sets no budget."""
 
 _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
 
 
 def in_bytes(count: int) -> str:
-    """A number of bytes as text: `3.2 GB` (powers of 1024)."""
+    """Format a number of bytes as text, for example `3.2 GB` (powers of 1024)."""
     for size, name in _UNITS:
         if count >= size:
             return f"{count / size:.1f} {name}"
@@ -22,27 +22,27 @@ def in_bytes(count: int) -> str:
 
 
 def size_option(count: int) -> str:
-    """A number of bytes as an option takes it, in full megabytes: `300M`."""
+    """Format a number of bytes as the value of an option, rounded up to full megabytes, for example `300M`."""
     return f"{-(-count // (1 << 20))}M"
 
 
 def default_budget(root: Path = Path("/")) -> int | None:
-    """Bytes that a run without a budget should not exceed; None where the system does not say."""
+    """Bytes that a run without a budget should not exceed; None if the system does not report free memory."""
     free = available_bytes(root)
     return None if free is None else int(SHARE * free)
 
 
 def most_bytes(root: Path = Path("/")) -> int | None:
-    """Bytes that this process may take if all swap space is used, too; None if unknown."""
+    """Bytes that this process may take if it also uses all swap space; None if unknown."""
     free = available_bytes(root)
     swap = [int(line.split()[1]) << 10 for line in _lines(root / "proc/meminfo") if line.startswith("SwapFree:")]
     return None if free is None else free + sum(swap)
 
 
 def available_bytes(root: Path = Path("/")) -> int | None:
-    """Bytes that this process may take: the least of the machine's and of its control groups'; None if unknown.
+    """Bytes that this process may take: the minimum over the machine and its control groups; None if unknown.
 
-    Page cache that can be dropped counts as free. root: where /proc and /sys are mounted.
+    Page cache that can be dropped counts as free. `root` is the folder in which /proc and /sys are mounted.
     """
     found = [*_machine(root), *_groups(root)]
     return max(0, min(found)) if found else None
@@ -55,7 +55,7 @@ def _machine(root: Path) -> Iterator[int]:
 
 
 def _groups(root: Path) -> Iterator[int]:
-    """The free memory of each control group around this process (version 2: unified; version 1: memory)."""
+    """The free bytes of each control group that contains this process, for cgroup versions 1 and 2."""
     for line in _lines(root / "proc/self/cgroup"):
         _, kinds, path = line.split(":", 2)
         if kinds == "":

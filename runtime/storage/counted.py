@@ -1,9 +1,9 @@
 """The allocator that NumPy uses under a memory budget: the C library's, with every large array counted.
 
-NumPy takes the functions that allocate the data of arrays from a handler (NEP 49), which an array keeps until it is
-freed. The handler here counts in the words of a ledger (`vlang.runtime.storage.ledger`), and an allocation beyond the
-limit fails, so that NumPy raises MemoryError before it touches the memory. Nothing in Python can forget to count an
-array, temporary ones included. The functions run without the interpreter, as NumPy requires.
+NumPy allocates the data of arrays through a handler, a table of C functions (NEP 49). An array keeps its handler until
+it is freed. The handler in this module updates the counters of a ledger (`vlang.runtime.storage.ledger`). An allocation
+beyond the limit fails, so NumPy raises MemoryError before it touches the memory. Every large array is counted,
+temporary ones included, and Python code cannot bypass the count. The functions do not need the GIL, as NumPy requires.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 __all__ = ["LEAST", "LIMIT", "PEAK", "REFUSED", "USED", "WORDS", "capsule_of", "install", "return_at_once"]
 
 USED, PEAK, LIMIT, REFUSED = range(4)
-"""Indices of the words of a ledger, int64: bytes in use, the most so far, the limit, the last size refused."""
+"""Indices of the int64 counters of a ledger: bytes in use, peak bytes in use, limit, size of the last refused request.
+"""
 WORDS = 8
 
 LEAST = 1 << 16
-"""Bytes of the smallest array that is counted."""
-_HUGE = 1 << 22  # bytes from which NumPy asks for huge pages
+"""Size in bytes of the smallest array that is counted."""
+_HUGE = 1 << 22  # size in bytes of the smallest array for which NumPy asks for huge pages
 
 _MMAP_THRESHOLD = -3  # a parameter of mallopt
 _SET_HANDLER = 304  # place of PyDataMem_SetHandler in NumPy's table of functions (numpy/_core/code_generators)
@@ -154,7 +155,7 @@ class _Handler(ctypes.Structure):
 
 @cache
 def _code() -> Any:
-    """The engine that holds the machine code of this module, for as long as the process lives."""
+    """The LLVM execution engine that holds the machine code of this module until the process ends."""
     import llvmlite.binding as llvm  # start-up
 
     llvm.initialize_native_target()
@@ -167,16 +168,19 @@ def _code() -> Any:
 
 @cache
 def return_at_once() -> None:
-    """Let the C library return every large array to the system when it is freed, from now on.
+    """From now on, let the C library return every large array to the system as soon as it is freed.
 
-    By itself it keeps freed pieces of up to 32 MB, which would count towards the memory of the process.
+    By default the C library keeps freed blocks of up to 32 MB, which would count towards the memory of the process.
     """
-    with suppress(OSError, AttributeError):  # another C library
+    with suppress(OSError, AttributeError):  # a C library without mallopt
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, LEAST)
 
 
 def capsule_of(words: NDArray[np.int64]) -> tuple[Any, object]:
-    """A capsule for `install`, whose arrays count in `words`; words and handler must outlive all of them."""
+    """A capsule for `install` whose arrays are counted in `words` (int64[WORDS]), and the handler inside the capsule.
+
+    `words` and the handler must outlive all arrays that are allocated through the capsule.
+    """
     handler = _Handler(b"vlang_counted", 1)
     handler.allocator = _Allocator(
         words.ctypes.data, *(_code().get_function_address(f"vlang_{name}")
@@ -186,11 +190,12 @@ def capsule_of(words: NDArray[np.int64]) -> tuple[Any, object]:
     return made(ctypes.addressof(handler), _NAME, None), handler
 
 
-_NAME = b"mem_handler"  # a capsule keeps the address of its name
+_NAME = b"mem_handler"  # a global, because a capsule stores only the address of its name
 
 
 def install(capsule: Any) -> Any:
-    """Let NumPy allocate through a handler in this context (PEP 567); returns the capsule of the one before."""
+    """Let NumPy allocate through this handler in the current context (PEP 567); returns the previous handler's capsule.
+    """
     found: Any = _set_handler()(capsule)
     return found
 

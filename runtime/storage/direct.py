@@ -1,4 +1,4 @@
-"""Reads of whole pages that go around the page cache of the system (O_DIRECT), where the file system allows it."""
+"""Reads of whole pages that bypass the page cache of the system (O_DIRECT), if the file system supports it."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import DiskError
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["DirectFiles"]
 
-_BLOCK = 4096
-_SEQUENTIAL, _RANDOM = 1024, 256  # blocks that are read to measure a disk
-_DEPTH = 8  # random reads under way at a time
-_LARGE = 1 << 20  # bytes of a read by which the rate of a disk is measured
-_MEASURED = 16  # such reads of each file
-_TOGETHER = 2  # of which are under way at a time, as in a ring
+_SEQUENTIAL, _RANDOM = 1024, 256  # blocks that are read to measure the latency of a disk
+_DEPTH = 8  # random reads in flight at a time
+_LARGE = 1 << 20  # bytes of a read to measure the rate of a disk
+_MEASURED = 16  # reads of each file to measure the rate
+_TOGETHER = 2  # reads in flight at a time while the rate is measured, as in a ring
 _DIRECT = getattr(os, "O_DIRECT", 0)
 
 
 class DirectFiles:
-    """Files that several threads read at any place; closed with the last reference.
+    """Files that several threads read at arbitrary offsets; they are closed when the object is freed.
 
-    Without O_DIRECT every page would be copied once more, and take memory of the system beside the budget of a run.
+    Without O_DIRECT the system would copy every page once more, and its page cache would take memory outside of the
+    budget of a run.
 
     Attributes:
-        note: why reads go through the page cache, one sentence; "" if they do not.
+        note: one sentence that says why reads go through the page cache; "" if all reads are direct.
 
     Raises DiskError if a file cannot be opened.
     """
@@ -46,7 +46,7 @@ class DirectFiles:
         self._paths = list(paths)
         self._rate: float | None = None
         self._files: list[int] = []
-        self._buffered: set[int] = set()  # of the files, those read through the page cache
+        self._buffered: set[int] = set()  # descriptors of the files that are read through the page cache
         self._closed = weakref.finalize(self, _close, self._files)
         for number, path in enumerate(self._paths):
             try:
@@ -58,11 +58,11 @@ class DirectFiles:
         """Fill a buffer from a file.
 
         Args:
-            number: of the file.
+            number: the index of the file in `paths`.
             offset: the first byte, a multiple of 4096.
-            buffer: uint8, at an address and of a length that are multiples of 4096.
+            buffer: uint8; its address and its length are multiples of 4096.
 
-        Raises DiskError: the file cannot be read, or ends before the buffer is full.
+        Raises DiskError if the file cannot be read, or ends before the buffer is full.
         """
         have = 0
         while have < len(buffer):
@@ -72,7 +72,7 @@ class DirectFiles:
             except OSError as error:
                 if error.errno != errno.EINVAL or file in self._buffered:
                     raise DiskError(f"{self._paths[number]}: cannot be read: {error.strerror or error}") from None
-                if file == self._files[number]:  # else another thread has replaced it meanwhile
+                if file == self._files[number]:  # otherwise another thread has replaced it already
                     self._replace(number)
                 continue
             if not got:
@@ -82,33 +82,33 @@ class DirectFiles:
 
     @cached_property
     def random_cost(self) -> float:
-        """How many times as long a random read of 4096 bytes takes as a sequential one, on the slowest of the disks.
+        """The time of a random read of 4096 bytes divided by the time of a sequential one; the maximum over the files.
 
-        It is measured on the files, in some milliseconds. Raises DiskError.
+        The first access measures it with reads of the files, which takes some milliseconds. Raises DiskError.
         """
         return max(self._ratio(number) for number in range(len(self._paths)))
 
     def rate(self, most: int) -> float:
-        """Bytes a second that the files give together by large reads in order, inf where they are too small for that.
+        """The throughput of large sequential reads of all files together, in bytes per second.
 
-        It is measured once, in some milliseconds. most: bytes of memory for it. Raises DiskError.
+        It is inf if the files are too small to measure. The first call measures it, which takes some milliseconds and
+        at most `most` bytes of memory. Raises DiskError.
         """
         if self._rate is None:
-            self._rate = self._measured(min(_LARGE, most // (_TOGETHER + 1) // _BLOCK * _BLOCK))
+            self._rate = self._measured(min(_LARGE, most // (_TOGETHER + 1) // PAGE * PAGE))
         return self._rate
 
     def _measured(self, size: int) -> float:
-        """See `rate`; size: bytes of a read."""
+        """Measure the throughput for `rate` with reads of `size` bytes."""
         places: list[tuple[int, int]] = []
         if size:
             counts = [os.fstat(file).st_size // size for file in self._files[: len(self._paths)]]
-            for block in range(_MEASURED):  # in turns over the files, from the middle of each
+            for block in range(_MEASURED):  # round-robin over the files, around the middle of each
                 places += [(number, ((count - _MEASURED) // 2 + block) * size)
                            for number, count in enumerate(counts) if count >= _MEASURED]
         if not places:
             return math.inf
-        room = empty(_TOGETHER * size + _BLOCK, np.uint8)
-        room = room[-room.ctypes.data % _BLOCK :]
+        room = page_aligned(_TOGETHER * size)
         free = SimpleQueue[NDArray[np.uint8]]()
         for k in range(_TOGETHER):
             free.put(room[k * size : (k + 1) * size])
@@ -123,19 +123,18 @@ class DirectFiles:
         return len(places) * size / (time.perf_counter() - begin)
 
     def _ratio(self, number: int) -> float:
-        blocks = os.fstat(self._files[number]).st_size // _BLOCK
+        blocks = os.fstat(self._files[number]).st_size // PAGE
         run = min(blocks, _SEQUENTIAL)
         if run < _RANDOM:
             return 1.0  # too small to measure
-        room = empty(run * _BLOCK + _BLOCK, np.uint8)
-        room = room[-room.ctypes.data % _BLOCK :][: run * _BLOCK]
+        room = page_aligned(run * PAGE)
         begin = time.perf_counter()
-        self.read(number, (blocks - run) // 2 * _BLOCK, room)
+        self.read(number, (blocks - run) // 2 * PAGE, room)
         middle = time.perf_counter()
         step = blocks // _RANDOM
 
-        def read(k: int) -> None:  # spread over the file, in an order without runs
-            self.read(number, (k * 37 % _RANDOM) * step * _BLOCK, room[k * _BLOCK : (k + 1) * _BLOCK])
+        def read(k: int) -> None:  # spread over the file, in an order without consecutive blocks
+            self.read(number, (k * 37 % _RANDOM) * step * PAGE, room[k * PAGE : (k + 1) * PAGE])
 
         on_threads(_DEPTH, read, range(_RANDOM))
         sequential, random = (middle - begin) / run, (time.perf_counter() - middle) / _RANDOM
@@ -151,12 +150,15 @@ class DirectFiles:
         return self._through_cache(number)
 
     def _replace(self, number: int) -> None:
-        """Read a file through the page cache from now on: some systems refuse direct reads only when they are tried."""
+        """From now on read a file through the page cache, after the system has refused a direct read.
+
+        Some file systems accept O_DIRECT when the file is opened, and refuse only the reads.
+        """
         try:
             other = self._through_cache(number)
         except OSError as error:
             raise DiskError(f"{self._paths[number]}: cannot be read: {error.strerror or error}") from None
-        self._files.append(self._files[number])  # which another thread may be reading: it is closed with the others
+        self._files.append(self._files[number])  # another thread may be reading it, so it is closed with the others
         self._files[number] = other
 
     def _through_cache(self, number: int) -> int:

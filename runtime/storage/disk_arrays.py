@@ -1,7 +1,7 @@
 """Arrays in temporary files, for data that need not be in memory.
 
-They are mappings of files without a name, so nothing is left on the disk whenever the process ends. The system keeps as
-much of them in memory as it can spare, and writes the rest back.
+The arrays are mappings of files without a name, so nothing stays on the disk, however the process ends. The system
+keeps as much of the arrays in memory as it can spare, and writes the rest back to the files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class DiskArrays:
         self.folder = folder
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """An array of `count` zeros; its file is freed with it. Raises DiskError where the disk is full."""
+        """An array of `count` zeros; its file is deleted when the array is freed. Raises DiskError if the disk is full.
+        """
         return DiskArray(self, dtype).reserve(count)
 
 
@@ -35,8 +36,8 @@ class DiskArray:
     """An array in a temporary file that can grow.
 
     Attributes:
-        array: all of it.
-        pages: its mapping; None while it is empty.
+        array: the whole array.
+        pages: the memory mapping behind `array`; None while the array is empty.
     """
 
     def __init__(self, room: DiskArrays, dtype: DTypeLike) -> None:
@@ -49,11 +50,11 @@ class DiskArray:
         self.pages: mmap.mmap | None = None
 
     def reserve(self, count: int) -> NDArray[Any]:
-        """The array with at least `count` elements; earlier views stay valid. Raises DiskError."""
+        """Grow the array to at least `count` elements and return it; earlier views stay valid. Raises DiskError."""
         if count > self._count:
             size = count * self._dtype.itemsize
             with writing(f"temporary files in {self._folder}", self._folder / "x"):
-                # Without reserved blocks a full disk would end the process when a page is written back.
+                # If the blocks were not reserved, a full disk would kill the process when a page is written back.
                 os.posix_fallocate(self._file.fileno(), 0, size)
                 pages = mmap.mmap(self._file.fileno(), size, flags=mmap.MAP_SHARED)
             self.array, self.pages = np.frombuffer(pages, self._dtype, count), pages

@@ -1,13 +1,13 @@
-"""The ledger of host memory: what arrays take, and the limit that a user has set.
+"""The ledger of host memory: a count of the bytes of all large arrays, and the limit that the user has set.
 
-A budget is a promise about the anonymous and shared memory of a process: reading, building, converting and running stay
-below the budget and 64 MB, which are left to the interpreter, LLVM and the stacks of threads. Under a budget every
-large array is counted where NumPy allocates it (`vlang.runtime.storage.counted`). `memory` and `passing`, which
-otherwise map memory of their own, then use NumPy's. What does not fit is refused before it is allocated. Without a
-budget nothing is counted.
+A budget is a promise about the anonymous and shared memory of a process: reading, building, converting and running
+together take less than the budget plus 64 MB, which are reserved for the interpreter, LLVM and the stacks of threads.
+Under a budget every large array is counted where NumPy allocates it (`vlang.runtime.storage.counted`). The modules
+`memory` and `passing` map memory themselves without a budget, and use NumPy's allocator under one. An allocation that
+does not fit is refused. Without a budget nothing is counted.
 
-Arrays from before a budget that are still alive, such as the results of earlier runs, are the caller's own: they lie
-beside the budget, and not in it.
+Arrays that are still alive from before the budget began, such as the results of earlier runs, belong to the caller and
+do not count towards the budget.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _NO_LIMIT = 2**62
 
 @dataclass
 class Ledger:
-    """Counts of this process. Threads may share it: each change is one atomic operation.
+    """The counters of this process. Threads may share the ledger, as each change of a counter is one atomic operation.
 
     Attributes:
-        apart: bytes that are counted, and lie beside the budgets in force.
+        apart: bytes in `used` that do not count towards the budgets in force, as they were allocated before.
     """
 
     apart: int = 0
@@ -42,7 +42,7 @@ class Ledger:
     _words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(WORDS, np.int64))
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _limits: list[int] = field(default_factory=list)
-    _native: tuple[object, object] | None = None  # the capsule and its handler, which live as long as arrays do
+    _native: tuple[object, object] | None = None  # the capsule and its handler, kept alive for the arrays that use them
 
     @property
     def limit(self) -> int | None:
@@ -61,18 +61,18 @@ class Ledger:
 
     @property
     def left(self) -> int | None:
-        """Bytes that still fit; None without a budget."""
+        """Bytes that may still be allocated; None without a budget."""
         return None if self.limit is None else max(0, self.limit + self.apart - self.used)
 
     def refusal(self) -> OutOfMemory:
-        """The error for an allocation that was refused."""
+        """The error for the last allocation that was refused."""
         more, left = in_bytes(int(self._words[REFUSED])), in_bytes(self.left or 0)
         return OutOfMemory(
             f"out of memory: {more} more are needed, and {left} of the budget of {in_bytes(self.limit or 0)} are left: "
             "give more (`memory`), or convert the graph to a page file, which is streamed: vlang convert GRAPH OUT.vg")
 
     def _begin(self, limit: int, held: int) -> tuple[int, object]:
-        """Put a budget into force; returns the bytes that it added to those counted, and what `install` gave."""
+        """Put a budget into force; returns the bytes that it added to `used`, and the return value of `install`."""
         return_at_once()
         with self._lock:
             if self._native is None:
@@ -104,10 +104,13 @@ ledger = Ledger()
 def budget(limit: int | None, held: int = 0) -> Iterator[Ledger]:
     """A context in which arrays of this thread, and of the tasks that it starts, count towards a budget.
 
-    Of several budgets at a time the smallest holds for all.
+    If several budgets are in force at a time, the smallest applies to all.
 
-    limit: bytes; None for no budget. held: bytes of arrays from before that it includes. Raises OutOfMemory in place
-    of the MemoryError of an allocation that does not fit.
+    Args:
+        limit: the budget in bytes; None for no budget.
+        held: bytes of arrays that exist already and count towards this budget.
+
+    Raises OutOfMemory instead of the MemoryError of an allocation that does not fit.
     """
     if limit is None:
         yield ledger

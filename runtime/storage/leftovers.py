@@ -1,7 +1,7 @@
-"""Temporary files of atomic writes: locked while they are written, removed by a later process if a run was killed.
+"""Temporary files of atomic writes; the temporary files of killed processes are removed by a later process.
 
-A temporary file is called `.NAME.vlang-` and 16 hexadecimal digits, and its writer holds an exclusive `flock` on it. So
-a file of such a name without a lock is what a killed process has left.
+The name of a temporary file is `.NAME.vlang-` and 16 hexadecimal digits, and its writer holds an exclusive `flock` on
+it. So a file with such a name and without a lock was left by a killed process.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 __all__ = ["new_temporary", "remove_leftovers"]
 
 _NAME = re.compile(r"\..+\.vlang-[0-9a-f]{16}", re.DOTALL)
-_LONGEST = 150  # bytes of a name that are kept: a file name has at most 255
+_LONGEST = 150  # bytes of NAME that are kept, because a file name has at most 255 bytes
 _TRIES = 100
 
 _cleaned: set[str] = set()
 
 
 def new_temporary(folder: Path, name: str, mode: int = 0o666) -> tuple[int, Path]:
-    """A new file in `folder` for the contents of `name`, open for writing and locked until it is closed.
+    """Create a temporary file in `folder` for the file `name`; returns its descriptor and its path.
 
-    The first call of a process for a folder removes what killed processes have left there. mode: the permissions,
-    before the umask. Raises OSError.
+    The file is open for writing, and locked until it is closed. `mode` has its permissions before the umask is applied.
+    The first call for a folder also removes the temporary files that killed processes have left there. Raises OSError.
     """
     if str(folder) not in _cleaned:
         _cleaned.add(str(folder))
@@ -36,18 +36,19 @@ def new_temporary(folder: Path, name: str, mode: int = 0o666) -> tuple[int, Path
     for _ in range(_TRIES):
         path = folder / f".{short}.vlang-{secrets.token_hex(8)}"
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        with suppress(OSError):  # a file system without locks: then no process removes it
+        with suppress(OSError):  # the file system has no locks; then no process removes the file
             fcntl.flock(file, fcntl.LOCK_EX)
         if _is(path, os.fstat(file)):
             return file, path
-        os.close(file)  # removed between the two calls, when it had no lock yet
+        os.close(file)  # another process removed the file before it was locked
     raise OSError(f"no temporary file can be created in {folder}")
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files of killed processes: by name, kind, owner, and a lock that is free.
+    """Remove the temporary files of killed processes.
 
-    A file that cannot be examined or removed stays.
+    These are the regular files of this user with the name of a temporary file and without a lock. A file that cannot
+    be examined or removed stays.
     """
     with suppress(OSError), os.scandir(folder) as found:
         for entry in found:
@@ -57,7 +58,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    if not _ours(os.lstat(path)):  # before it is opened: opening a device may have an effect
+    if not _ours(os.lstat(path)):  # checked before it is opened, as opening a device may have side effects
         return
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -74,7 +75,7 @@ def _ours(status: os.stat_result) -> bool:
 
 
 def _is(path: Path, status: os.stat_result) -> bool:
-    """Whether a path still names the file of this status."""
+    """Whether a path still names the file that `status` was read from."""
     try:
         now = os.lstat(path)
     except OSError:

@@ -1,14 +1,14 @@
-"""Memory of runs on the CPU: large arrays on blocks that are reused when no array refers to them any more.
+"""A pool of memory blocks for the large arrays of a run on the CPU; a block is reused when its array is freed.
 
-New memory is costly: the system finds and clears each page on its first access. An array of the C library can begin at
-any address, so that little of it lies in huge pages; without these, most random reads miss the TLB. A block begins at
-the address of a huge page, and all of it but the end lies in huge pages.
+New memory is costly, because the system allocates and clears each page on its first access. The C library may place an
+array at any address, so that only a part of it lies in huge pages. Outside of huge pages most random reads miss the
+TLB. A block begins at the address of a huge page, and all of it but the end lies in huge pages.
 
-An array owns its block as long as any view of it lives, including a field of a Result. After that the block is idle,
-and serves the next array of its size. Idle memory is bounded (see `Memory`), and is returned to the system when memory
-is short. Blocks are private memory, so processes that fork do not share them.
+An array owns its block as long as any view of the array is alive, including a field of a Result. After that the block
+is idle, and the pool uses it for the next array of the same size. Idle memory is bounded (see `Memory`), and is
+returned to the system when memory is short. Blocks are private memory, so processes that fork do not share them.
 
-Under a memory budget (`vlang.runtime.storage.ledger`) there are no blocks: NumPy allocates every array, and counts it.
+Under a memory budget (`vlang.runtime.storage.ledger`) the pool is not used: NumPy allocates and counts every array.
 """
 
 from __future__ import annotations
@@ -27,19 +27,22 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.runtime.storage.counted import LEAST
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Empty", "Memory", "empty", "memory", "zeros"]
+__all__ = ["Empty", "Memory", "PAGE", "empty", "memory", "page_aligned", "zeros"]
+
+PAGE = 4096
+"""The alignment in bytes of the addresses, offsets and lengths of direct reads and writes."""
 
 Empty = Callable[[int, DTypeLike], NDArray[Any]]
-"""Makes an array of so many elements of a type."""
+"""A function (count, dtype) that allocates an uninitialised array of `count` elements."""
 
-_LEAST = 1 << 18  # bytes below which the C library serves as well: it reuses small pieces, and they lie close together
+_LEAST = 1 << 18  # bytes of the smallest array on a block; the C library already reuses smaller pieces well
 _HUGE = 1 << 21  # bytes of a huge page
 _MOST_BLOCKS = 64
 _MOST_BYTES = 256 << 20
 
 
 class _Block:
-    """Memory of `size` bytes from `address` on. clean: never written to."""
+    """`size` bytes of memory that begin at `address`; `clean` says that they were never written to."""
 
     __slots__ = ("__weakref__", "_pages", "address", "clean", "size")
 
@@ -59,7 +62,7 @@ class _Block:
 
 
 class _Lease:
-    """The owner of an array on a block: when the lease is freed, the block is idle."""
+    """The base object of an array on a block; when it is freed, the block becomes idle."""
 
     __slots__ = ("__array_interface__", "__weakref__", "_back")
 
@@ -69,9 +72,9 @@ class _Lease:
 
 
 class _Back(weakref.ref[_Lease]):
-    """A weak reference to a lease that appends itself, with the block, to the idle list when the lease is freed.
+    """A weak reference to a lease; when the lease is freed, the reference appends itself to the list of idle blocks.
 
-    The callback is one call without bytecode: an interrupt raised inside of a destructor would be lost.
+    The callback is a single C function, because an interrupt raised by Python code inside of a destructor is lost.
     """
 
     __slots__ = ("block",)
@@ -83,41 +86,41 @@ class _Back(weakref.ref[_Lease]):
         return self
 
     def __init__(self, lease: _Lease, block: _Block, idle: deque[_Back]) -> None:
-        """`weakref.ref` takes its arguments in `__new__` only."""
+        """Does nothing, as `weakref.ref` takes its arguments in `__new__`."""
 
 
 class Memory:
-    """A pool of blocks, of which at most `most` bytes and `blocks` blocks are idle.
+    """A pool of blocks with at most `most` bytes, and at most `blocks` blocks, of idle memory.
 
-    The limit for blocks of one size applies when a block is returned, the limit for all when the next array is
-    allocated. made: blocks requested from the system so far.
+    The limits are applied to the blocks of one size when a block is returned, and to all blocks when the next array is
+    allocated. `made` counts the blocks that were requested from the system.
 
-    Threads may share it without a lock: each step is one atomic operation of a dict or deque, so that a block is idle,
-    used or freed at any time, even after an interrupt.
+    Threads may share a pool without a lock. Each step is one atomic operation of a dict or deque, so every block is
+    either idle, in use or freed at any time, even after an interrupt.
     """
 
     def __init__(self, most: int = _MOST_BYTES, blocks: int = _MOST_BLOCKS) -> None:
         self.made = 0
         self._most, self._blocks = most, blocks
-        self._idle: dict[int, deque[_Back]] = {}  # by size, the most recently returned at the right
+        self._idle: dict[int, deque[_Back]] = {}  # by size; the most recently returned block is the last
         self._clock = count()
-        self._requested: dict[int, int] = {}  # when each size was requested last
+        self._requested: dict[int, int] = {}  # by size, the time of the last request
         self._there: list[weakref.ref[_Block]] = []
 
     @property
     def idle(self) -> int:
-        """Bytes of idle blocks."""
+        """The total size of the idle blocks, in bytes."""
         return sum(size * len(blocks) for size, blocks in list(self._idle.items()))
 
     @property
     def used(self) -> int:
-        """Bytes of blocks in use by arrays."""
+        """The total size of the blocks that arrays use, in bytes."""
         return sum(block.size for there in self._there if (block := there()) is not None) - self.idle
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """An array of `count` elements, uninitialised. Raises MemoryError."""
         kind = np.dtype(dtype)
-        if count * kind.itemsize < LEAST:  # neither kept for reuse nor counted
+        if count * kind.itemsize < LEAST:  # too small to be reused or counted
             return np.empty(count, kind)
         if ledger.limit is not None:
             self.trim()
@@ -168,7 +171,7 @@ class Memory:
         return block
 
     def _bound(self, most: int) -> None:
-        """Free idle blocks until they take at most `most` bytes, those of the least recently requested sizes first."""
+        """Free idle blocks until they take at most `most` bytes, beginning with the least recently requested sizes."""
         sizes = list(self._idle.items())
         over = sum(size * len(blocks) for size, blocks in sizes) - most
         many = sum(len(blocks) for _, blocks in sizes) - self._blocks
@@ -182,7 +185,10 @@ class Memory:
 
 
 def _rounded(nbytes: int) -> int:
-    """The size of a block: similar sizes are rounded up to one, for reuse. The excess is never touched."""
+    """The size of a block for an array of `nbytes` bytes.
+
+    Similar sizes are rounded up to the same size, so that blocks can be reused. The excess is never touched.
+    """
     step = max(1 << 16, 1 << (nbytes.bit_length() - 5))
     return -(-nbytes // step) * step
 
@@ -194,6 +200,13 @@ memory = Memory()
 def empty(count: int, dtype: DTypeLike) -> NDArray[Any]:
     """`Memory.empty` of the pool of this process."""
     return memory.empty(count, dtype)
+
+
+def page_aligned(nbytes: int) -> NDArray[np.uint8]:
+    """Allocate uint8[nbytes], uninitialised, at an address that is a multiple of PAGE. Raises MemoryError."""
+    room: NDArray[np.uint8] = empty(nbytes + PAGE, np.uint8)
+    skip = -room.ctypes.data % PAGE
+    return room[skip : skip + nbytes]
 
 
 def zeros(count: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -24,19 +24,21 @@ __all__ = [
     "write_arrays", "write_text", "writing",
 ]
 
-# Rows that are formatted at a time: enough to amortise NumPy's calls, few beside the arrays.
+# Rows that are formatted at a time: enough to amortise NumPy's calls, and small compared with the arrays.
 BLOCK = 1 << 16
+
+_REFUSED = (errno.EINVAL, errno.EOPNOTSUPP)  # errors of direct writes if the file system has none
 
 _QUOTED = {mark: re.compile(f'["{mark}\r\n]') for mark in ",\t"}
 
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that appears under its name only when the `with` block ends without an error.
+    """Open a binary file that appears under its name only when the `with` block ends without an error.
 
-    The bytes are written to a temporary name in the same folder (`leftovers`), flushed to the disk and renamed. An
+    The bytes go to a temporary file in the same folder (`leftovers`), which is then flushed to the disk and renamed. An
     existing path that is not a regular file (a pipe, a terminal) is written directly. Raises DiskError for every error
-    of the disk.
+    of the file system.
     """
     target = Path(os.path.realpath(path))
     with writing(path, target):
@@ -57,7 +59,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def writing(path: str | os.PathLike[str], target: Path) -> Iterator[None]:
-    """Turn errors of the disk while `path`, which is the file `target`, is written into DiskError."""
+    """Turn every OSError in the `with` block, except a broken pipe, into a DiskError: `path` cannot be written.
+
+    `target` is the resolved path of the same file.
+    """
     try:
         yield
     except DiskError:
@@ -69,33 +74,73 @@ def writing(path: str | os.PathLike[str], target: Path) -> Iterator[None]:
 
 
 class PendingFile:
-    """A binary file under a temporary name (`leftovers`): `commit` gives it its name, else `discard` removes it.
+    """A binary file with a temporary name (`leftovers`), which `commit` renames and `discard` removes.
 
-    file: open for writing.
+    Attributes:
+        file: the file, open for writing.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Create the file, with the permissions of a file `name` in the folder, if there is one. Raises OSError."""
+        """Create the file. It gets the permissions of the file `name` in the folder if that exists. Raises OSError."""
         from vlang.runtime.storage.leftovers import new_temporary  # start-up
 
         handle, self._temporary = new_temporary(folder, name)
         self.file: IO[bytes] = os.fdopen(handle, "wb")
+        self._direct: int | None = None
         self._there = True
         with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
             os.fchmod(handle, stat.S_IMODE((folder / name).stat().st_mode))
 
     def put_first(self, data: bytes) -> None:
-        """Overwrite the first bytes. Raises OSError."""
+        """Overwrite the first bytes of the file with `data`. Raises OSError."""
         self.file.seek(0)
         self.file.write(data)
 
+    def put_pages(self, data: NDArray[np.uint8], offset: int) -> None:
+        """Write whole pages, by direct writes (O_DIRECT) if the file system supports them. Raises OSError.
+
+        The position of `file` does not change.
+
+        Args:
+            data: uint8; its address and its length are multiples of 4096.
+            offset: the first byte in the file, a multiple of 4096.
+        """
+        if self._direct is None:
+            self._direct = self._opened_direct()
+        while len(data):
+            try:
+                count = os.pwrite(self._direct, data.data, offset)
+            except OSError as error:
+                if error.errno not in _REFUSED or self._direct == self.file.fileno():
+                    raise
+                os.close(self._direct)  # some systems refuse only the write, and not the open
+                self._direct = self.file.fileno()
+            else:
+                data, offset = data[count:], offset + count
+
+    def _opened_direct(self) -> int:
+        """Open the file once more for direct writes; returns the descriptor of `file` if they are not supported."""
+        try:
+            return os.open(self._temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_DIRECT", 0))
+        except OSError as error:
+            if error.errno not in _REFUSED:
+                raise
+            return self.file.fileno()
+
+    def _close(self) -> None:
+        """Close the file. Raises OSError."""
+        if self._direct is not None and self._direct != self.file.fileno():
+            os.close(self._direct)
+        self._direct = None
+        self.file.close()
+
     def commit(self, target: Path) -> None:
-        """Flush to the disk and rename to `target`, in the same folder. Raises OSError."""
+        """Flush the file to the disk and rename it to `target`, a path in the same folder. Raises OSError."""
         self.file.flush()
         os.fsync(self.file.fileno())
-        os.replace(self._temporary, target)  # before it is closed, which ends its lock
+        os.replace(self._temporary, target)  # before the file is closed, because closing releases its lock
         self._there = False
-        self.file.close()
+        self._close()
         with suppress(OSError):  # some file systems cannot sync a folder; the rename has taken effect
             folder = os.open(target.parent, os.O_RDONLY)
             try:
@@ -109,12 +154,13 @@ class PendingFile:
             with suppress(OSError):
                 os.unlink(self._temporary)
             self._there = False
-        with suppress(OSError):  # the disk may be full
-            self.file.close()
+        if not self.file.closed:
+            with suppress(OSError):  # the disk may be full
+                self._close()
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise the DiskError that writing `path` would raise now, before a long run is wasted."""
+    """Raise a DiskError if `path` cannot be written, so that the error comes before a long run and not after it."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         number = errno.EISDIR
@@ -153,9 +199,12 @@ def _texts(values: NDArray[Any]) -> list[str]:
 
 
 def csv_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None, mark: str = ",") -> Sequence[str]:
-    """One field of a row per value, before and after `mark`; empty where `missing`, strings quoted where they must be.
+    """Format each value as a field of a CSV row.
 
-    mark: a comma or a tab.
+    Args:
+        values: array[rows].
+        missing: bool[rows]; a missing value becomes an empty field. None if no value is missing.
+        mark: the separator of the fields, a comma or a tab. A string that contains it is quoted.
     """
     texts, quoted = _texts(values), _QUOTED[mark]
     if values.dtype == object and quoted.search("".join(texts)):
@@ -164,7 +213,7 @@ def csv_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None, mark: str
 
 
 def json_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Sequence[str]:
-    """One JSON value per value; null where `missing`, and for NaN, which JSON cannot express."""
+    """Format each value as JSON. Missing values, infinities and NaN become null."""
     if values.dtype == object:
         return [json.dumps(v, ensure_ascii=False) for v in values.tolist()]
     if values.dtype.kind == "f":
@@ -182,7 +231,7 @@ def _replaced(texts: list[str], missing: NDArray[np.bool_] | None, by: str) -> l
 
 
 def json_value(value: Any, type_: str) -> Any:
-    """A global as JSON: null where it is infinite or NaN."""
+    """The value of a global of type `type_` for JSON; None if it is infinite or NaN."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float):
         return plain if math.isfinite(plain) else None
@@ -193,22 +242,22 @@ def json_value(value: Any, type_: str) -> Any:
 
 
 def fixed_width(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that needs no pickling: strings have a fixed width, with None as ""."""
+    """The array in a form that needs no pickling: strings are stored with a fixed width, and None becomes ""."""
     if array.dtype != object:
         return array
     return np.array(["" if v is None else str(v) for v in array.reshape(-1).tolist()]).reshape(array.shape)
 
 
 def write_arrays(file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a NumPy archive of plain arrays under any names; `np.savez` reserves some (`file`).
+    """Write a NumPy archive (.npz) of plain arrays. Any name is allowed, while `np.savez` reserves the name `file`.
 
-    A path is written atomically. Raises DiskError for a path.
+    A path is written atomically, and raises DiskError if it cannot be written.
     """
     if isinstance(file, (str, os.PathLike)):
         with whole_file(file) as out:
             write_arrays(out, arrays)
         return
-    import zipfile  # start-up: not loaded unless something is written
+    import zipfile  # start-up: loaded only when an archive is written
 
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, array in arrays.items():

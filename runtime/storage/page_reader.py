@@ -1,4 +1,4 @@
-"""Threads that read pages into aligned buffers, as a ring orders them."""
+"""Worker threads that read pages into aligned buffers, in the order of the requests of a ring."""
 
 from __future__ import annotations
 
@@ -10,23 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.tasks import Task
 
 __all__ = [
-    "ALIGNED", "Arrival", "Buffer", "Key", "PageReader", "PageViews", "Request", "aligned", "end_threads", "serve",
-    "serve_one",
+    "Arrival", "Buffer", "Key", "PageReader", "PageViews", "Request", "end_threads", "serve", "serve_one",
 ]
-
-ALIGNED = 4096
-"""Bytes of which addresses and lengths of unbuffered reads are multiples."""
 
 Key = tuple[str, int]
 Buffer = NDArray[np.uint8]
 
 
 class PageViews(Protocol):
-    """A page in a buffer: uint32 page-relative offsets, uint32 targets, and the columns as stored."""
+    """The arrays of a page as views of a buffer: page-relative offsets, targets, and the stored edge columns."""
 
     @property
     def offsets(self) -> NDArray[np.uint32]: ...
@@ -37,28 +32,21 @@ class PageViews(Protocol):
 
 
 class PageReader(Protocol):
-    """Reads pages of one graph; several threads call it at the same time."""
+    """A reader of the pages of one graph, which several threads call at the same time."""
 
     def nbytes(self, kind: str, page: int) -> int:
-        """Bytes of a page, a multiple of ALIGNED."""
+        """The size of a page in bytes, a multiple of PAGE."""
 
     def read(self, kind: str, page: int, buffer: Buffer) -> tuple[PageViews, int]:
-        """Fill an aligned buffer of `nbytes` bytes with a page, and check it.
+        """Read a page into an aligned buffer of `nbytes` bytes, and check it.
 
-        Returns views into the buffer, and how many bytes were read from disk. Raises DiskError, GraphError.
+        Returns views of the buffer, and the number of bytes read from disk. Raises DiskError and GraphError.
         """
-
-
-def aligned(nbytes: int) -> Buffer:
-    """An array of bytes that begins at a multiple of ALIGNED. Raises MemoryError."""
-    array: Buffer = empty(nbytes + ALIGNED, np.uint8)
-    skip = -array.ctypes.data % ALIGNED
-    return array[skip : skip + nbytes]
 
 
 @dataclass(frozen=True)
 class Request:
-    """A page to read into the beginning of `buffer`; `slot` is the number of that buffer, -1 for one of the cache."""
+    """A request to read a page into `buffer`; `slot` is the number of the buffer in the ring, or -1 for the cache."""
 
     key: Key
     buffer: Buffer
@@ -67,13 +55,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A page that was read, or the error.
+    """The result of a request: a page that was read, or an error.
 
     Attributes:
-        request: what was asked for.
+        request: the request.
         views: the arrays of the page; None after an error.
-        nbytes: read from disk.
-        error: why it could not be read, or None.
+        nbytes: the number of bytes read from disk.
+        error: the error of the read, or None.
     """
 
     request: Request
@@ -83,13 +71,16 @@ class Arrival:
 
 
 def serve(todo: SimpleQueue[Request | None], done: SimpleQueue[Arrival], reader: PageReader) -> None:
-    """Read pages until None is asked for. It refers to no ring, so that a ring without other references is freed."""
+    """The loop of a reading thread: serve the requests in `todo` until one is None.
+
+    It holds no reference to the ring, so that a ring without other references is freed.
+    """
     while serve_one(todo.get(), done, reader):
         pass
 
 
 def serve_one(request: Request | None, done: SimpleQueue[Arrival], reader: PageReader) -> bool:
-    """Read one page, or deliver the error; False if None is asked for."""
+    """Serve one request, and put the page or the error into `done`; returns False if the request is None."""
     if request is None:
         return False
     try:
@@ -100,7 +91,7 @@ def serve_one(request: Request | None, done: SimpleQueue[Arrival], reader: PageR
 
 
 def end_threads(todo: SimpleQueue[Request | None], threads: list[Task[None]]) -> None:
-    """Have the threads end after the reads under way; reads that no thread has begun are left out."""
+    """Let the threads end after the reads in progress; requests that no thread has begun are dropped."""
     with suppress(Empty):
         while True:
             todo.get_nowait()

@@ -1,6 +1,6 @@
-"""Host arrays that are page-locked in place, so that copies overlap with kernels and kernels can read them.
+"""Page-locking of host arrays in place, so that copies overlap with kernels and kernels can read the arrays.
 
-Page-locking belongs to the process, not to a run: two runs on one graph share its locked arrays.
+Locks belong to the process, not to a run, so that two runs on one graph share its locked arrays.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class _Range:
 
 
 class PageLocks:
-    """The locked ranges, with a count of their users.
+    """The page-locked address ranges of the process, with a reference count for each.
 
     Args:
-        lock: the system call lock(address, nbytes, flags).
-        unlock: the system call unlock(address).
+        lock: the driver call lock(address, nbytes, flags).
+        unlock: the driver call unlock(address).
         mapped: mapped(address) is the device address of a locked host address.
-        refusals: exceptions of `lock` that mean a refusal.
+        refusals: the exceptions by which `lock` reports that it cannot lock the memory.
     """
 
     def __init__(self, lock: Callable[[int, int, int], None], unlock: Callable[[int], None],
@@ -43,7 +43,7 @@ class PageLocks:
         self._mutex = threading.Lock()
 
     def register(self, array: NDArray[Any]) -> int:
-        """Lock an array, or use the lock that covers it. Returns its device address; 0 if the system refuses."""
+        """Lock an array, or reuse a lock that covers it; returns its device address, or 0 if it cannot be locked."""
         start, nbytes = address_of(array), array.nbytes
         if not nbytes:
             return 0
@@ -54,7 +54,7 @@ class PageLocks:
                     return 0
                 try:
                     self._ranges[start] = _Range(array, nbytes, self._mapped(start), 0)
-                except BaseException:  # an interrupt, too: an unlisted range would stay locked
+                except BaseException:  # also after an interrupt, as a range that is not listed would stay locked
                     self._unlock(start)
                     raise
                 found = start
@@ -63,7 +63,8 @@ class PageLocks:
             return locked.address + (start - found)
 
     def unregister(self, array: NDArray[Any]) -> None:
-        """Remove one user; the last one unlocks. All work on the array must be done."""
+        """Release one reference to a locked array; the last one unlocks it. No copy or kernel may still use the array.
+        """
         with self._mutex:
             found = self._covering(address_of(array), array.nbytes)
             if found is None:
@@ -75,7 +76,7 @@ class PageLocks:
                 self._unlock(found)
 
     def covers(self, array: NDArray[Any]) -> bool:
-        """Whether all of an array is locked."""
+        """Whether the whole array is locked."""
         return self._covering(address_of(array), array.nbytes) is not None
 
     def touches(self, array: NDArray[Any]) -> bool:
@@ -88,7 +89,10 @@ class PageLocks:
         return next((at for at, r in ranges if at <= start and start + nbytes <= at + r.nbytes), None)
 
     def _locked(self, start: int, nbytes: int, writeable: bool) -> bool:
-        """Lock a range. Memory that is mapped read-only needs a flag that not every system supports."""
+        """Lock a range; returns whether that succeeded.
+
+        Memory that is mapped read-only is tried with and without a flag that not every system supports.
+        """
         for flags in (0,) if writeable else (0, _READ_ONLY):
             try:
                 self._lock(start, nbytes, _PORTABLE | _MAPPED | flags)
@@ -105,7 +109,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 @cache
 def process_locks() -> PageLocks:
-    """The locks of this process, through CuPy."""
+    """The page locks of this process, made through CuPy."""
     from cupy.cuda import runtime  # optional
 
     def mapped(address: int) -> int:

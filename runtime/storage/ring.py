@@ -1,11 +1,13 @@
-"""A ring of aligned buffers: threads read pages from disk into them ahead of a run, which waits without spinning.
+"""A ring of aligned buffers, into which reading threads prefetch pages from disk for the passes of a run.
 
-A pass asks for groups of pages, in any order; a group is delivered at once. Pages that are in memory already come
-first: those of the cache, which holds whole pages until the end of the run, and those that the last pass left in the
-ring. So what fits into the budget is read once, and half of a graph in memory is half of the bytes read.
+A pass requests groups of pages, in any order, and all pages of a group are delivered together. Groups that are in
+memory already are delivered first. Their pages are in the cache, which keeps pages until the end of the run, or were
+left in the ring by the previous pass. So pages that fit into the budget are read once, and if half of a graph fits, a
+pass reads only the other half.
 
-Threads hand pages over through two queues of the C library of Python, whose operations are one built-in call each: an
-interrupt, raised in the main thread, leaves no lock held. A buffer is an array that the reading call keeps alive.
+Requests and pages are passed through two `SimpleQueue`s, each of whose operations is one built-in call, so that an
+interrupt, which Python raises in the main thread, leaves no lock held. A request holds a reference to its buffer, which
+therefore stays alive during the read.
 """
 
 from __future__ import annotations
@@ -19,15 +21,14 @@ from functools import partial
 from queue import SimpleQueue
 
 from vlang.errors import InternalError, OutOfMemory
+from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.storage.page_reader import (
-    ALIGNED,
     Arrival,
     Buffer,
     Key,
     PageReader,
     PageViews,
     Request,
-    aligned,
     end_threads,
     serve,
     serve_one,
@@ -37,21 +38,21 @@ from vlang.runtime.threads.tasks import Task
 __all__ = ["LEAST_BUFFERS", "Reading", "Ring"]
 
 LEAST_BUFFERS = 2
-_BUFFERS = 8  # of a ring, where the budget allows
-_FEW = 3  # of which it has more only if that is at most half of the budget
+_BUFFERS = 8  # buffers of a ring, if the budget allows
+_FEW = 3  # a ring has more buffers than this only if they take at most half of the budget
 _READERS = 2
-_TOGETHER = 64  # pages that are delivered at once, at most, unless they are one group
+_TOGETHER = 64  # maximum number of pages in a batch of pages in memory, unless a single group has more
 
 
 @dataclass
 class Reading:
-    """What a ring has read.
+    """Counters of a ring.
 
     Attributes:
-        pages: read from disk.
-        nbytes: of those.
-        hits: pages that were in memory already.
-        seconds: for which the run waited for pages.
+        pages: the pages read from disk.
+        nbytes: the bytes read from disk.
+        hits: the pages delivered that were in memory already.
+        seconds: the time for which passes waited for pages.
     """
 
     pages: int = 0
@@ -61,19 +62,19 @@ class Reading:
 
 
 class Ring:
-    """Delivers pages within a budget.
+    """A ring of page buffers, and a cache of pages, in memory of a fixed size.
 
     Args:
         reader: reads pages.
-        largest: bytes of the largest page.
-        budget: bytes for buffers, at least LEAST_BUFFERS times `largest`.
-        readers: reading threads.
-        buffers: buffers in the ring, at most; None for as many as are useful. The rest of the budget holds pages
-            until the end of the run.
+        largest: the size of the largest page in bytes.
+        budget: bytes for buffers and cache, at least LEAST_BUFFERS times `largest`.
+        readers: the number of reading threads.
+        buffers: the maximum number of buffers in the ring; None for as many as are useful. The rest of the budget is
+            the cache, which keeps pages until the end of the run.
 
     Attributes:
-        reading: what has been read so far.
-        cached: bytes of the pages that stay in memory.
+        reading: counters of the pages read so far.
+        cached: the bytes of the pages in the cache.
 
     Raises OutOfMemory if the budget is too small.
     """
@@ -85,17 +86,17 @@ class Ring:
                               f"{LEAST_BUFFERS * largest:,} are needed")
         self.reading = Reading()
         self._reader, self._largest, self._readers = reader, largest, readers
-        self._budget = budget // ALIGNED * ALIGNED
-        self._arena: Buffer | None = None  # slots from its beginning on, pages that stay from its end
-        self._left = self._budget  # bytes that no buffer has taken yet
+        self._budget = budget // PAGE * PAGE
+        self._arena: Buffer | None = None  # buffers of the ring from its beginning, the cache from its end
+        self._left = self._budget  # bytes that neither the ring nor the cache has taken yet
         fitting = budget // max(1, largest)
         useful = min(_BUFFERS, max(min(fitting, _FEW), fitting // 2))
         self._most = max(LEAST_BUFFERS, min(buffers or useful, fitting))
-        self._reserved = self._most * largest  # of what is left, for buffers of the ring
+        self._reserved = self._most * largest  # bytes of `_left` that are reserved for buffers of the ring
         self._slots: list[Buffer] = []
         self._inside: list[Key | None] = []  # by slot, the page in it
         self._free: deque[int] = deque()
-        self._held: dict[Key, tuple[int, PageViews]] = {}  # pages in slots
+        self._held: dict[Key, tuple[int, PageViews]] = {}  # by page, its slot and its arrays
         self._cache: dict[Key, PageViews] = {}
         self.cached = 0
         self._flying = 0
@@ -106,13 +107,14 @@ class Ring:
         self._ended = weakref.finalize(self, end_threads, self._todo, self._threads)
 
     def stream(self, kind: str, groups: Sequence[Sequence[int]]) -> Generator[list[tuple[int, PageViews]]]:
-        """Deliver pages in batches; those of a batch are valid until the next one is asked for, or the end.
+        """Deliver pages in batches. The pages of a batch are valid until the next batch is requested.
 
         Args:
             kind: the adjacency direction.
-            groups: the pages of each group are delivered in one batch; each page is in one group.
+            groups: lists of page numbers. All pages of a group are delivered in the same batch; a page is in one group.
 
-        Raises DiskError or GraphError of the first page that cannot be read, OutOfMemory if a group is too large.
+        Raises the DiskError or GraphError of the first page that cannot be read, and OutOfMemory if a group is larger
+        than the budget.
         """
         if self._broken:
             raise InternalError("pages are asked for after a failed pass")
@@ -123,24 +125,24 @@ class Ring:
             self._broken = True
             raise
         except BaseException:
-            self._broken = True  # counts may be one short after an interrupt, and buffers are not given away again
+            self._broken = True  # after an interrupt `_flying` may be wrong, and a buffer may be missing in `_free`
             raise
         finally:
             self._drain()
 
     def memory(self) -> Buffer:
-        """All bytes that pages are read into; allocated on first use. Raises MemoryError."""
+        """The memory that pages are read into, uint8[budget]; allocated on first use. Raises MemoryError."""
         if self._arena is None:
-            self._arena = aligned(self._budget)
+            self._arena = page_aligned(self._budget)
         return self._arena
 
     def missing(self, kind: str, pages: Iterable[int]) -> int:
-        """Bytes of the pages that are not in memory."""
+        """The total size in bytes of those `pages` that are not in memory."""
         return sum(self._reader.nbytes(kind, page) for page in pages
                    if (kind, page) not in self._cache and (kind, page) not in self._held)
 
     def close(self) -> None:
-        """End the threads, and wait for the reads under way."""
+        """End the threads, and wait for the reads in progress."""
         self._ended()
         for thread in self._threads:
             thread.wait()
@@ -173,7 +175,7 @@ class Ring:
             self._ask(kind, flight)
 
     def _keep(self, wanted: set[Key]) -> None:
-        """Forget the pages in slots that the coming pass does not begin with; the slots of the others are not free."""
+        """Begin a pass: the slots of the pages in `wanted` stay occupied, and all other slots become free."""
         self._held = {key: held for key, held in self._held.items() if key in wanted}
         kept = {slot for slot, _ in self._held.values()}
         self._free = deque(slot for slot in range(len(self._slots)) if slot not in kept)
@@ -186,11 +188,11 @@ class Ring:
         return found
 
     def _release(self, kind: str, pages: Sequence[int]) -> None:
-        """The pass needs pages no more: their buffers may be filled again, until then they stay for the next pass."""
+        """Free the slots of pages that the pass has processed; a page stays usable until its slot is filled again."""
         self._free.extend(self._held[kind, page][0] for page in pages if (kind, page) not in self._cache)
 
     def _ask(self, kind: str, flight: _Flight) -> None:
-        """Have the next groups read, as far as there are buffers."""
+        """Request the next groups, as long as there are free buffers for a whole group."""
         while (group := flight.next()) is not None:
             missing = [page for page in group if (kind, page) not in self._cache]
             if self._flying and self._flying + len(missing) > self._most:
@@ -202,7 +204,7 @@ class Ring:
                 self._request((kind, page))
 
     def _fits(self, kind: str, missing: Sequence[int]) -> bool:
-        """Whether there are buffers for pages."""
+        """Whether there are free buffers, or space in the cache, for all of the pages `missing`."""
         free, spare = len(self._free) + self._most - len(self._slots), self._left - self._reserved
         for page in missing:
             need = self._reader.nbytes(kind, page)
@@ -213,7 +215,7 @@ class Ring:
         return free >= 0
 
     def _request(self, key: Key) -> None:
-        """Have a page read: into a buffer that stays if the budget allows, else into a free buffer of the ring."""
+        """Request a page: into the cache if it has space, otherwise into a free buffer of the ring."""
         need, arena = self._reader.nbytes(*key), self.memory()
         if need <= self._left - self._reserved:
             self._left -= need
@@ -229,10 +231,10 @@ class Ring:
         if not self._threads:
             self._begin()
         self._todo.put(request)
-        self._flying += 1  # behind: after an interrupt in between, the ring must not wait for a read without a thread
+        self._flying += 1  # last, so that after an interrupt the ring waits for no read without a thread
 
     def _slot(self) -> int:
-        """A free buffer of the ring; allocated if there is none."""
+        """Take a free slot of the ring, or add one; returns its number."""
         if self._free:
             return self._free.popleft()
         begin = len(self._slots) * self._largest
@@ -243,8 +245,8 @@ class Ring:
         return len(self._slots) - 1
 
     def _next(self) -> Key:
-        """Wait for the next page to arrive. Raises its error."""
-        if not any(thread.begun for thread in self._threads):  # the system grants no thread
+        """Wait until a page has been read, and return its key. Raises the error of the read."""
+        if not any(thread.begun for thread in self._threads):  # the system could not start a thread
             serve_one(self._todo.get(), self._done, self._reader)
         self._flying -= 1
         arrival = self._done.get()
@@ -262,14 +264,14 @@ class Ring:
         return request.key
 
     def _drain(self) -> None:
-        """Wait for the pages of an abandoned pass."""
+        """Wait for the reads in progress after a pass was abandoned."""
         while self._flying and any(thread.begun for thread in self._threads):
             self._flying -= 1
             self._done.get()
 
     # ------------------------------------------------------------------------------------------------ buffers
     def _room_for(self, pages: int) -> None:
-        """Make the ring large enough for a group of pages; pages of the cache give way."""
+        """Make the ring large enough for a group of `pages` pages, and empty the cache if necessary."""
         more = (pages - self._most) * self._largest
         if more <= 0:
             return
@@ -295,22 +297,22 @@ class Ring:
 
 
 class _Flight:
-    """The groups of a pass that are read: those still to be asked for, under way, and complete."""
+    """The groups of a pass that must be read: groups not yet requested, in progress, and complete."""
 
     def __init__(self, groups: Sequence[Sequence[int]]) -> None:
         self._groups = groups
         self._asked = 0
         self._owner: dict[Key, int] = {}
-        self._pending: dict[int, int] = {}  # by group, its pages that have not arrived
+        self._pending: dict[int, int] = {}  # by group, the number of its requested pages that have not arrived
         self.complete: deque[int] = deque()
         self.missing = len(groups)
 
     def next(self) -> Sequence[int] | None:
-        """The next group to ask for."""
+        """The next group to request; None after the last."""
         return self._groups[self._asked] if self._asked < len(self._groups) else None
 
     def ask(self, keys: Sequence[Key]) -> None:
-        """These pages of the next group are asked for; the others are there."""
+        """Record that the pages `keys` of the next group are requested; its other pages are in memory."""
         self._owner.update(dict.fromkeys(keys, self._asked))
         self._pending[self._asked] = len(keys)
         if not keys:
@@ -318,14 +320,14 @@ class _Flight:
         self._asked += 1
 
     def arrived(self, key: Key) -> None:
-        """A page has arrived."""
+        """Record that a page has been read."""
         at = self._owner.pop(key)
         self._pending[at] -= 1
         if not self._pending[at]:
             self.complete.append(at)
 
     def batch(self, most: int) -> list[int]:
-        """The pages of complete groups, `most` of them unless the first group has more."""
+        """Take complete groups, with at most `most` pages unless the first group has more; returns their pages."""
         pages: list[int] = []
         while self.complete and (not pages or len(pages) + len(self._groups[self.complete[0]]) <= most):
             at = self.complete.popleft()
@@ -336,7 +338,7 @@ class _Flight:
 
 
 def _parts(groups: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Groups as batches of up to _TOGETHER pages."""
+    """Combine groups to batches of at most _TOGETHER pages, unless a single group has more."""
     part: list[int] = []
     for group in groups:
         if part and len(part) + len(group) > _TOGETHER:

@@ -1,4 +1,4 @@
-"""Memory that is asked for before it is taken, and errors that name it."""
+"""Checks that memory is available before a large allocation, and out-of-memory errors that name the cause."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ADVICE = ("end other programs, read fewer edge columns, or use a machine with m
 
 
 def require_room(need: int, what: str) -> None:
-    """Raise OutOfMemory if `need` bytes are more than what this process may still take.
+    """Raise OutOfMemory if this process may not take `need` more bytes.
 
-    what: that needs them, as the beginning of a sentence.
+    `what` names the operation that needs them, as the subject of a sentence.
     """
     have, limited = _available()
     if have is not None and need > have:
@@ -37,12 +37,12 @@ def require_address_space(need: int, what: str) -> None:
 
 
 def out_of_memory(need: str, have: int | None = None, limited: bool = False) -> OutOfMemory:
-    """The error that names the need, what is there, and what to try.
+    """An error that says what is needed and what is available, and gives advice.
 
     Args:
-        need: a clause.
-        have: bytes that are available; None asks the system.
-        limited: whether that is a limit on address space.
+        need: a clause that says what is needed.
+        have: the number of bytes that are available; None to ask the system.
+        limited: whether `have` is due to a limit on address space (ulimit -v).
     """
     if have is None:
         have, limited = _available()
@@ -54,7 +54,7 @@ def out_of_memory(need: str, have: int | None = None, limited: bool = False) -> 
 
 @contextmanager
 def memory_named(what: str) -> Iterator[None]:
-    """A MemoryError of NumPy, Python or the system inside becomes an OutOfMemory that names `what` and the need."""
+    """A context that turns a MemoryError into an OutOfMemory that names `what` and the bytes needed."""
     try:
         yield
     except MemoryError as error:
@@ -62,14 +62,17 @@ def memory_named(what: str) -> Iterator[None]:
 
 
 def named(error: MemoryError, what: str) -> OutOfMemory:
-    """Turn a MemoryError into an OutOfMemory that names `what` and the need; an OutOfMemory is returned unchanged."""
+    """Turn a MemoryError into an OutOfMemory that names `what` and the bytes needed.
+
+    An OutOfMemory is returned unchanged. Under a budget the result is the error of the ledger.
+    """
     if ledger.limit is not None and not isinstance(error, OutOfMemory):
         return ledger.refusal()
     return error if isinstance(error, OutOfMemory) else out_of_memory(f"{what} needs {_need(error)}")
 
 
 def _need(error: MemoryError) -> str:
-    """The bytes that an error is about, as far as it says."""
+    """The bytes that the failed allocation needed, as text, if the error has the shape and dtype of an array."""
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     if shape is None or dtype is None:
         return "more memory" + (f" ({error})" if str(error) else "")
@@ -80,7 +83,7 @@ def _need(error: MemoryError) -> str:
 
 
 def _available() -> tuple[int | None, bool]:
-    """(bytes that this process may still take, whether a limit on address space says so)."""
+    """The bytes that this process may still take, or None, and whether a limit on address space determines them."""
     free = available_bytes()
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most == resource.RLIM_INFINITY:

@@ -1,4 +1,4 @@
-"""Input that can be read once: standard input and named pipes, copied to a temporary file that has no name."""
+"""Input that can be read only once (standard input, named pipes) is copied to a temporary file without a name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIECE = 1 << 20
 
 
 class _Spooled(PosixPath):
-    """The path of a file without a name; as text it is what the user wrote, for messages."""
+    """A path that opens a file without a name, and whose text, for messages, is the path that the user wrote."""
 
     opened: str
 
@@ -32,15 +32,15 @@ class _Spooled(PosixPath):
 
 
 def check_file(path: str | os.PathLike[str], needed: str, *, pipes: bool = False) -> bool:
-    """Whether a path is a named pipe, which can be read once. A path that does not exist is left to its reader.
+    """Whether a path is a named pipe. A path that does not exist is no error here: opening it raises the error.
 
     Args:
         path: the path.
-        needed: what it should be, for messages: "a file of edges".
+        needed: what the file should be, for messages, for example "a file of edges".
         pipes: whether pipes are allowed.
 
     Raises:
-        DiskError: it is a directory, a device or a socket, or a pipe that is not allowed.
+        DiskError: the path is a directory, a device or a socket, or it is a pipe and pipes are not allowed.
     """
     try:
         mode = os.stat(path).st_mode
@@ -56,14 +56,14 @@ def check_file(path: str | os.PathLike[str], needed: str, *, pipes: bool = False
 
 @contextmanager
 def seekable(path: str | os.PathLike[str], needed: str) -> Iterator[Path]:
-    """A path that can be opened repeatedly and read at any place; `-` is standard input.
+    """A context with a path that can be opened repeatedly and read at any offset.
 
-    Standard input and pipes are read to their end, into a temporary file in `TMPDIR` that is gone afterwards. Raises
-    DiskError for a directory, a device, a socket, a terminal, or if the temporary file cannot be written.
+    Standard input and pipes are copied to a temporary file in `TMPDIR`, which is deleted at the end of the context.
+    Raises DiskError for a directory, a device, a socket or a terminal, or if the temporary file cannot be written.
 
     Args:
-        path: a path, `-`, or anything that is not a path, which is returned unchanged.
-        needed: what the file should be, for messages: "a file of edges".
+        path: a path, or `-` for standard input.
+        needed: what the file should be, for messages, for example "a file of edges".
     """
     text = os.fspath(path)
     if text == "-":

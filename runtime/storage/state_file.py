@@ -1,9 +1,9 @@
-"""Files of a description and arrays, for state that outlives its process: every byte is covered by a checksum.
+"""State files (checkpoints): a description and arrays in a file. Checksums cover every byte.
 
-The layout, in bytes: magic 8, version of the layout u64, length of the description u64, BLAKE2b-256 of the description,
-zeros up to 64; the description as JSON; then, each from a multiple of 4096 on, the arrays. The description has two
-items: "about", which is the caller's, and "arrays", a list of [name, dtype, entries, first byte, BLAKE2b-128]. Nothing
-is ever unpickled, and no number of a file is used before it has been compared with the size of the file.
+A file begins with 64 bytes: magic (8 bytes), version of the layout (u64), length of the description (u64), BLAKE2b-256
+of the description, and zeros. The description follows as JSON, and then the arrays, each at a multiple of 4096 bytes.
+The description has two items: "about" belongs to the caller, and "arrays" is a list of [name, dtype, entries, first
+byte, BLAKE2b-128]. Nothing is unpickled, and every number in a file is compared with the file's size before use.
 """
 
 from __future__ import annotations
@@ -22,27 +22,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import PAGE, empty, page_aligned
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["PAGE", "Damaged", "Foreign", "Image", "StateFile", "digest", "page_aligned", "write_image"]
+__all__ = ["Damaged", "Foreign", "Image", "StateFile", "digest", "write_image"]
 
-PAGE = 4096  # bytes: offsets, addresses and lengths of direct writes are multiples of it
 _MAGIC = b"vlangST\n"
 _VERSION = 1
 _HEAD = struct.Struct("<8sQQ32s8x")  # 64 bytes
-_MOST = 64 << 20  # bytes of a description
-_CHUNK = 4 << 20  # bytes of a write, and of a copy by one thread
+_MOST = 64 << 20  # bytes: the maximum length of a description
+_CHUNK = 4 << 20  # bytes of one write, and of one task of a copy
 _DTYPES = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 _ENTRY = (str, str, int, int, str)
 
 
 class Damaged(Exception):
-    """A state file with other bytes than were written. The message is the reason."""
+    """A state file whose bytes differ from those that were written. The message says how this was detected."""
 
 
 class Foreign(Exception):
-    """A file that is no state file, or one of another layout. The message is the reason."""
+    """A file that is no state file, or has another version of the layout. The message is the reason."""
 
 
 def digest(array: NDArray[Any]) -> str:
@@ -55,16 +54,16 @@ def _up(size: int) -> int:
 
 
 class Image:
-    """The bytes of a state file. Arrays are copied when it is created; checksums are computed by `sealed`.
+    """The bytes of a state file in memory. The constructor copies the arrays, and `sealed` computes the checksums.
 
     Args:
         about: the caller's part of the description, of types that JSON supports.
         arrays: one-dimensional arrays by name.
-        buffer: uint8, the buffer of an earlier image, used again if it is large enough; None for none.
-        threads: how many threads copy.
+        buffer: uint8, the buffer of an earlier image, which is reused if it is large enough; or None.
+        threads: the number of threads that copy the arrays.
 
     Attributes:
-        size: bytes of the file.
+        size: the size of the file in bytes.
         buffer: uint8, at least `size` entries, at an address that is a multiple of PAGE.
     """
 
@@ -80,7 +79,7 @@ class Image:
             entry[3] = at
             at = _up(at + array.nbytes)
         self._entries, self.size = entries, at
-        self.buffer = page_aligned(at + at // 16) if buffer is None or len(buffer) < at else buffer  # histories grow
+        self.buffer = page_aligned(at + at // 16) if buffer is None or len(buffer) < at else buffer  # spare space
         self.buffer[: _HEAD.size] = 0
         self._copy(list(arrays.values()), threads)
 
@@ -102,7 +101,7 @@ class Image:
         return json.dumps({"about": self._about, "arrays": entries}).encode("ascii")
 
     def sealed(self) -> NDArray[np.uint8]:
-        """The bytes of the file, with checksums."""
+        """Compute the checksums, and return the bytes of the file, uint8[size]."""
         for entry in self._entries:
             _, dtype, count, first, _ = entry
             entry[4] = digest(self.buffer[first : first + count * np.dtype(dtype).itemsize])
@@ -114,20 +113,11 @@ class Image:
         return self.buffer[: self.size]
 
 
-def page_aligned(size: int) -> NDArray[np.uint8]:
-    """A buffer of so many bytes at an address that is a multiple of PAGE, uninitialised. Raises MemoryError."""
-    room = empty(size + PAGE, np.uint8)
-    skip = -room.ctypes.data % PAGE
-    found: NDArray[np.uint8] = room[skip : skip + size]
-    return found
-
-
 def write_image(path: Path, data: NDArray[np.uint8], stop: Callable[[], bool] = lambda: False) -> bool:
-    """Write a file anew and flush it to the disk, past the page cache where the file system allows that.
+    """Create or overwrite a file and flush it to the disk, by direct writes if the file system supports them.
 
-    stop: asked between two writes; if it is true, the rest is left out.
-
-    Returns whether all was written. Raises OSError.
+    `stop` is called before each write; if it returns True, the rest is not written. Returns whether the whole file was
+    written. Raises OSError.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     for direct in (getattr(os, "O_DIRECT", 0), 0):
@@ -141,7 +131,7 @@ def write_image(path: Path, data: NDArray[np.uint8], stop: Callable[[], bool] = 
                 os.close(file)
             return True
         except OSError as error:
-            if not direct or error.errno not in (22, 95):  # EINVAL, EOPNOTSUPP: no direct writes here
+            if not direct or error.errno not in (22, 95):  # EINVAL, EOPNOTSUPP: the file system has no direct writes
                 raise
     return False
 
@@ -157,7 +147,7 @@ def _written(file: int, data: NDArray[np.uint8], stop: Callable[[], bool]) -> bo
 
 @dataclass(frozen=True)
 class _Entry:
-    """An array in a file: its dtype, entries, first byte and checksum."""
+    """An array in a file: its dtype, number of entries, first byte and checksum."""
 
     dtype: np.dtype[Any]
     count: int
@@ -166,14 +156,14 @@ class _Entry:
 
 
 class StateFile:
-    """A state file of this user, with its description checked; arrays are checked when they are read.
+    """A state file of this user. The constructor checks the description, and `arrays` checks the arrays.
 
     Attributes:
-        path: the file.
+        path: the path of the file.
         about: the caller's part of the description.
-        entries: by name, what each array is: dtype, number of entries.
+        entries: the dtype and the number of entries of each array, by name.
 
-    Raises Foreign, Damaged, OSError.
+    Raises Foreign, Damaged and OSError.
     """
 
     def __init__(self, path: Path) -> None:
@@ -192,11 +182,11 @@ class StateFile:
 
     @property
     def entries(self) -> Mapping[str, tuple[np.dtype[Any], int]]:
-        """By name, the dtype and the length of each array."""
+        """The dtype and the number of entries of each array, by name."""
         return {name: (entry.dtype, entry.count) for name, entry in self._entries.items()}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array by name. Raises Damaged, OSError, MemoryError."""
+        """Read all arrays and verify their checksums; returns them by name. Raises Damaged, OSError, MemoryError."""
         with open(self.path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as file:
             return {name: self._read(file.fileno(), name, entry) for name, entry in self._entries.items()}
 
@@ -236,7 +226,7 @@ class StateFile:
         return about, self._listed(listed, _up(_HEAD.size + length))
 
     def _listed(self, listed: Sequence[Any], at: int) -> dict[str, _Entry]:
-        """The arrays of a description, which begin at byte `at` at the earliest and do not overlap."""
+        """Check the list of arrays of a description: they begin at byte `at` or later, and do not overlap."""
         found: dict[str, _Entry] = {}
         for entry in listed:
             sound = isinstance(entry, list) and len(entry) == len(_ENTRY) and \

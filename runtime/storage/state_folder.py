@@ -1,8 +1,8 @@
-"""A folder with the last two generations of a state file, for one process at a time.
+"""A folder with the last two generations of a state file. Only one process at a time may use it.
 
-A generation is written under another name, flushed, and renamed over the older of the two, so that a kill at any moment
-leaves the newer one whole. A lock on a file of its own, which the system releases when the process ends, keeps other
-runs out.
+A new generation is written under a temporary name, flushed, and renamed over the older of the two. So the newer one
+stays complete if the process is killed at any moment. The process holds a lock on a separate file in the folder, which
+excludes other runs. The system releases the lock when the process ends.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Generation:
     """One of the state files of a folder.
 
     Attributes:
-        name: of the file.
-        number: of the generation.
-        file: its contents; None for a damaged one.
-        problem: why it is damaged; "" if it is not.
+        name: the name of the file.
+        number: the number of the generation; 2^62 if the file is damaged.
+        file: the open state file; None if it is damaged.
+        problem: the reason why it counts as damaged; "" if it is not damaged.
     """
 
     name: str
@@ -44,14 +44,16 @@ class Generation:
 
 
 class StateFolder:
-    """A folder of its own for the state of a run; it is created, open to this user alone, and locked.
+    """A folder that contains nothing but the state of one run. The constructor creates it, if necessary, and locks it.
+
+    Only this user may access the folder.
 
     Attributes:
-        path: where it is.
-        shown: the path as the caller writes it.
+        path: the resolved path of the folder.
+        shown: the path as the caller wrote it, for messages.
 
-    Raises CheckpointError where it is in use, belongs to another user or has other files in it, and DiskError where it
-    cannot be used.
+    Raises CheckpointError if the folder is in use, belongs to another user or contains other files, and DiskError if
+    it cannot be created or locked.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -64,7 +66,7 @@ class StateFolder:
             raise DiskError(f"cannot keep checkpoints in {self.shown}: {reason(error)}") from error
 
     def _opened(self) -> int:
-        """Create the folder and lock it; returns the file that holds the lock."""
+        """Create the folder and lock it; returns the descriptor that holds the lock."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = self.path.stat()
         if not stat.S_ISDIR(facts.st_mode):
@@ -92,9 +94,9 @@ class StateFolder:
             os.close(lock)
 
     def generations(self) -> Sequence[Generation]:
-        """The state files, the newest first; damaged ones, whose number is unknown, before all others.
+        """The state files, newest first. Damaged files, whose number is unknown, come before all others.
 
-        Raises CheckpointError for a file that is no state file, DiskError.
+        Raises CheckpointError if a file is no state file, and DiskError if it cannot be read.
         """
         found = []
         for name in _NAMES:
@@ -118,7 +120,7 @@ class StateFolder:
         return sorted(found, key=lambda one: -one.number)
 
     def refused(self, name: str, reason: str) -> CheckpointError:
-        """The error for a file from which no run goes on."""
+        """The error for a file from which a run cannot be resumed."""
         return CheckpointError(f"cannot go on from {self.shown}/{name}: {reason}; remove it, or give another folder")
 
     @property
@@ -127,12 +129,13 @@ class StateFolder:
         return self._number + 1
 
     def write(self, image: Image, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Write the next generation over the older of two; returns False if it was stopped. Raises OSError."""
+        """Write the next generation in place of the older one; returns False if `stop` ended the write. Raises OSError.
+        """
         fresh = self.path / _NEXT
         try:
             whole = write_image(fresh, image.sealed(), stop)
         except OSError:
-            with suppress(OSError):  # its space is needed
+            with suppress(OSError):  # the incomplete file only takes space
                 os.unlink(fresh)
             raise
         if whole:
@@ -142,13 +145,13 @@ class StateFolder:
         return whole
 
     def drop_older(self) -> None:
-        """Remove the generation before the last one, if there is one. Raises OSError."""
+        """Remove the older of the two generations, if there are two. Raises OSError."""
         with suppress(FileNotFoundError):
             os.unlink(self.path / _NAMES[self.coming % 2])
         self._flush()
 
     def _flush(self) -> None:
-        """Write the names of the folder to the disk."""
+        """Flush the folder itself, that is the names of its files, to the disk."""
         folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             with suppress(OSError):  # some file systems cannot flush a folder; the rename has taken effect
@@ -158,7 +161,10 @@ class StateFolder:
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
-    """Raise the error of a folder that cannot hold checkpoints; one that is not there is created, and removed again."""
+    """Raise a CheckpointError or DiskError if the folder cannot be used for checkpoints.
+
+    If the folder does not exist, it is created for the check and removed again.
+    """
     whole = Path(os.path.realpath(path))
     missing = [folder for folder in (whole, *whole.parents) if not folder.exists()]
     folder = StateFolder(path)
@@ -174,7 +180,7 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 
 
 def reason(error: OSError) -> str:
-    """An error of the disk in the words of the system."""
+    """The reason of an OSError as a clause for messages."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full"
     if error.errno in (errno.ENOTDIR, errno.EEXIST):

@@ -1,8 +1,8 @@
-"""Arrays over vertices in a file, of which a process has in memory what its passes work on: windows that move.
+"""Arrays over vertices that are stored in files, and of which only a moving window is in the memory of the process.
 
-An array is a shared mapping of a temporary file without a name, so any part may be read or written at any time; a part
-that is released leaves the memory of the process, and comes back from the file when it is touched. What the system has
-free meanwhile caches the file, and is no memory of the process.
+An array is a shared mapping of a temporary file without a name, so any part may be read or written at any time. A part
+that is released leaves the memory of the process, and is mapped again from the file on the next access. The system
+caches the file in memory that is otherwise free, which does not count as memory of the process.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from vlang.runtime.storage.disk_arrays import DiskArray, DiskArrays
 __all__ = ["WINDOW", "Windows"]
 
 WINDOW = 1 << 18
-"""Vertices that a pass over vertices works on before it releases them."""
+"""The number of vertices that a pass over vertices processes before it releases their window."""
 
 
 class Windows:
-    """Makes arrays over vertices in temporary files of a folder, which must be on a disk.
+    """Allocates arrays over vertices in temporary files.
 
     Args:
-        folder: where the files are.
-        n: vertices.
+        folder: the folder of the files, which must be on a disk (not in memory, such as tmpfs).
+        n: the number of vertices.
     """
 
     def __init__(self, folder: Path, n: int) -> None:
@@ -37,7 +37,7 @@ class Windows:
         self._made: list[DiskArray] = []
 
     def zeros(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """An array of zeros, with the same number of entries for every vertex. Raises DiskError."""
+        """An array of `count` zeros, where `count` is a multiple of the number of vertices. Raises DiskError."""
         made = DiskArray(self._room, dtype)
         array = made.reserve(count)
         if made.pages is not None:
@@ -53,14 +53,14 @@ class Windows:
         return found
 
     def put(self, target: NDArray[Any], source: NDArray[Any]) -> None:
-        """Copy an array over vertices into another one, and release both."""
+        """Copy an array over vertices into another one, window by window, and release the windows of both."""
         width = len(source) // max(1, self.n)
         for first, last in self.parts():
             target[first * width : last * width] = source[first * width : last * width]
             self.release(first, last)
 
     def parts(self) -> Iterator[tuple[int, int]]:
-        """The vertices in order, in parts that fit into a window."""
+        """The ranges (first, last) of at most WINDOW vertices that cover all vertices in order; `last` is excluded."""
         for first in range(0, self.n, WINDOW):
             yield first, min(first + WINDOW, self.n)
 
@@ -72,5 +72,5 @@ class Windows:
             low = -(-size * first // self.n // mmap.PAGESIZE) * mmap.PAGESIZE
             high = size if last == self.n else size * last // self.n // mmap.PAGESIZE * mmap.PAGESIZE
             if low < high and hasattr(mmap, "MADV_DONTNEED"):
-                with suppress(OSError):  # then the system takes the pages back when memory is short
+                with suppress(OSError):  # not fatal: the system reclaims the pages when memory is short
                     made.pages.madvise(mmap.MADV_DONTNEED, low, high - low)

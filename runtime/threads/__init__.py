@@ -1,1 +1,1 @@
-"""Plain threads over disjoint ranges, and tasks that an interrupt cannot leave half done."""
+"""Worker threads over disjoint ranges, and tasks that run to their end even if an interrupt arrives."""

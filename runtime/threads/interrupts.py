@@ -1,4 +1,4 @@
-"""Interrupts that wait for the end of a superstep, so that what they leave behind is whole."""
+"""Interrupts that are deferred to the end of a superstep, so that the state of the run is consistent."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from vlang.runtime.threads.tasks import Task
 __all__ = ["GRACE", "Interrupts"]
 
 GRACE = 20.0
-"""Seconds after which a run that was interrupted ends wherever it is: schedulers grant half a minute."""
+"""Seconds after which an interrupted run ends even inside a superstep. Job schedulers kill a job after about 30 s."""
 
 
 class Interrupts:
-    """A context in which SIGINT and SIGTERM are noted instead of raised: once, and for GRACE seconds at most.
+    """A context in which the first SIGINT or SIGTERM is recorded, and raised only after at most `grace` seconds.
 
-    A second signal is raised at once. Only handlers that would end the run are replaced: those that raise
-    KeyboardInterrupt, and the system's own for SIGTERM. In other threads than the main one nothing is replaced.
+    A second signal is raised at once. A handler is replaced only if it would end the run: the one that raises
+    KeyboardInterrupt, and the default action of SIGTERM. In threads other than the main thread no handler is replaced.
 
     Attributes:
-        asked: the signal that was noted, 0 for none.
+        asked: the number of the recorded signal, 0 for none.
     """
 
     def __init__(self, grace: float = GRACE) -> None:
@@ -48,16 +48,16 @@ class Interrupts:
 
     @property
     def left(self) -> float:
-        """Seconds until the run ends wherever it is; infinite if there was no signal."""
+        """Seconds until the run ends even inside a superstep; infinite if no signal was recorded."""
         return max(0.0, self._end - time.monotonic()) if self.asked else float("inf")
 
     def raise_noted(self) -> None:
-        """Do now what the noted signal would have done: raise KeyboardInterrupt, or end the process."""
+        """Deliver the recorded signal, if any: raise KeyboardInterrupt or end the process."""
         number, self.asked = self.asked, 0
         self._give_back()
         if number:
             signal.raise_signal(number)
-            raise KeyboardInterrupt  # only if the handler did nothing
+            raise KeyboardInterrupt  # reached only if the handler did nothing
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
         """The handler of both signals."""
@@ -70,12 +70,12 @@ class Interrupts:
         self._watch.begin()
 
     def _wait(self) -> None:
-        """In a thread of its own: send the signal again unless the context ends in time."""
+        """Run by a separate thread: send SIGINT to the main thread unless the context ends within the grace period."""
         if not self._over.acquire(timeout=self._grace) and self._before:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def _give_back(self) -> None:
-        """Restore the handlers, and end the thread that waits."""
+        """Restore the handlers, and end the thread that runs `_wait`."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}

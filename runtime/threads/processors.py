@@ -1,4 +1,4 @@
-"""How many threads a run takes by default: `VLANG_THREADS`, or the processors that the system lets this process use."""
+"""The default number of threads of a run: `VLANG_THREADS`, or the number of processors that this process may use."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ VARIABLE = "VLANG_THREADS"
 
 
 def available_threads() -> int:
-    """The number of threads where a caller names none.
+    """The number of threads of a run for which the caller gives no number.
 
-    It is `VLANG_THREADS`; else the processors of the process's affinity, and no more than its cgroup has a quota for.
-    Raises BindError if the variable is no positive whole number.
+    It is `VLANG_THREADS` if that is set. Otherwise it is the number of processors in the affinity mask of the process,
+    limited by the quota of its cgroup. Raises BindError if the variable is not a whole number from 1 to 65535.
     """
     chosen = os.environ.get(VARIABLE, "").strip()
     if chosen:
@@ -30,7 +30,7 @@ def available_threads() -> int:
 
 
 def threads_reason() -> str:
-    """Why the number is not that of the processors; "" if it is."""
+    """The reason why `available_threads` differs from the number of processors; "" if it does not."""
     if os.environ.get(VARIABLE, "").strip():
         return f"{VARIABLE} says so; {_processors()} processors"
     if _quota() < _processors():
@@ -50,22 +50,22 @@ def _quota() -> float:
 
 
 def cpu_quota(root: Path) -> float:
-    """The processors that the cgroups of this process may use, as a fraction; infinity without a quota.
+    """The number of processors, possibly fractional, that the cgroup quota of this process allows; inf without a quota.
 
-    Both versions of cgroups are read: the quota is the least of the process's group and of all groups around it.
-    root: the folder that has `proc` and `sys`.
+    It is the minimum over the process's cgroup and all its parents, of both versions of cgroups. `root` is the folder
+    that contains `proc` and `sys`.
     """
     try:
         mounts = (root / "proc/self/mountinfo").read_text().splitlines()
         groups = (root / "proc/self/cgroup").read_text().splitlines()
         return min((quota for line in mounts for folder in _folders(root, line, groups)
                     for quota in (_of_version_2(folder), _of_version_1(folder))), default=math.inf)
-    except (OSError, ValueError, IndexError):  # no Linux, or a file of another form
+    except (OSError, ValueError, IndexError):  # not Linux, or a file with an unknown format
         return math.inf
 
 
 def _folders(root: Path, mount: str, groups: list[str]) -> Iterator[Path]:
-    """The folders of the process's group and of those around it, below a mount point of the processor controller."""
+    """The folders of the process's cgroup and of its parents, if `mount` is a mount point of the cpu controller."""
     before, _, after = mount.partition(" - ")
     fields, kind, options = before.split(" "), after.split(" ")[0], after.split(" ")[-1].split(",")
     if kind == "cgroup2":
@@ -78,7 +78,7 @@ def _folders(root: Path, mount: str, groups: list[str]) -> Iterator[Path]:
     for group in groups:
         _, controllers, path = group.split(":", 2)
         if wanted in controllers.split(","):
-            # A container may have its part of the tree at the mount point, but the path in the whole tree.
+            # In a container the mount point may be a subtree, while the path of the group begins at the root.
             above = base.rstrip("/")
             folder = point / (path[len(above) :].strip("/") if path.startswith(above) else "")
             yield folder
@@ -86,7 +86,7 @@ def _folders(root: Path, mount: str, groups: list[str]) -> Iterator[Path]:
 
 
 def _of_version_2(folder: Path) -> float:
-    words = _words(folder / "cpu.max")  # "max 100000", or microseconds of work and of a period
+    words = _words(folder / "cpu.max")  # quota and period in microseconds, or for example "max 100000"
     return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() and int(words[1]) else math.inf
 
 

@@ -1,8 +1,8 @@
-"""Tasks in other threads that an interrupt cannot leave half done.
+"""Tasks that run in other threads to their end, even if an interrupt arrives.
 
-KeyboardInterrupt is raised in the main thread, between any two bytecodes. So nothing here relies on Python code to
-release a lock, as threading.Condition and all that uses it do, including Thread.start. One built-in call starts a task,
-and its caller waits for one built-in lock.
+KeyboardInterrupt may be raised in the main thread between any two bytecodes. So Python code cannot be relied on to
+release a lock, as threading.Condition and its users, including Thread.start, do. Here a single built-in call starts a
+task, and the caller waits for it on a single built-in lock.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ _LOOK = 0.05  # seconds
 
 
 class Task(Generic[_T]):
-    """A function that is called once, in a thread of its own and in the context (PEP 567) of the thread that makes it.
+    """A function that a new thread calls once, in the context (PEP 567) of the thread that creates the task.
 
-    NumPy keeps its allocator and its error state there. begun: whether the call was started or is about to be.
+    The context has NumPy's allocator and error state.
+
+    Attributes:
+        begun: whether the thread was started, or is being started.
     """
 
     def __init__(self, work: Callable[[], _T]) -> None:
@@ -37,8 +40,8 @@ class Task(Generic[_T]):
         self._error: BaseException | None = None
 
     def begin(self) -> bool:
-        """Start the thread; False where the system grants no more."""
-        self.begun = True  # an interrupt is raised after the call below at the earliest
+        """Start the thread; returns False if the system cannot start another thread."""
+        self.begun = True  # set first: an interrupt is raised no earlier than after the call below
         try:
             start_new_thread(self._run, ())
         except RuntimeError:
@@ -47,19 +50,23 @@ class Task(Generic[_T]):
 
     @property
     def ended(self) -> bool:
-        """Whether the function has ended, or was not begun."""
+        """Whether the function has returned, or was never started."""
         return not self.begun or self._over
 
     def wait(self) -> None:
-        """Return when the function has ended; at once if it was not begun."""
+        """Wait until the function has returned; returns at once if it was never started."""
         while not self.ended:
-            # It wakes at the end. The time limit is for interrupts: libraries such as polars handle SIGINT so that the
-            # system restarts a wait, during which Python cannot raise KeyboardInterrupt.
+            # The lock is released when the function returns. The timeout is for interrupts: libraries such as polars
+            # install a SIGINT handler after which the system restarts the wait, and Python can raise no
+            # KeyboardInterrupt while it waits.
             if self._done.acquire(timeout=_LOOK):
                 self._done.release()
 
     def result(self) -> _T:
-        """The result or the exception of the function, which is called here if it was not begun."""
+        """Wait, and return the result of the function or raise its exception.
+
+        If the task was never started, the calling thread calls the function.
+        """
         if not self.begun:
             return self._work()
         self.wait()
@@ -79,10 +86,10 @@ class Task(Generic[_T]):
 
 
 def completed(work: Callable[[], _T]) -> _T:
-    """`work()`, which runs to its end even if an interrupt is raised here meanwhile.
+    """Return `work()`, which runs to its end even if an interrupt is raised in the calling thread meanwhile.
 
-    The main thread runs it in another thread. It is meant for calls that change the state of libraries which may not
-    survive an interrupt. `work` must not need locks that the caller holds.
+    If the caller is the main thread, another thread runs `work`. This is for calls that change the state of libraries
+    which an interrupt could corrupt. `work` must not take locks that the caller holds.
     """
     if get_ident() != threading.main_thread().ident:
         return work()

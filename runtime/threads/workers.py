@@ -1,4 +1,4 @@
-"""Plain threads over disjoint ranges. Results never depend on the number of threads."""
+"""Worker threads over disjoint ranges. Results never depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 GRAIN = 1 << 15
-"""Entries below which a range is not worth a thread of its own."""
+"""The minimum number of entries in a range, so that the work outweighs the cost of a thread."""
 
 
 def cut(total: int, parts: int) -> list[tuple[int, int]]:
-    """0..total in at most `parts` consecutive non-empty ranges of equal length, none much below GRAIN."""
+    """Cut 0..total-1 into at most `parts` ranges (first, end) of about equal length, none much shorter than GRAIN."""
     parts = max(1, min(parts, total // GRAIN))
     return [(total * i // parts, total * (i + 1) // parts) for i in range(parts)] if total else []
 
 
 def on_threads(threads: int, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """`[function(i) for i in items]` on up to `threads` threads, including this one; raises the first exception.
+    """Return `[function(i) for i in items]`, computed by up to `threads` threads including this one.
 
-    Fewer threads run if the system grants no more. After an interrupt no further item begins. It is raised when the
-    running items have ended, because they write to arrays of the caller.
+    Raises the first exception of a call. Fewer threads run if the system cannot start more. After an interrupt no
+    further call begins. The interrupt is raised when the running calls have ended, as they write to arrays of the
+    caller.
     """
     results: dict[int, Result] = {}
     failed: list[BaseException] = []
@@ -67,5 +68,5 @@ def _await(helpers: Sequence[Task[None]]) -> None:
 
 
 def over(total: int, threads: int, function: Callable[[int, int], object]) -> None:
-    """Call `function(first, last)` for consecutive ranges that cover 0..total, on `threads` threads."""
+    """Call `function(first, end)` on `threads` threads, for consecutive ranges first..end-1 that cover 0..total-1."""
     on_threads(threads, lambda part: function(*part), cut(total, threads * 4))

@@ -1,4 +1,4 @@
-"""Edge fields and the columns of a graph: errors, and columns hidden by a default."""
+"""Edge fields and columns of graphs: errors, and columns that a field with a default does not read."""
 
 from __future__ import annotations
 

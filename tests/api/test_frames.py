@@ -35,7 +35,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @st.composite
 def results(draw: st.DrawFn) -> tuple[Result, dict[str, list[Any]]]:
-    """A result with a field of some types, and its values as Python objects, None where there is none."""
+    """A result with one field for each of some types, and the values as Python objects (None for a missing value)."""
     n = draw(st.integers(0, 5))
     kind = draw(st.sampled_from(["consecutive", "listed", "text"]))
     if kind == "consecutive":
@@ -69,7 +69,7 @@ def _field(draw: st.DrawFn, type_: str, shape: tuple[int, ...], ids: VertexIds) 
         cells = st.integers(low, high)
     raw = np.array(draw(st.lists(cells, min_size=size, max_size=size)), dtype).reshape(shape)
     values = raw.astype(object)
-    if dtype.kind == "i":  # both ends stand for infinity
+    if dtype.kind == "i":  # the smallest and the largest value mean infinity
         low, high = _limits(dtype)
         values[(raw == high) | (raw == low)] = None
     return raw, values.tolist()

@@ -41,7 +41,10 @@ def test_edges_are_those_that_a_run_counts(name: str, directed: bool) -> None:
 
 
 def test_bytes_follow_from_counts() -> None:
-    """PageRank: per edge a number and a message, per vertex an offset and a rank; without hoisting, rank and degree."""
+    """PageRank reads a target and a message per edge, and an offset and a rank per vertex.
+
+    Without hoisted messages it reads rank and degree per edge.
+    """
     karate = vlang.Graph.read("karate")
     pagerank = vlang.load("pagerank")
     n, m = karate.n, karate.m

@@ -1,4 +1,4 @@
-"""The table of options, and the ways in which a call takes them beside parameters of the same name."""
+"""The table of options, and how a call accepts options when a program has parameters of the same names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_option_describes_itself_and_its_values(option: Option) -> None:
 
 
 class Elsewhere(Mapping[str, Any]):
-    """A mapping that is no dict."""
+    """A mapping that is not a dict."""
 
     def __getitem__(self, name: str) -> Any:
         return {"max_rounds": 2}[name]
@@ -62,7 +62,7 @@ def test_options_all_at_once(karate: vlang.Graph, options: Any) -> None:
 
 
 def refused(program: vlang.Program, graph: vlang.Graph, *options: Any, **given: Any) -> str:
-    """The message of a call that is an error."""
+    """The error message of a call that must fail."""
     with pytest.raises((vlang.BindError, vlang.GraphError)) as caught:
         program(graph, *options, **given)
     assert "\n" not in str(caught.value)
@@ -135,7 +135,7 @@ def test_a_value_that_is_for_the_option_says_where_it_goes(
 
 
 def test_a_parameter_called_options(karate: vlang.Graph) -> None:
-    """The keyword is the parameter's; options go by position."""
+    """The keyword `options` sets the parameter. The run options are passed as a positional argument."""
     assert EVERY_NAME(karate, options=10)["x"][0] == 19
     result = EVERY_NAME(karate, vlang.Options(max_rounds=1, mode="pull"), options=10, research=20, graph=30)
     assert (result["x"][0], result.rounds) == (61, 1)

@@ -1,4 +1,4 @@
-"""Reports of float sums that overflow with finite terms: an error where no output shows the overflow."""
+"""Float sums of finite terms that overflow are reported, as an error if no output shows the overflow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlang.cli import main
 from vlang.errors import RangeError
 
 STAR = Graph.from_edges(np.arange(1, 9), np.zeros(8, int), w=np.full(8, 1e38), n=9)
-"""Eight edges into vertex 0, which sum to more than an f32 holds."""
+"""Eight edges into vertex 0. The sum of their values is larger than the largest f32."""
 
 OUTPUT = """program p
 edge   w: float
@@ -101,7 +101,7 @@ def test_a_given_field_has_no_sum() -> None:
 
 
 def test_betweenness_says_that_its_paths_overflow() -> None:
-    """From corner to corner of 530 by 530 vertices there are about 10^317 shortest paths."""
+    """There are about 10^317 shortest paths from corner to corner of a grid of 530 by 530 vertices."""
     with pytest.raises(RangeError, match=r"^line \d+: `gather ways = .*` is infinite for vertex \d+, .* for f64"):
         load("betweenness")(Graph.read("grid:530x530"), sources=[0], threads=1)
 
@@ -138,7 +138,7 @@ STEPS = "program p\nvertex x: i8 = 100\nvertex y: i8 = x + 20\nvertex w: i8 = y 
 
 
 def _paths(*weights: int) -> Graph:
-    """0 -> 1 -> 2 and 3, which nothing reaches."""
+    """The path 0 -> 1 -> 2, and vertex 3, which is unreachable."""
     return Graph.from_edges([0, 1], [1, 2], weight=np.array(weights, np.int32), n=4)
 
 
@@ -146,7 +146,7 @@ def _paths(*weights: int) -> Graph:
                                               ((2147483646, 1), True), ((2147483646, 0), False)])
 def test_a_path_that_leaves_its_type_is_warned_of(weights: tuple[int, int], far: bool,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vertices that are not reached are infinite without a warning and, among small values, without a second run."""
+    """Unreachable vertices are infinite without a warning. If all other values are small, no second run checks them."""
     if max(weights) == 1000000000:
         monkeypatch.setattr("vlang.api.running.infinite.noting_integers", None)
     result = run(SEARCH, _paths(*weights), s=0)

@@ -1,4 +1,4 @@
-"""What a summary says of a tolerance: the value that `until` compared, from which the error follows."""
+"""The summary of a loop with a tolerance shows the value that `until` compared. An error bound follows from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import vlang
 
 
 def test_the_value_printed_bounds_the_error_of_pagerank() -> None:
-    """All changes of the last superstep are printed; the errors sum to at most that times damping / (1 - damping)."""
+    """The sum of all changes in the last superstep is printed.
+
+    The sum of all errors is at most this value times damping / (1 - damping).
+    """
     graph, program = vlang.Graph.read("rmat:10"), vlang.load("pagerank", precision=64)
     exact = program(graph, tol=1e-14)["rank"]
     errors = []

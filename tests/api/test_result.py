@@ -1,4 +1,4 @@
-"""Results: the user's ids, infinities, none, order, and files."""
+"""Results: the user's ids, infinities, `none`, the order of rows, and files."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_unknown_names_are_reported(tree: Result) -> None:
     with pytest.raises(KeyError, match="no output `rank`; it has depth, parent"):
         tree["rank"]
     with pytest.raises(AttributeError, match="no output `rank`"):
-        tree.rank  # noqa: B018  (the access is what is tested)
+        tree.rank  # noqa: B018  (the test is this access)
     with pytest.raises(KeyError, match="no output"):
         tree.top(3, by="rank")
 

@@ -1,4 +1,4 @@
-"""The options of a run: reading, conflicts with each other and the device, and messages with proposals."""
+"""The options of a run: parsing, conflicts between options or with the device, and messages that propose a name."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_is_meant(given: dict[str, Any], expected: Options) -> None:
     read = check_options(given)
     assert read == expected
     again = {spec.name: getattr(read, spec.name) for spec in fields(Options)}
-    assert check_options(again) == expected  # a value already read may be passed again
+    assert check_options(again) == expected  # parsed values are accepted, too
 
 
 GPU_ONLY = 'is for runs on a GPU, and this one is on the CPU; ask for device="gpu" as well, or leave it out'
@@ -109,7 +109,7 @@ def test_a_run_on_the_cpu_says_so(karate: vlang.Graph) -> None:
 
 # ------------------------------------------------------------------------ results that stay on a device
 class There:
-    """A stand-in for an array on a device; it counts how often it is fetched."""
+    """A stand-in for an array on a device. It counts the copies to the host."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array, self.fetched = array, 0

@@ -1,4 +1,4 @@
-"""Wrong types in calls: each ends in an error of vlang that says what to write."""
+"""Arguments of wrong types: every call raises an error of vlang that says what to write instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Correct programs: no complaint, and the tables that lowering reads."""
+"""Correct programs: they have no diagnostics, and the checker fills the tables that lowering reads."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_accepted(body: str) -> None:
 
 
 def test_messages_of_a_normal_loop_with_gated_growth() -> None:
-    """Loops that end on their own are not reported: growth behind a condition, or by unsent changes."""
+    """Loops that end by themselves are not reported. Their values grow under a condition or by unsent changes."""
     table = checked("""
 vertex x: int = 0
 vertex todo: int = degree

@@ -1,4 +1,4 @@
-"""Declared reductions: accepted ones, refuted ones, and the witnesses (language.md section 12)."""
+"""Declared reductions that the checker accepts or refutes, and its counterexamples (language.md section 12)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
 
 
 def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
-    """The laws that the checker finds for `reduction f(a, b)` + declaration."""
+    """The laws that the checker finds for `reduction f(a, b)` followed by `declaration`."""
     use = f"gather g = f({body} for u -> self)\nvertex out: float = 0\napply out = g\n" if body else ""
     text = f"program demo(k = 2)\nedge e: float = 1\n{contract}\nreduction f(a, b){declaration}\n{use}"
     return next(iter(check(parse(text, "demo.vp")).laws.values()))
@@ -94,7 +94,7 @@ def test_contracts_restrict_the_domain(declaration: str, contract: str, body: st
         (": i64 = min(max(a + b, -2147483648), 2147483647), identity 0", "associative", "f(f(1, 2147483647), -1)"),
         (" = max(a + b, 0), identity 0", "associative", "f(f(0, -1), 1)"),
         (": (float, int) = a if a[0] >= b[0] else b, identity (-inf, 0)", "commutative", "f((0, 0), (0, 1))"),
-        (": u8 = a + b + 128 * a * 2, identity 0", "commutative", "f(1, 0) = 257"),  # a law if integers wrapped
+        (": u8 = a + b + 128 * a * 2, identity 0", "commutative", "f(1, 0) = 257"),  # holds if integers wrap around
         (": int = a + b + 1073741824 * a * 4, identity 0", "commutative", "f(1, 0) = 4294967297"),
         (f" = {LOGSUM}, identity -inf", "identity", "f(-inf, -inf) = nan"),
         (": u8 = a + b + 1, identity 0", "identity", "f(0, 0) = 1"),

@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "diagnostics" / "V402.md"
 
 
 def functions(body: str, count: int, upwards: bool = True) -> str:
-    """A program of `count` functions that call the one below each (`{}` in `body`), and a field that calls the last."""
+    """A program of `count` functions, each of which calls the previous one (`{}` in `body`); a field calls the last."""
     lines = ["fn g0(x: float): float = x + 1\n",
              *(f"fn g{k}(x: float): float = {body.replace('{}', f'g{k - 1}')}\n" for k in range(1, count))]
     return "program p\n" + "".join(lines if upwards else reversed(lines)) + f"vertex y: float = g{count - 1}(degree)\n"
@@ -90,7 +90,7 @@ def test_what_is_within_the_limits_is_accepted(name: str) -> None:
 
 
 def test_sizes_are_those_of_the_text_that_is_written_out() -> None:
-    """A sum of n names has 2 n - 1 operations, written in one line or by functions."""
+    """A sum of n names counts as 2 n - 1 operations, whether it is written in one line or by nested functions."""
     plain = "program p\nvertex x: float = 1\nvertex y: float = 0\n" + "apply y = " + "x + " * 90 + "x\n"
     many = MOST_OPERATIONS // 181
     assert problems(plain + f"apply y = {'x + ' * 90}x\n" * (many - 1)) == ()
@@ -114,7 +114,7 @@ def test_a_function_that_ignores_its_argument_does_not_count_it() -> None:
 
 
 def test_the_checker_does_not_recurse_too_deep() -> None:
-    """Functions in reverse order are checked inside each other; their own nesting adds to that."""
+    """The checker recurses into functions that are defined later, and into the expressions of each function."""
     body = "-" * 90 + "{}(x)"
     assert any(p.code is Code.TOO_LARGE for p in problems(functions(body, 90, upwards=False)))
 

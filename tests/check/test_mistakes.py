@@ -19,7 +19,7 @@ from vlang.syntax.problems import Problem, report
 
 ROOT = Path(__file__).parents[2]
 MISTAKES = sorted((ROOT / "tests" / "mistakes").glob("*/*.vp"))
-MADE_LATER = {Code.NOT_YET_RUN}  # no program has it on every device
+MADE_LATER = {Code.NOT_YET_RUN}  # depends on the device, so no program always has it
 
 
 def name(path: Path) -> str:
@@ -28,7 +28,7 @@ def name(path: Path) -> str:
 
 
 def problems_of(text: str) -> tuple[Problem, ...]:
-    """The problems of a text, warnings as well."""
+    """All problems of a text, including warnings."""
     try:
         found = check(parse(text, "demo.vp")).warnings
     except ProgramError as error:
@@ -51,7 +51,7 @@ def test_message(path: Path, pytestconfig: pytest.Config) -> None:
 
 @pytest.mark.parametrize("path", MISTAKES, ids=name)
 def test_what_is_proposed_is_accepted(path: Path) -> None:
-    """The text that a message proposes removes the problem and adds none."""
+    """The text that a message proposes removes the problem and causes no other one."""
     text = path.read_bytes().decode("utf-8")
     before = problems_of(text)
     for problem in before:

@@ -1,5 +1,6 @@
-"""Token-level mutants of the standard library and the design programs: the compiler reports
-diagnostics, or accepts them and writes code, and never raises an error of Python.
+"""Token-level mutants of programs: the compiler reports diagnostics or writes code, and raises no Python error.
+
+The originals are the programs of the standard library and of the design.
 
 VLANG_MUTANTS=N tries N of them instead of 5,000.
 """
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((*(ROOT / "stdlib").glob("*.vp"), *(ROOT / "tests/reference/design").glob("*.vp")))
 COUNT = int(os.environ.get("VLANG_MUTANTS", "5000"))
 SHARES = 10
-EMITTED = 300  # of the mutants that are programs, for both targets
+EMITTED = 300  # correct mutants for which code is written, for both targets
 ALIKE = tuple(tuple(kind.split()) for kind in (
     "min max sum prod mean", "any all", "self u", "+ - * /", "== !=", "< <= > >=", "int float i64 u8 f64", "-> --",
     "0 1 2 0.5 inf", "and or", "bitor bitand bitxor", "mode median mex hindex", "up down", "exp sqrt abs"))  # fmt: skip
@@ -31,11 +32,11 @@ ALIKE = tuple(tuple(kind.split()) for kind in (
 def mutant(seed: int) -> str:
     """A program with one to three tokens left out, doubled, or replaced.
 
-    In every second program replacements are of the same kind, so that it may be correct.
+    In every second program a replacement has the kind of the original token, so that the program may be correct.
     """
     rng = random.Random(seed)
     text = rng.choice(PROGRAMS).read_text(encoding="utf-8")
-    text = text[text.index("program ") :]  # comments above are not tokens
+    text = text[text.index("program ") :]  # without the comments above it
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         tokens = list(TOKEN.finditer(text))
         kinds = [(token, kind) for token in tokens for kind in ALIKE if token.group() in kind]
@@ -50,7 +51,7 @@ def mutant(seed: int) -> str:
 
 
 def emitted(text: str) -> None:
-    """Facts and code of a correct program, for both targets; a target may refuse it with a diagnostic."""
+    """Derive facts and write code of a correct program for both targets. A target may refuse it with a diagnostic."""
     program = Program(text, "demo.vp")
     assert program.explain("facts")
     for target in ("numba", "cuda"):

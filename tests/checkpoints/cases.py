@@ -1,4 +1,4 @@
-"""Programs with every kind of loop and block, each on a graph where it takes some supersteps."""
+"""Programs with every kind of loop and block, each with a graph on which it runs for several supersteps."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.cpu.test_cycles import FLIP
-from tests.cpu.test_nesting import PROGRAMS
+from tests.cpu.language.test_cycles import FLIP
+from tests.cpu.language.test_nesting import PROGRAMS
 from vlang import Graph, Program, Result, compile, load
 from vlang.runtime.graph.paged.in_memory import save
 
@@ -28,9 +28,9 @@ class Case:
     Attributes:
         program: a name of the library, or a text.
         graph: a generator, or "ring".
-        given: parameters and options.
-        others: research options under which a run may go on, one of these at a time.
-        counted: every run takes the same rounds.
+        given: parameters and options of the run.
+        others: sets of research options. A run may be resumed under any one of them.
+        counted: whether every run takes the same number of rounds.
     """
 
     program: str
@@ -103,12 +103,12 @@ def file_of(case: str) -> Path:
 
 
 def streamed_options(case: str) -> list[Mapping[str, Any]]:
-    """The research options of a case that a run on streamed pages has."""
+    """The sets of research options of a case that a streamed run accepts."""
     return [one for one in CASES[case].others if "blocking" not in one and one.get("schedule") != "priority"]
 
 
 def assert_same(case: str, result: Result, want: Result) -> None:
-    """A result has the bits of another one, and where rounds count for something, its rounds and reason."""
+    """Assert that two results are equal bit by bit, and for counted cases also in rounds and stop reason."""
     for name in (*want.fields, *want.globals):
         assert np.asarray(result[name]).tobytes() == np.asarray(want[name]).tobytes(), (case, name)
     assert result.converged == want.converged, (case, result.reason)

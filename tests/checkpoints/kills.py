@@ -1,9 +1,9 @@
-"""Runs that are killed at random moments and go on: `python -m tests.checkpoints.kills [KILLS] [SEED]`.
+"""Runs that are killed at random moments and resumed: `python -m tests.checkpoints.kills [KILLS] [SEED]`.
 
-Programs are compiled before the first fork. A child runs one with checkpoints as often as they can be written, under
-threads, pages and ways drawn at random, until it is killed or done. Half of the runs are on a page file, and their
-parts stream it through rings of other sizes, or have it in memory. The result of the child that gets done is compared
-with that of a run without checkpoints.
+Programs are compiled before the first fork. A child process runs one with checkpoints as often as they can be written,
+with threads, pages and ways drawn at random, until it is killed or done. Each child resumes the run of the one before.
+Half of the runs are on a page file, which each child streams through a ring of another size or holds in memory. The
+result of the last child is compared with that of a run without checkpoints.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tests.paged.stores import streaming
 from vlang import Graph, Result
 from vlang.runtime.engine.trace import Round
 
-_PAUSE = 0.004  # seconds a round, in which nothing is computed, so that kills come at any round
-_START = 0.01  # seconds that a child takes to begin, about
-_MOST = 4  # children that are killed in one run, after which it may complete
+_PAUSE = 0.004  # seconds of sleep after a round, so that kills are spread over all rounds
+_START = 0.01  # approximate seconds until a child begins its run
+_MOST = 4  # at most so many children of one run are killed
 
 
 def slow(_row: Round) -> None:
-    """Wait a moment after every round."""
+    """A progress function that sleeps after every round."""
     time.sleep(_PAUSE)
 
 
@@ -38,14 +38,14 @@ Part = Callable[..., Result]
 
 
 def in_memory(case: str, draw: random.Random) -> Part:
-    """One part of a run on a graph in memory: the options that decide, and others that must not."""
+    """One part of a run on a graph in memory, with random options that must not change the result."""
     research = {**draw.choice(CASES[case].others), "page_size": draw.choice((4096, 65536))}
     given = {**CASES[case].given, "research": research, "threads": draw.choice((1, 2, 3))}
     return lambda **more: program_of(case)(graph_of(case), **given, **more)
 
 
 def on_page_file(case: str, draw: random.Random) -> Part:
-    """One part of a run on a page file, with another ring, or the file in memory."""
+    """One part of a run on a page file, with a random ring buffer or with all edges in memory."""
     research = draw.choice(streamed_options(case))
     given = {**CASES[case].given, "research": research, "threads": draw.choice((1, 2, 3))}
     streams, buffers, kept = draw.random() < 0.75, draw.choice((2, 3)), draw.choice((0.0, 0.5, 2.0))
@@ -74,7 +74,7 @@ def child(run: Part, folder: Path) -> int:
 
 
 def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[int, int, bool]:
-    """One run that is killed until it is done; returns kills, parts of it that went on, and whether the last one did.
+    """One run in several parts; returns the kills, the resumed parts, and whether the last part resumed.
 
     span: seconds that a run takes.
     """
@@ -100,7 +100,7 @@ def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[i
 
 
 def main(kills: int, seed: int) -> None:
-    """Kill runs of all cases in turn, so many times in all, and print what happened."""
+    """Kill runs of all cases in turn, `kills` times in total, and print what happened."""
     draw, done, runs, going, resumed = random.Random(seed), 0, 0, 0, 0
     print(f"seed {seed}", flush=True)
     wanted, spans = {}, {}

@@ -1,4 +1,4 @@
-"""Checkpoints that are damaged, foreign or in the way; disks that are full; folders."""
+"""Checkpoint files that are damaged or belong to other runs or programs, full disks, and unusable folders."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from tests.checkpoints.cases import graph_of, program_of
 from tests.checkpoints.test_points import Stopped, stopped_after, written_at_once
 from vlang import BindError, CheckpointError, DiskError
 from vlang.runtime.storage import state_file
-from vlang.runtime.storage.state_file import PAGE, Damaged, Image, StateFile, write_image
+from vlang.runtime.storage.memory import PAGE
+from vlang.runtime.storage.state_file import Damaged, Image, StateFile, write_image
 from vlang.runtime.storage.state_folder import StateFolder
 
 
 @pytest.fixture
 def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two generations of a run of `bfs_tree`, whose field `parent` names vertices."""
+    """A folder with two checkpoints of a run of `bfs_tree`. Its field `parent` holds vertices."""
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         program_of("push")(graph_of("push"), checkpoint=tmp_path, every=0, progress=stopped_after(5), source=3)
@@ -43,7 +44,7 @@ def newest(folder: Path) -> Path:
 
 
 def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], object]) -> None:
-    """Change the description and the arrays of a state file, with the right checksums."""
+    """Change the description and the arrays of a state file and correct its checksums."""
     file = StateFile(path)
     about, arrays = dict(file.about), file.arrays()
     change(about, arrays)
@@ -92,7 +93,7 @@ def test_two_damaged_generations(stopped: Path) -> None:
 
 
 def foreign_head(path: Path, **more: Any) -> None:
-    """A state file with a right checksum and a description of someone else."""
+    """Write a state file with a correct checksum and a description that vlang would not write."""
     text = json.dumps(more).encode()
     head = struct.pack("<8sQQ32s8x", b"vlangST\n", 1, len(text), hashlib.blake2b(text, digest_size=32).digest())
     path.write_bytes((head + text).ljust(PAGE, b"\0"))
@@ -150,14 +151,14 @@ FOREIGN: Mapping[str, tuple[Callable[[Path], object], str]] = {
 
 
 def identity(path: Path) -> tuple[int, ...]:
-    """What changes when a file is written or replaced; not when it was last read."""
+    """Values that change when a file is written or replaced, but not when it is read."""
     facts = path.lstat()
     return facts.st_ino, facts.st_mode, facts.st_size, facts.st_mtime_ns
 
 
 @pytest.mark.parametrize("what", FOREIGN)
 def test_foreign_files_are_refused(what: str, stopped: Path) -> None:
-    """With one line that names the file or the folder, and nothing is overwritten."""
+    """The error is one line that names the file or the folder, and nothing is overwritten."""
     change, message = FOREIGN[what]
     path = newest(stopped)
     change(path)
@@ -197,7 +198,10 @@ def test_folders(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("direct", [True, False])
 def test_arrays_return(direct: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every type and length, with and without direct writes; an image uses the buffer of the one before it."""
+    """Arrays of every type and length are read back unchanged, with and without direct I/O.
+
+    Each checkpoint image reuses the buffer of the previous one.
+    """
     if not direct:
         monkeypatch.setattr(os, "O_DIRECT", 1 << 30, raising=False)
         real = os.open
@@ -226,7 +230,7 @@ def test_arrays_return(direct: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run goes on and says so once; the checkpoint that was there stays, and nothing half is left."""
+    """The run continues and reports the error once. The earlier checkpoint stays, and no partial file is left."""
     said: list[str] = []
     want = program_of("pull")(graph_of("pull"))
     real, calls = os.pwrite, [0]

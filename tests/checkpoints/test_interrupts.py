@@ -1,4 +1,4 @@
-"""Interrupts and SIGTERM: the run is saved at the end of its superstep, and ends; or returns the values so far."""
+"""Interrupts and SIGTERM: the run saves a checkpoint after its superstep and ends, or returns the values so far."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vlang.runtime.threads.interrupts import Interrupts
 
 
 def after(rounds: int, number: int, pause: float = 0.0) -> Any:
-    """A progress function that sends this process a signal in round `rounds`, then waits."""
+    """A progress function that sends signal `number` to this process in round `rounds`, then sleeps."""
     left = [rounds]
 
     def progress(_row: Round) -> None:
@@ -38,7 +38,7 @@ def after(rounds: int, number: int, pause: float = 0.0) -> Any:
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Any:
-    """Signals raise KeyboardInterrupt, and every run gives the handlers back."""
+    """Let signals raise KeyboardInterrupt, and check that every run restores the handlers."""
     before = signal.getsignal(signal.SIGINT), signal.signal(signal.SIGTERM, signal.default_int_handler)
     yield
     assert signal.getsignal(signal.SIGINT) is before[0] is signal.default_int_handler
@@ -64,7 +64,7 @@ def test_a_run_is_saved_at_an_interrupt(case: str, number: int, tmp_path: Path) 
 
 
 def test_the_values_so_far() -> None:
-    """They are those of a run with so many rounds."""
+    """The returned values are those of a run with this number of rounds."""
     program, graph = program_of("pull"), graph_of("pull")
     result = program(graph, on_interrupt="write", progress=after(3, signal.SIGINT))
     want = program(graph, max_rounds=3)
@@ -75,7 +75,7 @@ def test_the_values_so_far() -> None:
 
 
 def test_calls_of_many_supersteps_are_short() -> None:
-    """A search of a narrow frontier would run all of its supersteps in one call."""
+    """Without a limit, a search with a narrow frontier would run all its supersteps in one call."""
     program, graph = program_of("reach"), graph_of("reach")
     whole = program(graph, source=3).rounds
     rounds = program(graph, source=3, on_interrupt="write", progress=after(1, signal.SIGINT)).rounds
@@ -83,7 +83,7 @@ def test_calls_of_many_supersteps_are_short() -> None:
 
 
 def test_values_so_far_of_words_beside_the_fields() -> None:
-    """A loop in order of priority stores them when it is asked."""
+    """A loop in priority order stores the values so far in the fields on request."""
     program, graph = program_of("priority, words apart"), graph_of("priority, words apart")
     want = program(graph, source=3)
     result = program(graph, source=3, on_interrupt="write", progress=after(1, signal.SIGINT), research={
@@ -104,7 +104,7 @@ def test_saved_and_returned(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_in_the_last_round(tmp_path: Path) -> None:
-    """The result is complete; without on_interrupt the checkpoint is not marked as finished."""
+    """The result is complete. Without `on_interrupt`, the checkpoint is not marked as finished."""
     program, graph = program_of("pull"), graph_of("pull")
     rounds = program(graph).rounds
     result = program(graph, on_interrupt="write", progress=after(rounds, signal.SIGINT))
@@ -143,7 +143,7 @@ def test_signals_that_are_noted_in_time_are_not_sent_again() -> None:
 
 
 def test_handlers_of_the_caller_stay() -> None:
-    """And other threads than the main one replace none."""
+    """A run restores the caller's handlers, and a run outside the main thread installs none."""
     got = []
 
     def own(number: int, frame: FrameType | None) -> None:
@@ -169,7 +169,7 @@ LONG = "program long\nvertex x: int = 0\nrepeat 100000000 times:\n    gather s =
 
 
 def test_sigterm_in_the_library(tmp_path: Path) -> None:
-    """A process that handles no signals is saved, and then ended by SIGTERM as ever."""
+    """A process without signal handlers saves its run, and SIGTERM then ends it as usual."""
     code = f"""
 import os, signal
 from vlang import Graph, compile
@@ -187,7 +187,7 @@ compile({LONG!r})(Graph.read("uniform:12"), checkpoint={str(tmp_path)!r}, progre
 
 
 def asked_to_end(process: subprocess.Popen[str], number: int) -> tuple[str, str]:
-    """The output of a command that gets a signal once it has run some rounds."""
+    """The output of a command that receives a signal after some rounds."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:
@@ -200,7 +200,10 @@ def asked_to_end(process: subprocess.Popen[str], number: int) -> tuple[str, str]
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """SIGTERM ends like an interrupt: status 130; what was asked for is saved, and written as not converged."""
+    """SIGTERM ends the command with status 130, as an interrupt does.
+
+    The checkpoint is saved, and the requested output is written and marked as not converged.
+    """
     program, out = tmp_path / "long.vp", tmp_path / "r.json"
     program.write_text(LONG)
     args = ("run", str(program), "uniform:12", "--checkpoint", str(tmp_path / "state"), "-o", str(out), "--json")

@@ -1,4 +1,4 @@
-"""Runs that are killed go on to the bits of runs that are not: some kills here, 200 with VLANG_KILLS=200."""
+"""Killed and resumed runs end with the same bits as undisturbed runs. VLANG_KILLS=200 makes 200 kills."""
 
 from __future__ import annotations
 

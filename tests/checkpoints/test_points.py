@@ -1,4 +1,4 @@
-"""Every point at which a run can be saved: the run that goes on there ends as one that was never stopped."""
+"""A run can be resumed from every point at which it can be saved, with the result of a run that never stopped."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from vlang.runtime.threads.tasks import Task
 
 
 class Stopped(Exception):
-    """The run is stopped by its progress function."""
+    """Raised by a progress function to stop a run."""
 
 
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write every checkpoint before the run goes on, so that a test knows which one there is."""
+    """Write every checkpoint before the run continues, so that a test knows which checkpoint exists."""
     monkeypatch.setattr(Task, "begin", lambda self: False)
 
 
 def stopped_after(rounds: int) -> Any:
-    """A progress function that stops a run after so many calls."""
+    """A progress function that stops a run at call number `rounds`."""
     left = [rounds]
 
     def progress(_row: Round) -> None:
@@ -37,7 +37,7 @@ def stopped_after(rounds: int) -> Any:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every part runs a few rounds, under other threads, pages, ways and budgets than the part before it."""
+    """Each part runs a few rounds. It differs from the previous part in threads, pages, ways and budgets."""
     written_at_once(monkeypatch)
     program, graph, given = program_of(case), graph_of(case), CASES[case].given
     want = program(graph, **given)
@@ -59,7 +59,7 @@ def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: p
 
 
 def test_a_run_to_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The vertices that are final, and their values, are the same."""
+    """The resumed run has the same final vertices with the same values."""
     written_at_once(monkeypatch)
     program, graph = program_of("priority"), graph_of("priority")
     want = program(graph, source=3, target=200)
@@ -87,7 +87,7 @@ def test_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert " of the loop in line 26, in superstep 1 of the loop in line 15, as of 20" in said[0]
     assert program(graph, checkpoint=tmp_path, notices=said.append).resumed == ""
     assert said[1] == f"the run that kept its checkpoints in {tmp_path} has finished: this one begins anew"
-    assert load("bfs")(graph, source=1, checkpoint=tmp_path).resumed == ""  # nothing can be lost
+    assert load("bfs")(graph, source=1, checkpoint=tmp_path).resumed == ""  # a finished run has nothing to resume
 
 
 OTHERS: dict[str, tuple[dict[str, Any], str]] = {
@@ -101,7 +101,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("what", [*OTHERS, "graph", "edges", "column", "ids", "program", "field"])
 def test_another_run_is_refused(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what differs; the checkpoint stays."""
+    """The message says what differs between the runs, and the checkpoint stays."""
     written_at_once(monkeypatch)
     graph, given = Graph.read("uniform:7,weights=1..9"), dict(CASES["pull"].given)
     program = program_of("pull")

@@ -1,4 +1,4 @@
-"""Checkpoints of runs that stream their edges from a page file: as of runs in memory, and from one to the other."""
+"""Checkpoints of runs that stream edges from a page file; they may be resumed with edges in memory, and vice versa."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vlang.runtime.storage.page_file import PageFile
 
 
 def streamed(case: str, buffers: int = 2, kept: float = 0.0, **options: Any) -> Result:
-    """A run of a case on its page file, through a ring of few buffers."""
+    """A run of a case on its page file, streamed through a small ring of buffers."""
     with streaming(buffers, kept):
         result = program_of(case)(Graph.open(file_of(case)), **{**CASES[case].given, **options})
     assert result.read_bytes > 0
@@ -33,7 +33,7 @@ def streamed(case: str, buffers: int = 2, kept: float = 0.0, **options: Any) -> 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_streamed_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its parts have other rings, threads and ways, or all edges of the file in memory."""
+    """The parts of the run differ in rings, threads and ways, or hold all edges in memory."""
     written_at_once(monkeypatch)
     program, file = program_of(case), file_of(case)
     given = {name: value for name, value in CASES[case].given.items() if name != "research"}
@@ -59,7 +59,7 @@ def test_a_streamed_run_stopped_again_and_again(case: str, tmp_path: Path, monke
 
 
 def test_a_search_goes_on_by_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its frontier is saved, so it reads no more pages than before."""
+    """The checkpoint contains the frontier, so the resumed search reads no more pages than an undisturbed one."""
     written_at_once(monkeypatch)
     want = streamed("reach")
     with pytest.raises(Stopped):
@@ -74,7 +74,7 @@ def test_a_search_goes_on_by_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("case", ["pull", "reach", "push", "nested"])
 def test_interrupts(case: str, number: int, tmp_path: Path) -> None:
-    """The run is saved at the end of its superstep; what another run reads goes on from there."""
+    """The run is saved at the end of its superstep, and the next run resumes from there."""
     said: list[str] = []
     want, before = program_of(case)(graph_of(case), **CASES[case].given), signal.getsignal(number)
     signal.signal(number, signal.default_int_handler)
@@ -97,7 +97,7 @@ def test_the_values_so_far() -> None:
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run goes on and says so once."""
+    """The run continues and reports the full disk once."""
     said: list[str] = []
 
     def full(file: int, data: bytes, at: int) -> int:
@@ -111,7 +111,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_damaged_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The older one is used, and the damage is said."""
+    """The older checkpoint is used, and a message reports the damage."""
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         streamed("push", checkpoint=tmp_path, every=0, progress=stopped_after(5))
@@ -124,7 +124,7 @@ def test_a_damaged_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_page_is_read_to_compare_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seal of the file differs: other weights, other edges, or no page file."""
+    """A checkpoint has the checksum of its page file, so other weights and edges are detected without reading pages."""
     written_at_once(monkeypatch)
     program, state = load("sssp"), tmp_path / "state"
     for name, weights in (("a", "1..9"), ("b", "2..9")):
@@ -132,7 +132,7 @@ def test_no_page_is_read_to_compare_graphs(tmp_path: Path, monkeypatch: pytest.M
     with streaming(2), pytest.raises(Stopped):
         program(Graph.open(tmp_path / "a.vg"), source=0, checkpoint=state, every=0, progress=stopped_after(4))
     with streaming(2), monkeypatch.context() as patch:
-        patch.setattr(PageFile, "view", None)  # reads and checks pages
+        patch.setattr(PageFile, "view", None)  # the function that reads and checks pages
         with pytest.raises(CheckpointError, match="its graph is that of another page file"):
             program(Graph.open(tmp_path / "b.vg"), source=0, checkpoint=state)
     with pytest.raises(CheckpointError, match="was read from a page file, and this one was not: run it on the same"):
@@ -146,7 +146,7 @@ def test_no_page_is_read_to_compare_graphs(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_budget_has_room_for_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least memory that is asked for does: no checkpoint is left out, and no page is read more often for it."""
+    """The least accepted budget suffices: no checkpoint is skipped, and no page is read more often."""
     written_at_once(monkeypatch)
     graph = Graph.read("uniform:14")
     save(graph, tmp_path / "u.vg", page_bytes=1 << 14)
@@ -164,7 +164,7 @@ def test_the_budget_has_room_for_the_copy(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_folder_that_cannot_be_used_is_refused_before_the_graph_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the command before it opens the file, and by a call before pages are read."""
+    """The command refuses it before it opens the file, and a call refuses it before it reads pages."""
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("")

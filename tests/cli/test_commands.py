@@ -61,7 +61,7 @@ def test_check(vlang: Call, tmp_path: Path) -> None:
 
 
 def test_check_names_the_lines_that_wrapped_before(vlang: Call, tmp_path: Path) -> None:
-    """Where an integer may leave its type; not in a search, whose paths are shorter than the graph."""
+    """`check` warns where an integer may overflow, but not for the depth of a search, which is less than n."""
     text = "program hash\nvertex x: int = 1\nrepeat 5 times:\n    gather s = max(u.x for u -> self)\n" \
            "    apply x = {}x * 31 + s{}\n"
     path = tmp_path / "hash.vp"
@@ -172,7 +172,7 @@ def test_page_files(vlang: Call, tmp_path: Path) -> None:
 
 
 def test_how_far_a_conversion_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal a line every five seconds, with the time that is left by the fraction that is done."""
+    """Without a terminal, a line every five seconds shows the progress and the estimated remaining time."""
     now = [100.0]
     monkeypatch.setattr("vlang.cli.show.time.monotonic", lambda: now[0])
     with Advance() as advance:
@@ -231,7 +231,10 @@ def test_explain_plan_names_the_kernels_of_a_gpu(vlang: Call) -> None:
 
 
 def test_explain_plan_lists_the_ways_of_a_gpu(vlang: Call) -> None:
-    """In the order of trial, up to the one that is sure to run; each with the reason why it is not taken."""
+    """Ways are listed in the order in which they are tried, up to the first one that always runs.
+
+    Each of the others has the reason why it is not taken.
+    """
     said = vlang("explain", "pagerank", "--stage", "plan").out
     assert said.endswith(
         "    loop in line 15\n"

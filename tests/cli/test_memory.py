@@ -1,4 +1,4 @@
-"""What the command says when memory ends: the need, what is there, and what to try; it is no bug of vlang."""
+"""Messages of the command when memory runs out: the bytes needed and available, and what to try."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_a_warm_run_loads_neither_the_compiler_nor_the_painter_nor_readers_of_fi
 
 
 def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
-    """The value of an expression in a process that has run a command, from its last line of output."""
+    """The value of the expression `say` in a process that has run a command, read from its last line of output."""
     code = f"import os, sys\nfrom vlang.cli import main\nstatus = main()\nprint({say})\n"
     known = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     known |= {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"} | (env or {})
@@ -123,7 +123,7 @@ def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted by Linux only")
 def test_a_command_starts_no_threads_for_matrices() -> None:
-    """A pool of OpenBLAS, which spins when NumPy is imported, took a quarter of the time of a short run."""
+    """Importing NumPy starts the thread pool of OpenBLAS. Its spinning took a quarter of the time of a short run."""
     threads = "__import__('time').sleep(0.2) or len(os.listdir('/proc/self/task')), os.environ['OPENBLAS_NUM_THREADS']"
     assert after_main("info", "karate", say=threads) == "1 1"
     assert after_main("list", say=threads.split(", ")[1], env={"OPENBLAS_NUM_THREADS": "2"}) == "2"

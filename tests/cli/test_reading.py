@@ -1,4 +1,4 @@
-"""The options that say how a graph is read, and what the command says about it."""
+"""The options for reading a graph, and the messages of the command about it."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def test_options_of_the_run(vlang: Call) -> None:
 
 
 def test_rounds_of_a_range(vlang: Call, tmp_path: Path) -> None:
-    """A range of any length is bounded like every loop."""
+    """`max_rounds` bounds a `for` over a range of any length."""
     program = tmp_path / "long.vp"
     program.write_text("program long\nvertex x: int = 0\nfor i from 0 to 9223372036854775806:\n    apply x = x + 1\n")
     done = vlang("run", program, "path:5", "--max-rounds", 3, "--json")
@@ -350,7 +350,7 @@ def test_verify(vlang: Call, tmp_path: Path, words: list[str], line: int, does: 
 
 
 def test_verify_says_what_a_tolerance_leaves_open(vlang: Call, tmp_path: Path) -> None:
-    """A loop that stops at its first small change, before it converges: no error, as the program requests it."""
+    """A loop with a tolerance may stop before it converges. `--verify` reports no error, as the program requests it."""
     program = tmp_path / "creep.vp"
     program.write_text("program creep\nvertex x: float = 0\nvertex y: float = 0\n"
                        "repeat until max(abs(change(v.y)) for v in vertices) < 1:\n"
@@ -364,7 +364,7 @@ def test_verify_says_what_a_tolerance_leaves_open(vlang: Call, tmp_path: Path) -
 
 
 def test_verify_finds_what_is_no_fixpoint(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both partitions give the same result, and one more superstep shows that it is wrong."""
+    """Two partitions give the same wrong result, and one more superstep shows that it is wrong."""
     plain = outcomes.result_of
 
     def wrong(*given: Any) -> Any:
@@ -388,7 +388,7 @@ def test_chaos(vlang: Call) -> None:
 
 
 def test_chaos_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shows the first vertex that differs, and possible causes; status 1."""
+    """`--chaos` shows the first vertex that differs and possible causes, and the status is 1."""
     import vlang.api.chaos as chaos
 
     monkeypatch.setattr(chaos._Bound, "wrong", lambda _self, a, _b: a == a)
@@ -427,7 +427,10 @@ def test_delta_form(vlang: Call) -> None:
 
 
 def test_control_characters_are_shown_not_obeyed(vlang: Call, tmp_path: Path) -> None:
-    """In ids, comments, names of files and arguments; files and csv on stdout have the characters themselves."""
+    """Control characters in ids, comments, file names and arguments are escaped in tables and messages.
+
+    Output files and CSV on stdout contain the characters unchanged.
+    """
     escape, csi = "\x1b[31m", "\x9b"
     graph, program = tmp_path / f"g{escape}.csv", tmp_path / f"p{escape}.vp"
     graph.write_text(f"source,target\n{escape}Ulm,B{csi}m\n")

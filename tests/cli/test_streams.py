@@ -46,7 +46,7 @@ def pipe(path: Path, data: bytes) -> Iterator[str]:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_graph_from_a_pipe(packed: bool, vlang: Call, tmp_path: Path) -> None:
-    """It is read twice: the ids of the last line turn out to be texts."""
+    """The input must be scanned twice, because only the ids of the last line show that ids are text."""
     edges = EDGES + b"1,2,5\n" * 20_000
     with pipe(tmp_path / "p", gzip.compress(edges) if packed else edges) as path:
         done = vlang("run", "sssp", path, "source=1", "-q")

@@ -1,4 +1,4 @@
-"""Programs on both targets beside the interpreter: the engine on the CPU for every cut, and on an emulated GPU."""
+"""Comparison of both targets with the interpreter: the engine on the CPU for every cut, and on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def assert_both(
     program: Program | str, case: Case, *, inexact: frozenset[str] | None = None, ways: int = 2,
     same_rounds: bool = True, **options: Any,
 ) -> Result:
-    """The program gives what the interpreter gives, the same bits for every cut on the CPU, and that on a GPU, too.
+    """Assert that a program gives the interpreter's result, with the same bits for every cut and on an emulated GPU.
 
-    ways: how many of GPU_WAYS; which ones depends on the text. options: of every run. The result of the CPU.
+    ways: how many of GPU_WAYS to run; the text decides which ones. options: of every run. Returns the result of the
+    CPU.
     """
     program = compile(program) if isinstance(program, str) else program
     want = interpreted(program, case, **options)

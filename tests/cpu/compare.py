@@ -1,4 +1,4 @@
-"""Runs of the engine beside the reference interpreter."""
+"""Comparison of the engine with the reference interpreter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def interpreted(program: Program, case: Case, **options: Any) -> Outcome:
 
 
 def engine_run(program: Program, case: Case, graph: Graph | None = None, **options: Any) -> Result:
-    """The engine's result of a case: dense vertices are the ids of the test graphs."""
+    """The engine's result of a case. The vertex ids of test graphs are the dense numbers."""
     return program(graph or to_graph(case.graph), **case.params, **case.fields, **spelled(**options))
 
 
@@ -40,7 +40,7 @@ def same_bits(a: Array, b: Array) -> bool:
 
 
 def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ...] = CUTS) -> Result:
-    """The same bits for every cut; the result."""
+    """Assert that every cut gives the same bits; returns the result."""
     graph = to_graph(case.graph)
     first: Result | None = None
     for cut in cuts:
@@ -51,7 +51,7 @@ def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ..
             assert same_bits(np.asarray(first[name]), np.asarray(result[name])), (program.name, name, cuts[0], cut)
         assert first.globals == result.globals or _nan_equal(first.globals, result.globals), (program.name, cut)
         assert first.converged == result.converged, (program.name, cut)
-        others = {row.mode for row in result.history} & {"connect", "priority"}  # rules K and O count other rounds
+        others = {row.mode for row in result.history} & {"connect", "priority"}  # under rules K and O, rounds differ
         if not others:
             assert first.rounds == result.rounds, (program.name, cut)
     assert first is not None
@@ -66,7 +66,10 @@ def assert_as_interpreted(
     program: Program, case: Case, result: Result, outcome: Outcome, inexact: frozenset[str] | None = None,
     same_rounds: bool = True,
 ) -> None:
-    """Integers exact, floats within 1e-5 of the interpreter (or, given `inexact`, exact but for those)."""
+    """Assert that integers are exact, and floats within 1e-5 of the interpreter.
+
+    With `inexact`, only the fields named there may differ by 1e-5; all other fields are exact.
+    """
     for name, want in outcome.fields.items():
         got = np.asarray(result[name])
         exact = got.dtype.kind != "f" if inexact is None else name not in inexact
@@ -80,11 +83,11 @@ def assert_as_interpreted(
         assert result.converged == outcome.converged, (program.source, result.reason, outcome.reason)
     rounds = [loop.rounds for loop in outcome.loops]
     if same_rounds and result.rounds != sum(rounds):
-        # A counted loop may end early after a superstep without change; the interpreter runs every one.
+        # The engine may end a counted loop after a superstep without change. The interpreter runs every superstep.
         assert "count" in {loop.reason for loop in outcome.loops}, (program.source, result.rounds, rounds)
         assert result.rounds < sum(rounds), (program.source, result.rounds, rounds)
 
 
 def case_of(graph: RefGraph, **params: Any) -> Case:
-    """A case without fields."""
+    """A case without input fields."""
     return Case(graph, params)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
-from tests.cuda.emulated import EmulatedDevice, Library, compile_text
+from tests.cuda.emulation.emulated import EmulatedDevice, Library, compile_text
 from tests.reference.cases import Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family
@@ -24,7 +24,7 @@ from vlang.runtime.plan.plan import Plan, StageSpec
 __all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "least_memory", "program", "run"]
 
 APPROXIMATE = ("circuit", "heat", "katz", "neural", "pagerank", "rwr")
-"""Programs with loops that end when floats stop changing; rounding may delay that, so they run ROUNDS supersteps."""
+"""Programs whose loops end when floats stop changing. Rounding may delay the end, so they run ROUNDS supersteps."""
 
 PRIORITISED = ("sssp", "sswp", "viterbi")
 """Programs with loops that push by priority."""
@@ -79,13 +79,13 @@ GRAPHS = {
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program of the library, compiled once."""
     return load(name)
 
 
 @functools.cache
 def given(name: str, graph: str) -> Case | None:
-    """The arguments of a program on one of GRAPHS; None if it needs a vertex and there is none."""
+    """The arguments of a program on one of GRAPHS; None if the program needs a vertex and the graph is empty."""
     return case(name, GRAPHS[graph]())
 
 
@@ -133,7 +133,7 @@ def _entries(plan: Plan) -> dict[str, str]:
 
 @functools.cache
 def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
-    """The usual kernels of a standard program in one library, by text: one call of g++ rather than one per kernel.
+    """The usual kernels of a standard program in one library, by text, so that g++ is called only once.
 
     The device compiles rarely needed kernels on request.
     """
@@ -192,7 +192,7 @@ def run(
 
 
 def least_memory(name: str, graph: str, **options: Any) -> int:
-    """The least device memory, in bytes, with which a run succeeds, found by search; up to 64 bytes."""
+    """The least device memory with which a run succeeds, in bytes, found by binary search to within 64 bytes."""
     refused, taken = 0, 1 << 21
     while taken - refused > 64:
         budget = (taken + refused) // 2

@@ -1,4 +1,4 @@
-"""Device memory within a budget, over a source that counts."""
+"""Device memory within a budget, over a stand-in for a device that counts allocations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 class Counted:
-    """A device of so many bytes; `now` is how far its work has come."""
+    """A stand-in for a device with limited memory. `now` is the position in its queue of work."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity, self.held, self.now, self.queued = capacity, dict[int, int](), 0, 0

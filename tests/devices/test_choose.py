@@ -1,4 +1,4 @@
-"""Which device a run takes; what is said where there is none; what CUDA's failures are called."""
+"""The choice of a device, the messages if there is no GPU, and the messages for errors of CUDA."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vlang.runtime.gpu.device.faults import fault, lost
 
 @dataclass
 class Opened:
-    """A device that is there."""
+    """A stand-in for an opened device."""
 
     index: int
     gpu_memory: int | None
@@ -32,7 +32,7 @@ class Opened:
         self.closed = True
 
 
-opened: Any = Opened  # as much of a device as choosing one looks at
+opened: Any = Opened  # has the members that the choice of a device uses
 
 
 def absent(index: int, gpu_memory: int | None) -> NoReturn:
@@ -118,7 +118,7 @@ def test_a_gpu_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # ------------------------------------------------------------------------ what CUDA says
 class CudaError(RuntimeError):
-    """As CuPy's errors are."""
+    """An error in the form of CuPy's."""
 
     def __init__(self, status: int, text: str = "cudaErrorSomething: something happened") -> None:
         super().__init__(text)
@@ -126,7 +126,7 @@ class CudaError(RuntimeError):
 
 
 class Runtime:
-    """As much of CuPy's runtime as counting GPUs needs."""
+    """The members of CuPy's runtime that counting GPUs needs."""
 
     CUDARuntimeError = CudaError
 

@@ -1,4 +1,4 @@
-"""The compiler of kernels: what it asks of the interpreter below it."""
+"""The compiler of kernels: its demands on the Python interpreter, and the modules that it loads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vlang.runtime.compile.sources import modules_of, sources_digest
 
 _ROOT = Path(vlang.__file__).parent
 _TEXTS = [*(_ROOT / "runtime/kernels").glob("*.py"),
-          *(_ROOT / "runtime/graph/kernels").glob("*.py")]  # those of the last folder hold what they import from it
+          *(_ROOT / "runtime/graph/kernels").glob("*.py")]  # the last folder has what the others import from it
 
 
 def _leaf(value: int) -> int:
@@ -26,7 +26,7 @@ def _leaf(value: int) -> int:
 
 
 def _deep(depth: int) -> int:
-    """Calls in a loop, so far down."""
+    """Call a function in a loop, at recursion depth `depth`."""
     if depth:
         return _deep(depth - 1)
     total = 0
@@ -36,7 +36,7 @@ def _deep(depth: int) -> int:
 
 
 def _faults() -> int:
-    """How often this process touched memory that had to be mapped, while it called in loops at every depth."""
+    """The number of page faults of this process while it calls a function in a loop at every depth."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for depth in range(200):
         _deep(depth)
@@ -44,8 +44,8 @@ def _faults() -> int:
 
 
 def test_calls_far_down_map_no_memory() -> None:
-    _with_room(_faults)  # the first time, the room itself is touched
-    assert _with_room(_faults) < 300  # without it they are two thousand
+    _with_room(_faults)  # the first call touches the reserved stack itself
+    assert _with_room(_faults) < 300  # without the reserved stack there are about two thousand
 
 
 @pytest.mark.parametrize("collecting", [True, False])
@@ -118,7 +118,7 @@ def test_a_changed_module_changes_the_digest(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_kernels_are_compiled_although_numba_is_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NUMBA_DISABLE_JIT makes decorators return Python functions, which the engine cannot call."""
+    """With NUMBA_DISABLE_JIT, numba's decorators would return Python functions, which the engine cannot call."""
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     code = Compiler("def put(p):\n    p[0] = 1\n").object_code("put", "void", ("i64*",), "put_1")
     assert b"put_1" in code

@@ -46,13 +46,13 @@ def wait(state):
 
 @cache
 def kernel(name: str) -> Kernel:
-    """One of the text."""
+    """A kernel of the text above."""
     return load_kernels(_TEXT, {"count": "void(i64*, i64*, i64, i64*)", "meet": "void(i64*, i64)",
                                 "wait": "void(i64*)"})[name]  # fmt: skip
 
 
 def runs(count: int) -> bool:
-    """Whether so many threads run beside the main one, or soon will: a thread begins and ends by and by."""
+    """Whether `count` threads run besides the main thread, now or after a short wait."""
     end = time.monotonic() + 10
     while running() != count and time.monotonic() < end:
         time.sleep(0.001)
@@ -60,7 +60,7 @@ def runs(count: int) -> bool:
 
 
 def meet(crew: Crew, helpers: int) -> None:
-    """All threads of a crew synchronise in a launch: none is missing, and none joins twice."""
+    """Launch a kernel in which all threads of a crew synchronise, so that none is missing and none joins twice."""
     state = np.zeros(16, np.int64)
     crew.launch(kernel("meet"), kernel("meet").words((state, helpers + 1)), helpers)
     assert state[0] == helpers + 1
@@ -88,7 +88,7 @@ def test_every_task_runs_once() -> None:
 
 
 def test_callers_of_their_own() -> None:
-    """Each caller has a crew for itself, and threads do not grow in number from call to call."""
+    """Each caller has its own crew, and the number of threads does not grow from call to call."""
     def work() -> None:
         for _ in range(30):
             workers = Cpu(2)
@@ -107,7 +107,7 @@ def test_callers_of_their_own() -> None:
     end = time.monotonic() + 10
     while running() > before + 2 and time.monotonic() < end:
         time.sleep(0.001)
-    assert running() <= before + 2  # of two crews that are kept
+    assert running() <= before + 2  # the helpers of the two crews that are kept
 
 
 def test_kept_for_the_next_caller(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def test_as_many_as_the_system_grants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_interrupt_waits_until_all_are_done() -> None:
-    """No array may go while a helper works on it."""
+    """No array may be freed while a helper works on it."""
     crew, state = Crew(2), np.zeros(16, np.int64)
     helpers = crew.helpers(2)
 

@@ -1,4 +1,4 @@
-"""The CUDA device over a stand-in for CuPy that works on host memory: what it asks of CUDA, what becomes of errors."""
+"""The CUDA device over a stand-in for CuPy on host memory: its calls of CUDA, and the conversion of errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CudaError(RuntimeError):
 
 
 class Cuda(ModuleType):
-    """CuPy's `runtime` and `driver` in one. fail: the status that every call has from now on."""
+    """A stand-in for CuPy's `runtime` and `driver`. fail: the status that every later call returns."""
 
     CUDARuntimeError = CUDADriverError = CudaError
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
@@ -293,7 +293,7 @@ def test_launches(cuda: Cuda) -> None:
     kernel = device.load("text", {"run": "..."})["run"]
     device.launch(kernel, 5, 256, [7, -1])
     device.launch(kernel, 0, 256, [7, -1])
-    odd: list[Any] = [np.int64(-2), (1 << 64) - 1]  # as NumPy gives integers
+    odd: list[Any] = [np.int64(-2), (1 << 64) - 1]  # integers of NumPy, and a large one
     device.launch(kernel, 6, 64, odd, shared=100, stream=device.stream(), cooperative=True)
     device.launch(kernel, 1, 32, [1, 2], shared=100 << 10)
     device.launch(kernel, 1, 32, [3, 4], shared=90 << 10)

@@ -1,4 +1,4 @@
-"""Machine code for a GPU is compiled once, found again by all that it depends on, and never trusted blindly."""
+"""The cache of GPU machine code: each code is compiled once, keyed by all of its inputs, and checked when loaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENTRIES = {"b": 'extern "C" __global__ void b() {}', "a": 'extern "C" __global__
 
 
 class Fake:
-    """A compiler that counts, and writes down what it was given."""
+    """A compiler that counts its calls and records its arguments."""
 
     def __init__(self, version: str = "13.0", log: str = "") -> None:
         self.version, self.log, self.seen = version, log, list[tuple[str, tuple[str, ...]]]()
@@ -92,7 +92,7 @@ def test_a_damaged_entry_is_made_again(cache: Path, damage: str) -> None:
         fake = Fake()
         assert compile_cubin(TEXT, ENTRIES, "sm_90", fake) == right
         assert len(fake.seen) == expected
-    assert [path.suffix for path in cache.iterdir()] == [".cubin"]  # nothing half written is left
+    assert [path.suffix for path in cache.iterdir()] == [".cubin"]  # no partial file is left
 
 
 def test_without_a_cache_it_works_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_a_rejected_source_is_kept(cache: Path) -> None:
     assert lines[1] == "vlang.cu(1): error: 1"
     assert lines[-1] == "... 18 more lines"
     assert kept.read_text() == whole_source(TEXT, ENTRIES)
-    assert compile_cubin(TEXT, ENTRIES, "sm_90", Fake())  # nothing wrong was remembered
+    assert compile_cubin(TEXT, ENTRIES, "sm_90", Fake())  # no wrong entry was cached
 
 
 def test_a_rejected_source_is_kept_without_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The pages about diagnostics: their titles come from the registry, their examples from tests/mistakes.
 
-`python -m tests.docs.diagnostics` writes both, the index, and the table of language.md; the rest is written by hand.
+`python -m tests.docs.diagnostics` writes titles, examples, the index and the table of language.md. All other text is
+written by hand.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _TITLE = re.compile(r"^(?:error|warning)\[(V\d+)\]: (.*)$", re.MULTILINE)
 
 
 def heading(code: Code) -> str:
-    """What kind of mistake a code is, and whether it is a warning."""
+    """The heading of a code: the kind of mistake, and whether it is a warning."""
     return code.heading + (" (a warning)" if code.severity == "warning" else "")
 
 
@@ -43,7 +44,7 @@ def example(code: Code) -> str:
 
 
 def page(code: Code) -> str:
-    """A page with the title and the examples as they are now."""
+    """The page of a code with the current title and examples."""
     text = (FOLDER / f"{code}.md").read_text(encoding="utf-8")
     text = _HEAD.sub(f"# {code}: {heading(code)}\n", text)
     return _EXAMPLE.sub(lambda _: f"<!-- from tests/mistakes -->\n{example(code)}<!-- end -->\n", text)
@@ -59,7 +60,7 @@ def index() -> str:
 
 
 def language() -> str:
-    """The definition of the language with the table of codes, and the messages, as they are now."""
+    """The text of language.md with the current table of codes and messages."""
     rows = [f"| [{code}](diagnostics/{code}.md) | {heading(code)} | {code.description} |" for code in Code]
     table = "\n".join(["| code | means | |", "| --- | --- | --- |", *rows])
     text = LANGUAGE.read_text(encoding="utf-8")
@@ -68,7 +69,7 @@ def language() -> str:
 
 
 def _messages(place: re.Match[str]) -> str:
-    """The messages of the pages of some codes."""
+    """The messages of the codes that a marker names."""
     texts = [(MISTAKES / code / "page.txt").read_text(encoding="utf-8") for code in place[1].split()]
     return f"<!-- messages: {place[1]} -->\n```\n" + "\n".join(texts) + "```\n<!-- end -->\n"
 

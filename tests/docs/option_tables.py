@@ -1,6 +1,6 @@
 """The tables of options in the documents, from the table in vlang.options.
 
-`python -m tests.docs.option_tables` writes them anew between their markers; the rest of a document is written by hand.
+`python -m tests.docs.option_tables` rewrites them between their markers. The rest of a document is written by hand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _default(option: Option) -> str:
 
 
 def _written(option: Option) -> str:
-    """The option on the command line, with its values."""
+    """An option as written on the command line, with its values."""
     return _cell(f"`{option.flag}{' ' if option.values else ''}{option.values}`")
 
 
@@ -70,7 +70,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def page(path: Path) -> str:
-    """A document with its tables as they are now."""
+    """The text of a document with its current tables."""
     text = path.read_text(encoding="utf-8")
     return _TABLE.sub(lambda found: f"<!-- options: {found[1]} -->\n{TABLES[found[1]]()}<!-- end -->\n", text)
 

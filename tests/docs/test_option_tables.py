@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.networkx_table import PAGE
+from tests.docs.networkx_table import page as networkx_page
 from tests.docs.option_tables import PAGES, TABLES, page
 from tests.docs.transcripts import ROOT
 from vlang import __all__ as public
@@ -28,10 +30,14 @@ def test_every_table_and_every_option_is_shown() -> None:
 
 
 def test_errors_that_documents_name_are_public() -> None:
-    """Exceptions are the base, which is `vlang.Error`, and the subclass of ProgramError that is a TypeError as well."""
+    """Except the base class, which is `vlang.Error`, and the subclass of ProgramError that is also a TypeError."""
     whole = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
     for name in errors.__all__:
         if name not in ("VlangError", "ProgramTypeError"):
             assert name in public, name
         else:
             assert name not in whole
+
+
+def test_the_table_of_the_networkx_backend_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == networkx_page(), "write it with: python -m tests.docs.networkx_table"

@@ -1,6 +1,6 @@
-"""The transcripts in the documentation: found, run, compared.
+"""Finds, runs and compares the transcripts in the documentation.
 
-`python -m tests.docs.transcripts FILE...` writes the present output of the commands into the files; review the
+`python -m tests.docs.transcripts FILE...` writes the current output of the commands into the files. Review the
 difference before you commit it.
 """
 
@@ -24,7 +24,7 @@ _VARYING = (
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, text, and place in the file (of the text, as offsets)."""
+    """A fenced block: its language, its text, and the offsets of the text in the file."""
 
     language: str
     text: str
@@ -61,7 +61,7 @@ def normal(text: str) -> str:
 
 
 def replay(block: Block, folder: Path) -> str:
-    """The block with the present output of each command, run in `folder`."""
+    """The text of a block with the current output of each command, run in `folder`."""
     return "".join(f"$ {command}\n{_output(command, folder)}" for command in commands(block))
 
 

@@ -1,4 +1,4 @@
-"""Golden CUDA texts: `python -m tests.emit.golden` rewrites them with the present output of the compiler."""
+"""Golden CUDA texts: `python -m tests.emit.golden` rewrites them with the current output of the compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def golden(name: str) -> str:
 
 
 def written(name: str) -> str:
-    """The present text, without the list of skeletons, which may grow."""
+    """The current text of the compiler, without the list of skeletons, which may grow."""
     lines = load(name).explain("cuda").splitlines()
     return "\n".join(lines[lines.index("") + 1 :]) + "\n"
 

@@ -1,12 +1,12 @@
-"""Writes a digest of the LLVM text and PTX of every kernel of the standard library, names stripped, and compares two.
+"""Digests of the LLVM text and PTX of every kernel of the standard library, without names.
 
     export PYTHONHASHSEED=0 PYTHONPATH=.
     python tests/emit/kernel_texts.py write FILE [--only NAME...] [--kinds llvm ptx] [--bits 32 64]
     python tests/emit/kernel_texts.py compare OLD NEW
 
-`write` runs in one checkout and `compare` on the files of two: a change that must keep all kernels is shown to do so.
-numba orders instructions by sets of names, and numbers names by process: so both runs need one seed of hashes, and each
-program is compiled in a process of its own.
+`write` runs in a checkout, and `compare` compares the files of two checkouts. It shows that a change keeps all kernels.
+The order of numba's instructions depends on sets of names, and its numbering of names on the process. So both runs
+need the same hash seed, and each program is compiled in its own process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PTX_DEFINED = re.compile(r"(?:\.entry|\.func(?:\s*\([^)]*\))?|\.b(?:8|16|32|64)
 
 
 def _numbered(text: str, pattern: re.Pattern[str]) -> str:
-    """A text with the names that a pattern finds replaced by their order of appearance."""
+    """A text in which each name that matches a pattern is replaced by the number of its first appearance."""
     seen: dict[str, str] = {}
     return pattern.sub(lambda found: found[0][0] + seen.setdefault(found[0], str(len(seen))), text)
 
@@ -51,7 +51,7 @@ def ptx_functions(text: str) -> Iterator[str]:
 
 
 def _modules_of_numba(name: str, bits: int) -> Iterator[str]:
-    """The modules of every exported kernel, linked and optimised; no machine code is made."""
+    """The linked and optimised modules of every exported kernel, without machine code."""
     vlang = importlib.import_module("vlang")
     try:
         numba = importlib.import_module("vlang.runtime.compile.compile_numba")
@@ -82,7 +82,7 @@ def _modules_of_numba(name: str, bits: int) -> Iterator[str]:
 
 
 def _modules_of_cuda(name: str, bits: int) -> Iterator[str]:
-    vlang, nvrtc = importlib.import_module("vlang"), importlib.import_module("tests.cuda.test_nvrtc")
+    vlang, nvrtc = importlib.import_module("vlang"), importlib.import_module("tests.cuda.kernels.test_nvrtc")
     plan = nvrtc.plan_of(vlang.load(name, precision=bits))
     entries = dict(nvrtc.entry(template, struct, *constants) for template, struct, constants in nvrtc.kernels_of(plan))
     compiler = importlib.import_module("cuda.bindings.nvrtc")
@@ -104,7 +104,7 @@ _KINDS = {"llvm": (_modules_of_numba, llvm_functions), "ptx": (_modules_of_cuda,
 
 
 def write(path: Path, only: list[str], kinds: list[str], bits: list[int]) -> None:
-    """Write {kind: {"NAME BITS": digests}}; names that are in the file already are kept."""
+    """Write {kind: {"NAME BITS": digests}}. Names that are already in the file are not compiled again."""
     found: dict[str, dict[str, list[str]]] = json.loads(path.read_text()) if path.exists() else {}
     names = only or importlib.import_module("vlang.stdlib").names()
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as fresh:

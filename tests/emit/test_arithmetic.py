@@ -1,4 +1,4 @@
-"""Arithmetic at the ends of every type in CUDA C, where C promotes, has undefined behaviour, or lacks an operation."""
+"""Arithmetic at the limits of every type in CUDA C: promotions, undefined behaviour of C, and missing operations."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.cpu.compare import interpreted
-from tests.cuda.gxx import Library, compile_text, needs_compiler
+from tests.cuda.emulation.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Frame
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
-from vlang import Program, compile
+from vlang import Program, compile, maths
 from vlang.runtime.gpu.kernels.entries import entry
 from vlang.runtime.plan.plan import Plan
+from vlang.types import CONVERSIONS
 
 pytestmark = needs_compiler
 SIGNED, UNSIGNED, FLOATS = ("i8", "i16", "i32", "i64"), ("u8", "u16", "u32", "u64"), ("f32", "f64")
@@ -39,13 +40,16 @@ def expressions(type_: str) -> list[str]:
     texts += [f"{type_} = -a"]
     texts += [f"{type_} = {text}" for text in WHOLE if type_ not in FLOATS]
     texts += [f"{type_} = {text}" for text in SIGNS if type_ in SIGNED]
-    texts += [f"{type_} = {f}(a)" for f in ("sqrt", "exp", "log", "log1p", "tanh") if type_ in FLOATS]
-    texts += [f"{type_} = a / b", "i64 = floor(a)"] if type_ in FLOATS else ["f64 = a"]
+    real = [f"{rule.name}({', '.join('ab'[: rule.operands])})" for rule in maths.MATHS.values() if not rule.whole]
+    texts += [f"{type_} = {text}" for text in real if type_ in FLOATS]
+    texts += [f"{type_} = a / b", *(f"i64 = {f}(a)" for f in sorted(maths.WHOLE))] if type_ in FLOATS else ["f64 = a"]
+    texts += [f"{to} = {to}(a)" for to in sorted(CONVERSIONS)]
+    texts += [f"{type_} = sign(a)", f"{type_} = clamp(a, b, 3)", "bool = isnan(a)", f"{type_} = {type_}(a < b)"]
     return texts + (["i64 = a"] if type_ in ("i8", "i16", "i32", "u8", "u16", "u32") else [])
 
 
 def values(type_: str) -> list[Any]:
-    """The least and largest values, those around zero, and some between."""
+    """The smallest and largest values, values around zero, and some between."""
     if type_ in FLOATS:
         return [0.0, -0.0, 1.0, -1.5, 2.25, 1e30, -1e30, 1e-40, np.inf, -np.inf, np.nan, 3e9, 7.0]
     info = np.iinfo(np.dtype(f"{type_[0]}{int(type_[1:]) // 8}"))

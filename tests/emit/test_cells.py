@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from tests.cuda.gxx import Library, compile_text, needs_compiler
+from tests.cuda.emulation.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Frame
 from vlang import compile
 from vlang.reductions import REDUCTIONS
@@ -18,7 +18,7 @@ TYPES = {"i8": "int", "i16": "int", "i32": "int", "i64": "int", "u8": "uint", "u
          "u64": "uint", "f32": "float", "f64": "float", "bool": "bool", "vertex": "vertex"}
 PAIRS = ("f32, vertex", "i32, vertex", "u8, i16", "vertex, i32", "u32, u32")
 
-# Contributions merged one after the other (result at 0), and by cells in any order (result at 1).
+# Merges contributions one after the other (result at 0), and by cells in random order (result at 1).
 KERNEL = """
 template <class S> __device__ void compare(u64* frame, const u32* order, u64 n) {
   if (threadIdx.x) return;
@@ -70,7 +70,7 @@ def plan_of_all() -> Plan:
 
 @functools.cache
 def library() -> Library:
-    """The comparison, run by one thread."""
+    """The compiled comparison, which runs in one thread."""
     return compile_text(plan_of_all().text + KERNEL, {"compare_all": ENTRY})
 
 

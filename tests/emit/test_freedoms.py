@@ -1,4 +1,4 @@
-"""Push, early exit and priority: granted exactly where the facts grant them, otherwise refused with a reason."""
+"""Push, early exit and priority are granted exactly if the facts permit them, and otherwise refused with a reason."""
 
 from __future__ import annotations
 

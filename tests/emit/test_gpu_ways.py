@@ -1,4 +1,4 @@
-"""A way of a GPU is one file on each side: a new one is listed, explained, chosen by its mode, and adds its text."""
+"""A new way of a GPU takes one file for its text and one for its runs, and is then listed, explained and selectable."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class PlodText(GpuWayText):
     name = "plod"
 
     def switches(self) -> Mapping[str, int]:
-        """A constant for the skeleton."""
+        """Constants for the skeleton."""
         return {"PLODS": 7}
 
     def members(self) -> Sequence[Function]:
-        """A function that the skeleton calls."""
+        """The functions that the skeleton calls."""
         return [Function("plod", (), "u32(7)", "u32 plod(const Env& env)")]
 
 
@@ -40,13 +40,13 @@ class PlodWay(FullWay):
     modes: tuple[str, ...] = ("plod",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """Why a loop does not run so."""
+        """The reason why a loop cannot use this way; "" if it can."""
         return "" if options.mode == "plod" else "another mode was requested"
 
 
 @pytest.fixture
 def plod(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The way as the first of the list of running, and the last of the list of texts."""
+    """Put the way first in the list of runs and last in the list of texts."""
     monkeypatch.setattr(ways, "WAYS", (PlodWay(), *ways.WAYS))
     GPU_WAY_TEXTS.append(PlodText)
     yield

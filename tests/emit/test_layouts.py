@@ -63,7 +63,7 @@ def members(struct: str) -> list[str]:
 
 
 def constants() -> dict[str, int]:
-    """The constants and enumerations of the kernels that are plain figures."""
+    """The constants and enumerators of the kernels that are plain numbers."""
     found: dict[str, int] = {}
     for name, value in re.findall(r"^constexpr (?:u32|u64|int) (\w+) = ([\w+*/ ()]+);", SOURCE, re.MULTILINE):
         try:

@@ -1,4 +1,4 @@
-"""Pushed contributions, by generated functions run on the CPU: the same value as a gather, and changes are reported."""
+"""Generated push functions, run on the CPU: pushes give the value of a gather and report changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from tests.cuda.gxx import Library, compile_text, needs_compiler
+from tests.cuda.emulation.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Array, Frame
 from vlang import compile
 from vlang.runtime.plan.plan import Plan
@@ -15,7 +15,7 @@ from vlang.runtime.plan.plan import Plan
 pytestmark = needs_compiler
 SEED, N = 20261121, 64
 
-# Vertex 0 starts from its own value, takes the pushed values, applies; did[i]: whether push i changed anything.
+# Vertex 0 starts from its own value, receives the pushed values and applies. did[i]: whether push i changed a value.
 KERNEL = """
 template <class S> __device__ void by_push(u64* frame, const u32* order, u64* did, u64 n) {
   if (threadIdx.x) return;
@@ -41,7 +41,7 @@ template <class S> __device__ void by_gather(u64* frame, const u32* order, u64* 
 ENTRIES = {f"{name}_all": f'extern "C" __global__ void {name}_all(u64* frame, const u32* order, u64* did, u64 n) '
            f"{{ by_{name}<s0>(frame, order, did, n); }}\n"
            for name in ("push", "gather")}
-FORMS = {  # the types of the fields, and how they are joined
+FORMS = {  # the types of the fields, and the statements that combine them
     "pair of float and vertex": (("f32", "vertex"), "min"), "pair of int and vertex": (("i32", "vertex"), "min"),
     "greatest pair": (("f32", "vertex"), "max"), "pair of small integers": (("i8", "u16"), "max"),
     "largest vertex": (("vertex",), "max"), "small integer": (("i8",), "min"), "guarded": (("f32",), "max"),
@@ -64,7 +64,7 @@ def program(form: str) -> tuple[Plan, Library]:
 
 
 def drawn(rng: np.random.Generator, array: Array) -> None:
-    """Few values, so that many are equal, with the least and largest of the type among them."""
+    """Fill an array from few values, so that many are equal, with the limits of the type among them."""
     if array.dtype.kind == "f":
         array[:] = rng.choice([0.0, -0.0, 1.5, -3, 8, np.inf, -np.inf], len(array))
     else:

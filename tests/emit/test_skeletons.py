@@ -1,4 +1,4 @@
-"""Skeletons are Python that is parsed once: what they define and call decides what a pass has of its own."""
+"""Skeletons are parsed once. The names that they define and call decide which functions a pass must provide."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_function_without_a_hole_is_refused() -> None:
 
 @pytest.fixture
 def unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty cache directory, and a process that has not read the skeletons."""
+    """An empty cache directory, and the state of a process that has not read the skeletons."""
     monkeypatch.setattr(kept, "cache_dir", lambda: tmp_path)
     skeleton._loaded.cache_clear()
     yield tmp_path
@@ -130,7 +130,7 @@ def test_a_damaged_entry_is_parsed_again(unread: Path) -> None:
 
 
 def test_stubs_of_intrinsics_are_those_of_the_intrinsics() -> None:
-    """Names, and how many arguments. The types are what mypy checks skeletons against."""
+    """Stubs and intrinsics agree in names and numbers of arguments. mypy checks skeletons against the stubs."""
     stubs = {node.name: len(node.args.args) for node in ast.parse((FOLDER / "holes.pyi").read_text()).body
              if isinstance(node, ast.FunctionDef) and node.name not in skeletons().heads
              and not hasattr(builtins, node.name) and node.name not in ("hole", "inner")}
@@ -158,13 +158,13 @@ def test_kernel_text_defines_what_it_calls(name: str) -> None:
 
 PUBLISHED = {FOLDER / "buckets.py": "ORDER_HEAD", FOLDER / "meeting.py": "MEET_TURN",
              Path(inspect.getfile(intrinsics)).parents[1] / "kernels" / "crew.py": "CREW_TURN"}
-"""Words that other workers wait for, and read what was written before only after they have seen them change."""
+"""Words for which other workers wait. A fence before their store makes earlier writes visible to these workers."""
 
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.name)
 def test_a_fence_comes_before_a_word_that_is_waited_for(path: Path) -> None:
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     stores = [at for at, line in enumerate(lines) if line.startswith("poke(") and f", {PUBLISHED[path]}, " in line
-              and not line.endswith(", 0)")]  # 0 takes back what was published
+              and not line.endswith(", 0)")]  # 0 clears a flag
     assert stores
     assert [lines[at - 1] for at in stores] == ["fence()"] * len(stores)

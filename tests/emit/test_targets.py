@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from tests.reference.nested import nested_programs
-from tests.reference.programs import Generated, programs
+from tests.reference.generators.nested import nested_programs
+from tests.reference.generators.programs import Generated, programs
 from vlang import Graph, Program, ProgramError, compile, stdlib
 from vlang.emit.cuda.cuda_dialect import CudaDialect
 from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS
@@ -40,8 +40,8 @@ def assert_alike(program: Program, precision: int = 32) -> None:
     assert numba.scalars == cuda.scalars
     assert [s.name for s in numba.stages] == [s.name for s in cuda.stages]
     extra = {slot for slot in cuda.slots if slot not in numba.slots}
-    whole = tuple(f"part:{s.name}." for s in cuda.stages if s.structures)  # a CPU does not cut their long vertices
-    sweeps = [s for s in numba.stages if s.senders is not None]  # messages there, instead of two buffers
+    whole = tuple(f"part:{s.name}." for s in cuda.stages if s.structures)  # a CPU does not cut their long rows
+    sweeps = [s for s in numba.stages if s.senders is not None]  # a CPU uses messages here, instead of two buffers
     levels = tuple(f"next:{name}" for s in sweeps for name in s.written)
     assert all(slot.startswith(("work:push.", *whole, *levels)) for slot in extra), extra
     for stage in cuda.stages:
@@ -82,7 +82,7 @@ def test_skeletons_stand_before_what_is_generated() -> None:
 
 
 def test_many_lets_are_few_functions() -> None:
-    """numba takes 15 ms for a function, and a time quadratic in the cases of one."""
+    """numba takes 15 ms per function, and quadratic time in the branches of one function."""
     lets = [f"let y{i} = y{i - 1} + {'max(v.indegree for v in vertices)' if i == 30 else i}" for i in range(1, 60)]
     program = compile("\n".join(["program lets", "vertex x: int = 0", "let y0 = 1", *lets, "apply x = y59"]))
     text = program.plan(frozenset(), frozenset()).text

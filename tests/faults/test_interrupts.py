@@ -1,6 +1,6 @@
-"""KeyboardInterrupt at a random moment of a compile, a run or the reading of a graph: the next call is right.
+"""After a KeyboardInterrupt at a random moment of a compile, a run or a read, the next call gives the right result.
 
-Each case is a process of its own that draws its delays from a printed seed, for a few seconds.
+Each case is a process that runs for a few seconds and draws its delays from a printed seed.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ print("right", work() == 3)
 
 
 def python(code: str, cache: Path | None, *args: object) -> str:
-    """What a text prints. cache: a cache directory of its own."""
+    """The output of a Python text in a new process. cache: its cache directory."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **({"VLANG_CACHE": str(cache)} if cache else {})}
     done = subprocess.run([sys.executable, "-W", "error", "-c", code, *map(str, args)], capture_output=True, text=True,
                           timeout=120, env=environment)  # fmt: skip
@@ -190,7 +190,7 @@ def test_the_next_call_is_right(what: str, tmp_path: Path) -> None:
 
 
 def test_the_first_call_of_a_process(tmp_path: Path) -> None:
-    """Modules are imported and numba is loaded meanwhile."""
+    """The first call also imports modules and loads numba."""
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
     draw = random.Random(seed)
@@ -199,7 +199,7 @@ def test_the_first_call_of_a_process(tmp_path: Path) -> None:
 
 
 def interrupt_when(event: threading.Event) -> threading.Thread:
-    """Interrupt this thread once something has happened."""
+    """Start a thread that interrupts this one when an event is set."""
     def send() -> None:
         event.wait()
         time.sleep(0.02)
@@ -212,7 +212,7 @@ def interrupt_when(event: threading.Event) -> threading.Thread:
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_what_must_complete_does(restarts: bool) -> None:
-    """restarts: the system restarts a wait after SIGINT, as polars asks it to."""
+    """A section that must complete does so. restarts: the system restarts waits after SIGINT, as polars requests."""
     begun, free, ended = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:

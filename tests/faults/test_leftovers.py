@@ -1,4 +1,4 @@
-"""Temporary files that killed runs have left: removed by the next run that writes there, and nothing else is."""
+"""The next run that writes in a folder removes temporary files of killed runs there, and no other files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write(path: Path, text: str = "whole") -> None:
 
 
 def writer(path: Path) -> subprocess.Popen[str]:
-    """A process in the middle of writing `path`, until its standard input is closed."""
+    """A process that has begun to write `path` and waits until its standard input is closed."""
     process = subprocess.Popen([sys.executable, "-c", WRITES, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
     assert process.stdout is not None
@@ -67,7 +67,7 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 
 def test_only_our_own_files_are_removed(tmp_path: Path) -> None:
-    """By name, kind, owner and lock."""
+    """Files are recognised by name, kind, owner and lock."""
     (tmp_path / f".gone{ENDING}").write_text("left by a killed run")
     (tmp_path / f"visible{ENDING}").write_text("another name")
     (tmp_path / f".other{ENDING}0").write_text("another name")
@@ -102,7 +102,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_long_names_can_be_written(tmp_path: Path) -> None:
-    """A name may have 255 bytes, of which a temporary name takes a part; a cut inside a character does not matter."""
+    """A name may have 255 bytes. The temporary name is cut to fit, even inside a character."""
     name = "é" * 127
     write(tmp_path / name)
     assert names(tmp_path) == {name}

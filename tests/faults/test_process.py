@@ -1,4 +1,4 @@
-"""Whole processes: interrupts, forks, too little memory, full disks; and what the library leaves alone."""
+"""Whole processes: interrupts, forks, too little memory and full disks; and global state that stays unchanged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def said(code: str, **more: Any) -> str:
 
 
 def test_interrupts_in_the_middle_of_runs() -> None:
-    """KeyboardInterrupt arrives, the threads end or sleep, and the next run is right."""
+    """KeyboardInterrupt is raised, the threads end or sleep, and the next run gives the right result."""
     code = LONG + """
 for delay in (0.05, 0.1, 0.13, 0.2):
     threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -60,7 +60,7 @@ print("done")
 
 @pytest.mark.parametrize("gap", [0.0, 0.0005, 0.002])
 def test_interrupts_in_quick_succession(gap: float) -> None:
-    """A second and third one while the threads of the run come to their end: nothing is freed under them."""
+    """Further interrupts while the threads of the run finish: no memory in use by a thread is freed."""
     code = LONG + """
 try:
     try:
@@ -86,7 +86,7 @@ print(np.array_equal(long(graph, max_rounds=3, threads=2).x, alone))
 
 
 def test_a_system_that_grants_no_threads() -> None:
-    """Fewer threads do the same work."""
+    """If the system refuses threads, the run uses fewer of them."""
     code = LONG + """
 from vlang.runtime.threads import tasks
 start, allowed = tasks.start_new_thread, [2]
@@ -106,7 +106,7 @@ print(np.array_equal(long(again, max_rounds=3, threads=8).x, alone))
 
 
 def test_forks() -> None:
-    """A child runs programs, whether or not another thread was running one when it was made."""
+    """A forked child can run programs, even if another thread was running one at the fork."""
     code = LONG + """
 def child():
     number = os.fork()
@@ -126,7 +126,7 @@ other.join()
 
 
 def test_the_library_is_quiet_and_changes_nothing() -> None:
-    """No output, no warning of numba or NumPy, no handler of signals, no change of NumPy's settings."""
+    """A run prints nothing, shows no warnings of numba or NumPy, and changes no signal handlers or NumPy settings."""
     code = """
 import signal, warnings
 import numpy as np
@@ -160,7 +160,7 @@ def command(*args: str, **more: Any) -> subprocess.Popen[str]:
 
 
 def test_an_interrupted_command(tmp_path: Path) -> None:
-    """Status 130 and one line more on stderr; no half-written file."""
+    """An interrupted command ends with status 130 and one more line on stderr, and leaves no partial file."""
     program = tmp_path / "long.vp"
     program.write_text("program long\nvertex x: int = 0\nrepeat 100000000 times:\n"
                        "    gather s = sum(u.x + 1 for u -> self)\n    apply x = (s + iteration) % 1000\n")  # fmt: skip
@@ -180,7 +180,7 @@ def test_an_interrupted_command(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
 def test_too_little_memory() -> None:
-    """One line and status 1, wherever the memory ends."""
+    """Too little memory gives one line and status 1, wherever the allocation fails."""
     warm = command("run", "pagerank", "uniform:19", "--max-rounds", "1", "-q")
     assert warm.wait(timeout=120) == 0
     for megabytes in (520, 580):
@@ -198,7 +198,7 @@ def test_too_little_memory() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
 @pytest.mark.parametrize("megabytes", [60, 200])
 def test_too_little_address_space_to_begin(megabytes: int) -> None:
-    """Libraries that cannot be loaded are no bug of vlang: the message says what to raise."""
+    """If libraries cannot be loaded for lack of address space, the message says which limit to raise."""
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 

@@ -1,4 +1,4 @@
-"""Threads: kernels loaded, programs run and graphs built by several at once."""
+"""Several threads load kernels, run programs and build graphs at the same time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def random_graph(seed: int, n: int = 3000, m: int = 20_000) -> Graph:
 
 
 def test_one_program_from_many_threads() -> None:
-    """One Program object, one graph not yet built, different parameters and options: each run by itself is right."""
+    """Threads share a Program and a graph that is not yet built. Each run, with its own arguments, is right."""
     program, graph = load("sssp"), random_graph(1)
     modes = ("auto", "pull", "notify-pull")
     options: list[dict[str, Any]] = [{"threads": 1 + k % 3, "mode": modes[k % 3], "schedule": "rounds"}
@@ -75,7 +75,7 @@ def test_programs_compiled_at_once() -> None:
 
 
 def test_texts_parsed_at_once() -> None:
-    """The parser keeps nothing between tokens that another parse could disturb."""
+    """Several threads can parse at once, because the parser has no shared state."""
     texts = [stdlib.path(name).read_text(encoding="utf-8") for name in stdlib.names()]
     want = [raw_tree(text) for text in texts]
     interval = sys.getswitchinterval()

@@ -24,11 +24,11 @@ from tests.cuda.runs import emulated
 from tests.fixed_draws import fix_draws
 from tests.fuzz.wide import wide_programs
 from tests.reference.cases import Case
+from tests.reference.generators.nested import nested_programs
+from tests.reference.generators.programs import Generated, programs
+from tests.reference.generators.programs_values import value_programs
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.graphs import listed_once
-from tests.reference.nested import nested_programs
-from tests.reference.programs import Generated, programs
-from tests.reference.programs_values import value_programs
 from vlang import Program, compile
 from vlang.errors import ChaosError, VlangError
 from vlang.runtime.cpu.crew import launch
@@ -38,7 +38,7 @@ __all__ = ["GRAPHS", "Fuzzed", "drawn", "examples", "judge", "load_case", "save_
 
 fix_draws()  # also outside of pytest
 
-GRAPHS = 5  # for each program
+GRAPHS = 5  # number of graphs for each program
 CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "auto", "threads": 2, "page_size": 64}, {"mode": "pull", "threads": 1},
     {"mode": "notify-pull", "threads": 3, "page_size": 256}, {"mode": "push", "threads": 2},
@@ -79,7 +79,7 @@ def examples(least: int) -> int:
 
 
 def drawn(seed: int, count: int) -> list[Generated]:
-    """`count` programs, with all kinds in turn; the same ones for the same seed."""
+    """`count` programs with all kinds in turn. The same seed gives the same programs."""
     found: list[list[Generated]] = []
     for number, kind in enumerate(_KINDS):
         found.append(_drawn(kind(), 1000 * seed + number, -(-count // len(_KINDS))))
@@ -87,7 +87,7 @@ def drawn(seed: int, count: int) -> list[Generated]:
 
 
 def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> list[Generated]:
-    """Different programs that Hypothesis draws; nothing is run, so nothing fails and nothing is shrunk."""
+    """Distinct programs drawn by Hypothesis. They are not run here, so nothing fails and nothing is shrunk."""
     found: dict[str, Generated] = {}
 
     @seeded(seed)
@@ -104,7 +104,7 @@ def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> lis
 def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Iterator[Fuzzed]:
     """The program on its own graph and on others with the same kinds of columns.
 
-    These are reversed, denser with half of the edges at one vertex, larger, and two-way.
+    The others are reversed, denser with half of the edges at one vertex, larger, or have all edges in both directions.
     """
     own = made.graph
     rng = np.random.default_rng(own.m + 31 * own.n + len(made.text))
@@ -142,11 +142,11 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
     Args:
         case: The program with its inputs.
         program: The compiled text, if it exists already.
-        cut: Chooses the ways, and for odd numbers many workers on few vertices.
+        cut: Chooses the ways. Odd numbers also use many workers on few vertices.
         gpu: Run on an emulated GPU, in one way.
 
-    Raises AssertionError, or the errors of the engine or the compiler. Where a declared reduction leaves its type, both
-    must refuse.
+    Raises AssertionError, or the errors of the engine or the compiler. If the result of a declared reduction does not
+    fit its type, engine and interpreter must both raise an error.
     """
     program = program or compile(case.text, precision=case.precision)
     given_case = Case(case.graph, case.params, case.fields)
@@ -171,7 +171,7 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
 
 @contextmanager
 def _crowded(so: bool) -> Iterator[None]:
-    """Inside the context, launches use all workers, however little there is to do."""
+    """Inside the context, launches use all workers for any amount of work, if `so`."""
     before = launch._SMALL, push._SMALL, reach._NARROW
     if so:
         launch._SMALL = push._SMALL = reach._NARROW = 0
@@ -190,7 +190,7 @@ def save_case(case: Fuzzed, folder: Path, name: str, why: str) -> Path:
     Args:
         case: The case.
         folder: The directory for both files.
-        name: Of the files.
+        name: The name of the files.
         why: A line about the reason, for readers.
     """
     src, dst, columns = listed_once(case.graph)
@@ -211,7 +211,7 @@ def _listed(values: Any) -> dict[str, Any]:
 
 
 def load_case(path: Path) -> Fuzzed:
-    """A saved case; path: of its program."""
+    """Read a saved case. path: the path of its program."""
     kept = json.loads(path.with_suffix(".json").read_text())
     columns = {name: np.array(c["values"], c["dtype"]) for name, c in kept["columns"].items()}
     edges = list(zip(kept["src"], kept["dst"], strict=True))

@@ -1,8 +1,8 @@
 """A long run of random programs: `python -m tests.fuzz.long --count 2000 --seed 7 --results FILE`.
 
-Programs are drawn in chunks, each from a seed of its own. Every chunk that is done is a line of FILE, so that a run
-that was ended goes on where it stopped. Each program runs on five graphs in two ways of the CPU each, every eighth with
-64 bits, and every 25th on an emulated GPU as well. A case that fails is made smaller and kept beside FILE.
+Programs are drawn in chunks, each with its own seed. Each completed chunk is a line of FILE, so that a stopped run
+continues with the next chunk. Each program runs on five graphs with two sets of CPU options, every eighth program with
+64 bits, and every 25th also on an emulated GPU. A failing case is made smaller and saved next to FILE.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 
 from tests.fuzz.cases import GRAPHS, Fuzzed, drawn, judge, save_case, variants
 from tests.fuzz.shrink import shrunk
-from tests.reference.programs import Generated
+from tests.reference.generators.programs import Generated
 from vlang import Program, compile
 
 __all__ = ["Tally", "fails_as", "precision_of", "tried"]
@@ -29,7 +29,7 @@ _GPU_EVERY, _WIDE_EVERY = 25, 8
 
 @dataclass
 class Tally:
-    """What one chunk did. failures: a line for each program that failed."""
+    """The counts of one chunk. failures: a line for each program that failed."""
 
     seed: int
     programs: int = 0
@@ -41,12 +41,12 @@ class Tally:
 
 
 def precision_of(number: int) -> int:
-    """The bits of `int` and `float` of a program."""
+    """The number of bits of `int` and `float` for program `number`."""
     return 64 if number % _WIDE_EVERY == _WIDE_EVERY - 1 else 32
 
 
 def fails_as(error: Exception, cut: int, gpu: bool = False) -> Callable[[Fuzzed], bool]:
-    """Whether a case fails with an error of the same kind."""
+    """A function that says whether a case fails with an error of the same kind."""
     def fails(case: Fuzzed) -> bool:
         try:
             judge(case, cut=cut, gpu=gpu)
@@ -58,13 +58,13 @@ def fails_as(error: Exception, cut: int, gpu: bool = False) -> Callable[[Fuzzed]
 
 
 def tried(made: Generated, number: int, folder: Path, name: str, gpu: bool) -> Iterator[str]:
-    """Run one program on its graphs; a line for the first case that fails, which is made smaller and saved.
+    """Run one program on its graphs. Yields a line for the first failing case, which is made smaller and saved.
 
     Args:
         made: The program.
-        number: Of the program, which decides its precision.
+        number: The number of the program, which decides its precision.
         folder: Where a failing case is saved.
-        name: Of its files.
+        name: The name of its files.
         gpu: Run it on an emulated GPU.
     """
     program: Program | None = None

@@ -1,7 +1,7 @@
 """Smaller cases that still fail: graphs with fewer vertices and edges, programs with fewer statements and parts.
 
 Every step proposes a smaller case and takes it if it still fails (A. Zeller, R. Hildebrandt: Simplifying and isolating
-failure-inducing input, IEEE TSE 2002), until no smaller one does, or the tries are used up.
+failure-inducing input, IEEE TSE 2002). It ends when no smaller case fails or no tries are left.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def shrunk(case: Fuzzed, fails: Fails, tries: int = 400) -> Fuzzed:
 
 
 def _fixpoint(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fails) -> Fuzzed:
-    """Take the first proposal that fails, and repeat until none fails."""
+    """Take the first proposal that still fails, and repeat until none fails."""
     while True:
         smaller = next((other for other in step(case) if bad(other)), None)
         if smaller is None:
@@ -54,7 +54,7 @@ def _fixpoint(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fai
 
 
 def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Cases without some vertices and their edges, then without a half, a quarter, ... of the edges."""
+    """Cases without some of the vertices and their edges, then without a half, a quarter, ... of the edges."""
     n = case.graph.n
     for first, last in [(1, n), (n // 2, n), *((v, v + 1) for v in range(n - 1, -1, -1))]:
         if first < last and last - first < n:
@@ -69,7 +69,7 @@ def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _without(case: Fuzzed, first: int, last: int) -> Iterator[Fuzzed]:
-    """The case without vertices [first, last), unless a parameter names one of them; later vertices move up."""
+    """The case without vertices [first, last), unless a parameter names one of them. Later vertices are renumbered."""
     fewer = last - first
     named = _vertices(case)
     if any(first <= v < last for values in named.values() for v in values):
@@ -98,7 +98,7 @@ def _vertices(case: Fuzzed) -> dict[str, list[int]]:
 
 
 def _with_edges(case: Fuzzed, kept: Any, columns: dict[str, Any]) -> Fuzzed:
-    """The case with some of its edges, and the columns of these."""
+    """The case with some of its edges and their column values."""
     src, dst, _ = listed_once(case.graph)
     edges = list(zip(src[kept].tolist(), dst[kept].tolist(), strict=True))
     return replace(case, graph=ref_graph(case.graph.n, edges, case.graph.directed, **columns))
@@ -124,7 +124,7 @@ def _smaller_values(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _correct(case: Fuzzed, text: str) -> Iterator[Fuzzed]:
-    """The case with another text, if that is a correct program; inputs that the text lacks are left out."""
+    """The case with another text, if it is a correct program, without inputs that the text does not declare."""
     try:
         checked = check(parse(text, "found.vp"))
     except ProgramError:

@@ -1,7 +1,7 @@
 """Differential fuzzing: random typed programs, each on five graphs, in the engine and in the interpreter.
 
-`python -m tests.fuzz.long` draws thousands. A failing case is made smaller and saved in tests/found, where it is a test
-from then on.
+`python -m tests.fuzz.long` draws thousands. A failing case is made smaller and saved in tests/found, where it becomes
+a test.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tests.fuzz.long import tried
 from tests.fuzz.shrink import shrunk
 from tests.reference import operators
 from tests.reference.cases import Case
+from tests.reference.generators.programs import Generated
 from tests.reference.interpreter import run as interpret
-from tests.reference.programs import Generated
 from tests.reference.values import Value
 from vlang.check import parse
 
@@ -54,7 +54,7 @@ def _outcome(case: Fuzzed) -> dict[str, bytes]:
 
 
 def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Two interpreters; in one of them `-` of integers is wrong where the result is -2."""
+    """The case compares two interpreters. In one of them integer subtraction is wrong when the result is -2."""
     right = operators.binary
 
     def wrong(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> Value:
@@ -81,7 +81,7 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, 
 
 def test_drawing_repeats() -> None:
     first = [made.text for made in drawn(3, 10)]
-    assert any([made.text for made in drawn(3, 10)] == first for _ in range(3))  # once in 600 draws one is another
+    assert any([made.text for made in drawn(3, 10)] == first for _ in range(3))  # one of 600 draws differs
     assert len({made.text for made in drawn(3, 10)} | {made.text for made in drawn(4, 10)}) > 15
 
 

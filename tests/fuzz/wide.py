@@ -1,9 +1,9 @@
-"""Random programs over the whole language: what `nested_programs` has, and everything else that can be written.
+"""Random programs over the whole language: the forms of `nested_programs` and all others.
 
-Besides every type of number these have declared reductions of scalars and tuples, tuples of two to four parts in
-fixpoints and gathers, vectors of every kind, HyperLogLog counters, fields of vertices anywhere, sets, globals that
-later statements read, `until` without a bound, loops over changes of integers and floats, fields declared together,
-functions with defaults, and contracts. All values are exact except those of fields of kind "real".
+The programs have every numeric type, declared reductions of scalars and tuples, tuples of two to four parts in
+fixpoints and gathers, vectors of every kind, HyperLogLog counters, fields of distant vertices, sets, globals that
+later statements read, `until` without a bound, loops over changes of integers and floats, several fields in one
+declaration, functions with defaults, and contracts. All values are exact except those of fields of kind "real".
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.fuzz.wide_expressions import INTEGERS, SPELLED, Joined, WideExpressions, signed
-from tests.reference.expressions import Function, Scope
-from tests.reference.nested import Nested
-from tests.reference.programs import Generated, Moving, finished, started
+from tests.reference.generators.expressions import Function, Scope
+from tests.reference.generators.nested import Nested
+from tests.reference.generators.programs import Generated, Moving, finished, started
 
 __all__ = ["wide_programs"]
 
@@ -34,13 +34,13 @@ class _Wide(Nested):
     e: WideExpressions
 
     def over_edges(self, scope: Scope) -> Scope:
-        """The scope inside a reduction over edges; old values of the neighbour may be read there."""
+        """The scope inside a reduction over edges, where old values of the neighbour may be read."""
         return replace(super().over_edges(scope), loop=scope.loop)
 
     # ---- declarations
 
     def declarations(self) -> None:
-        """Declared reductions and functions, and a field of each of some kinds."""
+        """Declare reductions and functions, and one field for each of some kinds."""
         e = self.e
         for _ in range(e.number(0, 2)):
             self._reduction()
@@ -54,7 +54,7 @@ class _Wide(Nested):
     mixed = False
 
     def _plain_field(self, kind: str) -> None:
-        """Fields of a kind, two in one line now and then; floats are stored in 16 bits now and then."""
+        """Declare fields of a kind, sometimes two in one line. Some floats are stored in 16 bits."""
         e = self.e
         names = [self.fresh("f") for _ in range(2 if e.chance(15) else 1)]
         type_ = "f16" if kind == "float" and e.chance(20) else SPELLED[kind]
@@ -75,13 +75,13 @@ class _Wide(Nested):
             most, least = ("inf", "-inf") if signed(kind) else (str((1 << bits) - 1), "0")
             forms = [("min(a, b)", most, True), ("max(a, b)", least, True), ("a | b", "0", True), ("a ^ b", "0", False),
                      ("a & b", "-1" if signed(kind) else most, True), ("b if b < a else a", most, True),
-                     *([] if signed(kind) else [("wrap(a + b)", "0", False)])]  # infinities are patterns in `wrap`
+                     *([] if signed(kind) else [("wrap(a + b)", "0", False)])]  # `wrap` takes infinities as bits
         body, start, idempotent = e.pick(forms)
         self.line(0, f"reduction {name}(a, b): {SPELLED[kind]} = {body}, identity {start}")
         e.declared.append(Joined(name, kind, idempotent))
 
     def function(self) -> None:
-        """A `fn` of any kinds, with a default now and then."""
+        """A `fn` with parameters of any kinds, some with a default."""
         e, name = self.e, self.fresh("g")
         kind = e.pick(["int", "float", "bool", "u16", "i64"])
         arguments = tuple(e.pick(["int", "float", "u16", "i64"]) for _ in range(e.number(1, 2)))
@@ -94,7 +94,7 @@ class _Wide(Nested):
     # ---- reductions
 
     def reduction(self, kind: str, scope: Scope, domain: str) -> str:
-        """A reduction of a kind: a declared one, one of more kinds, or one that every program has."""
+        """A reduction of a kind: a declared one, one of the further kinds, or a built-in one."""
         e = self.e
         usable = [one for one in e.declared if one.kind == kind]
         if usable and e.chance(40):
@@ -111,7 +111,7 @@ class _Wide(Nested):
         return super().reduction(kind, scope, domain)
 
     def _narrow(self, kind: str, scope: Scope, domain: str) -> str:
-        """A reduction over edges of integers of less, or more, than the usual width; a name of the kind is in sight."""
+        """A reduction over edges of integers that are narrower or wider than usual; a name of the kind is in scope."""
         e = self.e
         body = f"({e.strict(kind, scope)} {e.pick('+-^')} {e.expr(kind, scope)})"
         word = e.pick(["sum", "min", "max", "bitor", "bitand", "bitxor", "prod", "mode", "median"])
@@ -157,7 +157,7 @@ class _Wide(Nested):
         return scope
 
     def _tuple(self, parts: list[str], scope: Scope) -> str:
-        """A least or greatest tuple over edges; every part has a definite type."""
+        """The `min` or `max` of tuples over edges. Every part has a definite type."""
         e, inner = self.e, self.over_edges(scope)
         texts = []
         for place, part in enumerate(parts):
@@ -194,12 +194,12 @@ class _Wide(Nested):
         return super().quantised(kind, text)
 
     def fixpoint_forms(self) -> list[Callable[[], Moving]]:
-        """Loops whose fields move one way, with declared reductions, tuples, vectors and counters as well."""
+        """Loops whose fields change monotonically, also with declared reductions, tuples, vectors and counters."""
         own = [self._own] if any(one.idempotent for one in self.e.declared) else []
         return [*super().fixpoint_forms(), *own, *own, self._order, self._order, self._vector, self._hyper, self._wide]
 
     def _own(self) -> Moving:
-        """A declared reduction joined into a field."""
+        """A declared reduction that is combined with a field."""
         e = self.e
         one = e.pick([one for one in e.declared if one.idempotent])
         name = self._declare(SPELLED[one.kind], self.quantised(one.kind, e.expr(one.kind, self.scope, 1)))
@@ -209,7 +209,7 @@ class _Wide(Nested):
                 {name: one.kind})
 
     def _wide(self) -> Moving:
-        """The least or greatest value of any integer type."""
+        """The `min` or `max` of any integer type."""
         e, kind, way = self.e, self.e.pick(INTEGERS), self.e.pick(["min", "max"])
         name = self._declare(SPELLED[kind], e.expr(kind, self.scope, 1))
         acc, (domain, cond) = self.fresh("a"), self._ends()
@@ -217,7 +217,7 @@ class _Wide(Nested):
                 {name: kind})
 
     def _order(self) -> Moving:
-        """Two or three fields that change together: words of 64, 128 or more bits."""
+        """Two or three fields that change together as a word of 64, 128 or more bits."""
         e, way = self.e, self.e.pick(["min", "max"])
         kinds = [e.pick(["int", "i64", "i16", "float", "dist"]), e.pick(["vertex", "int", "u8", "u32"])]
         kinds += [e.pick(["vertex", "u8", "int"])] if e.chance(40) else []
@@ -232,7 +232,7 @@ class _Wide(Nested):
                 f"apply {target} = {way}({target}, {acc})", dict(zip(names, kinds, strict=True)))
 
     def _vector(self) -> Moving:
-        """A vector whose components move one way; its parts are read by nothing else."""
+        """A vector whose components change monotonically. Nothing else reads its components."""
         e, kind, size = self.e, self.e.pick(["int", "u8", "i64", "float"]), self.e.number(1, 4)
         seeds = [self.quantised(kind, e.expr(kind, self.scope, 1)) for _ in range(size)]
         name = self._declare(f"{SPELLED[kind]}[{size}]", f"[{', '.join(seeds)}]")
@@ -263,7 +263,7 @@ class _Wide(Nested):
             self.kinds[name] = kind
 
     def sending_changes(self) -> None:
-        """A loop over changes: of integers, exactly, or of floats, which may be rounded."""
+        """A loop over changes of integers, which are exact, or of floats, which may be rounded."""
         e = self.e
         if e.chance(50):
             super().sending_changes()

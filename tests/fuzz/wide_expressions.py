@@ -1,8 +1,10 @@
-"""Random typed expressions with every type and function of the language, as `tests.reference.expressions` draws them.
+"""Random typed expressions with every type and function of the language.
 
-More kinds: all widths of integers, floats of 64 bits ("double"). More forms: random numbers, positions, common
-neighbours, bits and shifts, fields of vertices that a field holds, old values of neighbours, declared reductions as
-functions, hexadecimal numbers, and the ends of every integer type.
+They are drawn as in `tests.reference.generators.expressions`.
+
+The further kinds are integers of all widths and floats of 64 bits ("double"). The further forms are random numbers,
+positions, common neighbours, bit operations and shifts, fields of vertices held in a field, old values of neighbours,
+declared reductions as functions, hexadecimal numbers, and the limits of every integer type.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from tests.reference.expressions import Expressions, Scope
+from tests.reference.generators.expressions import Expressions, Scope
 
 __all__ = ["INTEGERS", "SPELLED", "Joined", "WideExpressions", "signed"]
 
@@ -44,7 +46,7 @@ class Joined:
 
 
 class WideExpressions(Expressions):
-    """Draws expressions. sets: names of parameters that list vertices. declared: reductions of the program."""
+    """Draws expressions. sets: names of parameters of type `vertices`. declared: reductions of the program."""
 
     def __init__(self, draw: st.DrawFn, sets: tuple[str, ...] = ()) -> None:
         super().__init__(draw)
@@ -69,11 +71,11 @@ class WideExpressions(Expressions):
         return super().leaf(kind, scope)
 
     def _leaves(self, kind: str, scope: Scope) -> list[str]:
-        """Leaves that only this language has; none for kinds without."""
+        """Leaves of the further forms; empty for kinds without such forms."""
         found, own = [], scope.here and scope.other is None
         fields = [name for name, held in scope.fields.items() if held == kind]
         holders = [name for name, held in scope.fields.items() if held == "vertex"]
-        if own and holders and fields:  # of a vertex that need not be a neighbour; `none` has the values of the last
+        if own and holders and fields:  # of any vertex; `none` reads the values of the last vertex
             found.append(f"{self.pick(holders)}.{self.pick(fields)}")
         if scope.other is not None and scope.loop and fields:
             found.append(f"old({scope.other}.{self.pick(fields)})")
@@ -83,10 +85,10 @@ class WideExpressions(Expressions):
                 found.append(f"random({self.pick(['1', '7', 'k'])}, {one})")
             else:
                 found.append(f"common({one}, {two})")
-                found += [f"position({one}, {name})" for name in self.sets]
+                found += [f"position({one}, {name})" for name in self.sets] + [f"len({name})" for name in self.sets]
         if kind in ("int", "i64"):
             found.append("M")
-        if kind == "i64" and fields and (own or scope.other is not None):  # other values of the kind may be an `int`
+        if kind == "i64" and fields and (own or scope.other is not None):  # other values may have the type `int`
             name = self.pick(fields) if scope.other is None else f"{scope.other}.{self.pick(fields)}"
             found.append(f"({name} {self.pick('+-^')} {self.pick(['9223372036854775807', '0x4000000000000000'])})")
         if kind == "u64":
@@ -94,13 +96,13 @@ class WideExpressions(Expressions):
         return found
 
     def _someone(self, scope: Scope) -> list[str]:
-        """Vertices in sight."""
+        """Expressions for the vertices in scope."""
         found = [name for name, kind in scope.graph.items() if kind == "vertex"]
         found += ["self"] if scope.here else []
         return found + ([scope.other] if scope.other is not None else [])
 
     def strict(self, kind: str, scope: Scope) -> str:
-        """A name whose type is exactly that of the kind; "" if none is in sight. Literals take the type of others."""
+        """A name in scope with exactly the type of the kind, or "". A literal takes the type of the other operand."""
         found = [name for name, held in scope.own.items() if held == kind and scope.here]
         found += [name for name, held in scope.graph.items() if held == kind and name != "iteration"]
         if scope.other is not None:
@@ -116,14 +118,18 @@ class WideExpressions(Expressions):
         return super().expr(kind, scope, depth)
 
     def _integer(self, kind: str, scope: Scope, depth: int) -> str:
-        """Forms for each width; a literal alone has the type `int`, so some forms need a name of the kind."""
+        """Forms for each width. A literal alone has the type `int`, so some forms need a name of the kind."""
         def part() -> str:
             return self.expr(kind, scope, depth)
 
         if kind == "double":
             return self._double(scope, depth)
         form = self.pick(["+", "-", "*", "//", "%", "least", "bits", "shift", "power", "wrap", "widen", "infinite",
-                          "unary", "floor"])
+                          "unary", "floor", "clamp", "sign", "convert"])
+        if form == "clamp":
+            return f"clamp({part()}, {self.literal(kind)}, {part()})"
+        if form == "convert":  # of any number, and of bools
+            return f"{kind}({self.expr(self.pick([*INTEGERS, 'double', 'float', 'bool']), scope, depth)})"
         name = self.strict(kind, scope)
         if form in ("//", "%"):
             return f"({part()} {form} {self.pick(['2', '3', '7']) if self.chance(70) else part()})"
@@ -142,18 +148,24 @@ class WideExpressions(Expressions):
         if form == "infinite" and name and signed(kind):
             return self.pick([f"min(({name} + {part()}), inf)", f"(inf if {self.expr('bool', scope, depth)} else "
                               f"({name} + {part()}))", f"max(({name} - {part()}), -inf)"])
+        if form == "sign" and name:
+            return f"sign({name} - {part()})"
         if form == "unary" and name:
             return self.pick([f"abs({name} - {part()})", f"(-({name} + {part()}))"])
         if form == "floor" and kind == "int":
-            return f"floor({self.expr('float', scope, 0)} * {self.pick(['2', '0.5', '3'])})"
+            word = self.pick(["floor", "ceil", "round", "trunc"])
+            return f"{word}({self.expr('float', scope, 0)} * {self.pick(['2', '0.5', '3'])})"
         return f"({part()} {form if form in '+-*' else '+'} {part()})"
 
     def _double(self, scope: Scope, depth: int) -> str:
         left, right = self.expr("double", scope, depth), self.expr("double", scope, depth)
         return self.pick([f"({left} + {right})", f"({left} - {right})", f"min({left}, {right})",
-                          f"max({left}, {right})", f"abs({left})"])
+                          f"max({left}, {right})", f"abs({left})", f"sign({left})", f"clamp({left}, -4.0, {right})",
+                          f"f64({left})"])
 
     def _bool(self, scope: Scope, depth: int) -> str:
+        if self.sets and self.chance(12):
+            return f"({self.expr('vertex', scope, depth)} {self.pick(['in', 'not in'])} {self.pick(self.sets)})"
         kind = self.pick([*INTEGERS, "double", *["usual"] * 8])
         if kind == "usual":
             return super()._bool(scope, depth)

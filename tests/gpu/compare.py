@@ -96,7 +96,7 @@ class Given:
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program of the library, compiled once."""
     return load(name)
 
 
@@ -113,7 +113,7 @@ def given(name: str, graph: str) -> Given:
     if "source" in found.params:
         found.params["source"] = 5
     if name == "heat":
-        found.params["tol"] = 0.5  # rather than 18,000 supersteps
+        found.params["tol"] = 0.5  # the default tolerance would take 18,000 supersteps
     return Given(program(name), to_graph(found.graph), found)
 
 
@@ -145,7 +145,7 @@ class _Runs(Exception):
 
 
 def least_memory(run: Given, options: dict[str, Any]) -> int:
-    """The least device memory, in bytes, with which a run succeeds, found by search; up to a quarter of a page."""
+    """The least device memory with which a run succeeds, in bytes, searched to within a quarter of a page."""
 
     def stop(_: Round) -> None:
         raise _Runs

@@ -43,7 +43,7 @@ def small_runs(
 
 
 def least_memory(run: Callable[..., Result], way: dict[str, Any]) -> int:
-    """The least device memory, in bytes, with which a run succeeds, found by search; up to half a page."""
+    """The least device memory with which a run succeeds, in bytes, found by binary search to within half a page."""
     refused, taken = 0, 1 << 20
     while taken - refused > 512:
         budget = (taken + refused) // 2

@@ -206,7 +206,7 @@ def test_a_copy_from_locked_memory_overlaps(device: CudaDevice, kernels: Kernels
 
 
 def test_rates_of_the_link(device: CudaDevice) -> None:
-    """Only checks that the fast methods are fast; the figures are printed."""
+    """Prints the rates, and checks only that the fast methods are fast."""
     array = np.random.default_rng(2).integers(0, 1 << 60, 64 << 20 >> 3)
     target = device.allocate(array.nbytes, "target")
     rates = {}

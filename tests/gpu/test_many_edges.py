@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cuda.emulated import needs_compiler
+from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from tests.gpu.compare import needs_gpu
 from tests.spelled import spelled
@@ -115,7 +115,7 @@ def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
 
 
 def quarter(ring: Ring, beside: int) -> int:
-    """A budget of that many bytes and a quarter of the edges."""
+    """A budget in bytes: `beside`, and a quarter of the edges."""
     return ring.entries + beside
 
 

@@ -65,6 +65,6 @@ def test_rows_stand_by_length_and_ties_by_number(spec: str) -> None:
 
 
 def test_runs_are_few() -> None:
-    """On a graph with enough edges, runs are long enough to pay for their three numbers."""
+    """On a graph with enough edges, runs are long enough to pay for the three numbers that describe each."""
     _, blocks = blocks_of("uniform:16")
     assert sum(len(one.runs) for one in blocks.blocks) < blocks.nbytes // 4 // 100

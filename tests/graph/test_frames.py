@@ -52,7 +52,7 @@ def values_of(type_: Any) -> st.SearchStrategy[Any]:
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[Any, bool]:
-    """A table of edges in chunks, with a column `x` that may have nulls; and whether it has some."""
+    """A table of edges in chunks with a column `x`, and whether the column has nulls."""
     of_ends = draw(st.sampled_from([INTEGERS, TEXTS]))
     count = draw(st.integers(1, 12))
     signed = draw(st.booleans())
@@ -60,7 +60,7 @@ def tables(draw: st.DrawFn) -> tuple[Any, bool]:
     for name in ("source", "target"):
         type_ = draw(st.sampled_from(of_ends))
         ids = values_of(type_)
-        if of_ends is INTEGERS:  # no type holds both negative ids and those above 2^63
+        if of_ends is INTEGERS:  # no integer type holds both negative ids and ids of 2^63 or more
             info = np.iinfo(type_.to_pandas_dtype())
             low, high = int(info.min), int(info.max)
             ids = st.integers(low, min(high, 2**63 - 1)) if signed else st.integers(0, high)

@@ -75,7 +75,7 @@ def test_known_draws() -> None:
 
 
 def test_kronecker_is_skewed_as_its_probabilities_say() -> None:
-    """Without scrambled labels, 3/4 of the ends are in the more likely half of the vertices, at each level."""
+    """Without scrambled labels, 3/4 of the endpoints are in the more likely half of the vertices, at each level."""
     graph = Graph.read("rmat:14")
     assert (graph.n, graph.m) == (2**14, 16 * 2**14)
     top = np.sort(graph.out_degree)[::-1].cumsum()

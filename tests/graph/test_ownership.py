@@ -29,7 +29,7 @@ def from_arrays(ends: type, weights: type, **more: Any) -> Given:
 
 
 def from_views() -> Given:
-    """Columns of one table, none of which owns its memory."""
+    """A graph from columns that are views of one table and do not own their memory."""
     table = np.array([SRC, DST, WEIGHT], np.uint32)
     return lambda: Graph.from_edges(table[0], table[1], n=5, weight=table[2]), [table]
 
@@ -86,9 +86,9 @@ def overwrite(arrays: list[Any]) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_arrays_of_the_caller_may_change(way: str) -> None:
-    """The caller's arrays change before or after the first call, without effect on the graph.
+    """Changes of the caller's arrays before or after the first call do not affect the graph.
 
-    Column ranges matter, too, since checks are skipped by them.
+    They must not affect column ranges either, because ranges decide which checks are skipped.
     """
     make, _ = WAYS[way]()
     whole = make()
@@ -122,7 +122,7 @@ def test_networkx_and_files(tmp_path: Path) -> None:
 
 
 def test_an_edge_list_is_taken_over() -> None:
-    """Its arrays are not copied, so they become read-only."""
+    """The arrays of an edge list are not copied but become read-only."""
     src, dst, weight = np.array(SRC, np.uint32), np.array(DST, np.uint32), np.array(WEIGHT, np.float32)
     ids = np.array([1, 2, 3, 5, 8])
     graph = Graph(EdgeList(src, dst, VertexIds(ids), {"weight": weight}))
@@ -157,7 +157,7 @@ def test_what_is_handed_out_is_read_only(ids: list[Any] | None) -> None:
 
 
 def test_fields_of_a_result_are_its_own() -> None:
-    """Writing to them changes neither the graph nor another result."""
+    """Writes to the fields of a result change neither the graph nor another result."""
     program = compile("program own\nvertex d: int = 0\nvertex id: vertex = self\n"
                       "repeat 1 times:\n    apply d = outdegree\n")
     graph = Graph.from_edges(SRC, DST, n=5)
@@ -171,7 +171,7 @@ def test_fields_of_a_result_are_its_own() -> None:
 
 
 def test_a_result_keeps_its_parameters() -> None:
-    """A list of vertices that changes after a run, or can be read only once, is unchanged when a run resumes."""
+    """A result keeps its list of vertices even if the caller's list changes later or can be read only once."""
     program = compile("program near(centers: vertices)\n"
                       "vertex dist: float = 0.0 if position(self, centers) >= 0 else inf\n"
                       "repeat:\n    gather d = min(u.dist + 1.0 for u -> self)\n    apply dist = min(dist, d)\n")

@@ -1,4 +1,4 @@
-"""Graphs in pickles, as arrays and by path; and ids as a sequence."""
+"""Graphs in pickles, stored as arrays or by path, and ids as a sequence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 import vlang
 from tests.graph.oracle import draw
-from tests.graph.test_graph_build import SEED, graph_of, same
+from tests.graph.test_build import SEED, graph_of, same
 from vlang import Graph, GraphError
 from vlang.runtime.graph.edges.edge_list import VertexIds
 

@@ -41,20 +41,20 @@ def _public(body: list[ast.stmt], place: str, owner: str = "") -> Iterator[Descr
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[str]:
-    """The names of all parameters but `**keywords`, which are no more than one more way to give the others."""
+    """The names of all parameters except `**keywords`, which only pass on other parameters."""
     for one in (*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs):
         if one is not None:
             yield one.arg
 
 
 def _kernel(node: ast.FunctionDef) -> bool:
-    """Whether numba reads a function: its parameters have no types."""
+    """Whether a function is a kernel for numba, whose parameters have no types."""
     return all(one.annotation is None or ast.unparse(one.annotation) == "Any" for one in node.args.args)
 
 
 FOUND = [one for path in FILES.values() if "skeletons" not in path.parts
          for one in _public(ast.parse(path.read_text(encoding="utf-8")).body, path.relative_to(ROOT).as_posix())]
-"""All but commands, whose options describe themselves, and kernels."""
+"""All public functions and dataclasses except commands, whose options have help texts, and kernels."""
 
 
 def test_many_parameters_are_listed() -> None:
@@ -83,5 +83,5 @@ def test_lists_name_parameters_that_exist() -> None:
 
 
 def test_kernels_and_commands_are_few() -> None:
-    """The rule looks at most of the project."""
+    """Most public functions of the project are checked."""
     assert len(FOUND) > 1000

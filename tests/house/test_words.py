@@ -1,4 +1,4 @@
-"""Words that prose of the project does not use: docstrings, comments and documents say it in the terms of the field.
+"""Words that docstrings, comments and documents of the project must not use, because the field has better terms.
 
 Text in backticks and code blocks is not prose.
 """
@@ -35,11 +35,11 @@ BANNED = {
 
 NAMES = re.compile(r"(?<![a-z])(un)?(told|tells?|telling|heard|hears?|settle[ds]?|orientations?)(?![a-z])",
                    re.IGNORECASE)
-"""Words of which no name in the code is made, for the same reasons."""
+"""Words that names in the code must not contain, for the same reasons."""
 
 PEOPLE = re.compile(r"\b(users?|people|persons?|developers?|readers?|callers?|authors?|contributors?|researchers?|"
                     r"outsiders?|those|one|you|members?)\b", re.IGNORECASE)
-"""Beside one of these, `who` is a person."""
+"""In a line with one of these words, `who` may refer to a person."""
 
 
 def _first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -83,13 +83,13 @@ def _files() -> Iterator[tuple[Path, Iterator[tuple[int, str]]]]:
 
 @cache
 def _prose() -> list[tuple[str, str]]:
-    """Every line of prose with its place, without what is in backticks."""
+    """Every line of prose with its place, without the text in backticks."""
     return [(f"{path.relative_to(ROOT)}:{number}", re.sub(r"`[^`]*`", "", line))
             for path, lines in _files() for number, line in lines if line.strip()]
 
 
 def found(pattern: str) -> list[str]:
-    """The lines of prose that have a pattern."""
+    """The lines of prose that match a pattern."""
     hits = [(place, line) for place, line in _prose() if re.search(pattern, line, re.IGNORECASE)]
     return [f"{place}: {line.strip()}" for place, line in hits if "who" not in pattern[:8] or not PEOPLE.search(line)]
 

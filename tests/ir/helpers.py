@@ -1,4 +1,4 @@
-"""Programs as IR and facts, in one call."""
+"""Helpers that give the IR and the facts of a program text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["applies", "facts_of", "gathers", "ir", "lines", "loop_of", "only"]
 
 
 def ir(text: str, precision: int = 32) -> f.Program:
-    """The IR of a text; `program p` is put before a text without a header."""
+    """The IR of a text. A text without a header gets the header `program p`."""
     if "program " not in text:
         text = "program p\n" + text
     return lower(check(parse(text, "test.vp"), precision))
@@ -29,7 +29,7 @@ def loop_of(text: str, number: int = 0) -> LoopFacts:
 
 
 def lines(program: f.Program) -> list[str]:
-    """The statements as text."""
+    """The statements of a program as text."""
     return [line for statement in program.body for line in statement_lines(statement)]
 
 

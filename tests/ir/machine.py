@@ -1,6 +1,6 @@
-"""A plain evaluator of loops in the IR, with the freedoms that facts may grant: for small graphs, integers and bools.
+"""A plain evaluator of loops in the IR with the freedoms that facts may grant, for small graphs, integers and bools.
 
-It tests facts: a loop runs as written and with a freedom, and the results must be equal.
+It tests facts: it runs a loop as written and with a freedom, and the results must be equal.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Sight:
 
 
 class Machine:
-    """Runs statements of one program. `now` is the state; `old` the one at the start of the superstep."""
+    """Runs statements of one program. `now` is the current state; `old` is the state at the start of the superstep."""
 
     def __init__(self, program: f.Program, graph: Graph) -> None:
         self.program, self.graph = program, graph
@@ -64,7 +64,7 @@ class Machine:
         self.old = self.copy()
 
     def copy(self) -> State:
-        """The present state."""
+        """A copy of the current state."""
         return {name: list(column) for name, column in self.now.items()}
 
     def begin(self) -> None:
@@ -73,7 +73,7 @@ class Machine:
         self.old = self.copy()
 
     def run(self, statements: Iterable[f.Statement], vertices: Iterable[int]) -> None:
-        """Each statement for all these vertices before the next statement; all reads of a statement come first."""
+        """Run each statement for all these vertices before the next. Reads of a statement precede its writes."""
         chosen = list(vertices)
         for statement in statements:
             if isinstance(statement, f.Gather):
@@ -183,7 +183,7 @@ def _sum(expr: f.Op, a: int, b: int) -> int:
 
 
 def _better(name: str, type_: Type, a: Any, b: Any) -> Any:
-    """min or max of two; `none` and tuples that start with the identity lose, and in a tie the first stays."""
+    """min or max of two values. `none` and tuples that start with the identity lose; a tie keeps the first value."""
     if isinstance(type_, Tuple):
         if b[0] == identity(name, type_.items[0]):
             return a
@@ -204,7 +204,7 @@ def shuffled(rng: random.Random, n: int) -> list[int]:
 
 
 def _identity(name: str, type_: Type) -> Any:
-    """The value of the reduction of nothing; of tuples, by component."""
+    """The value of a reduction without contributions, by component for tuples."""
     if isinstance(type_, Tuple):
         return tuple(identity(name, t) for t in type_.items)
     assert isinstance(type_, Scalar)

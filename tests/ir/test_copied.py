@@ -1,4 +1,4 @@
-"""Rule K: granted and refused, each on a small program, and its verdict on every loop of the design programs."""
+"""Rule K, granted and refused on small programs, and its verdict on every loop of the design programs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_granted(text: str, marks: tuple[str, ...]) -> None:
     (loop("where y > 0:\n  repeat").replace("    gather", "        gather").replace("    apply", "        apply"), "",
      "`where` around the loop"),
     (loop().replace("    apply  x", "    where y > 0:\n        apply  x"), "", "a `where` leaves out vertices"),
-    (loop(type_="f16"), "", "not `u.x` as it is"),  # but as an f32
+    (loop(type_="f16"), "", "not `u.x` as it is"),  # it is read as an f32
     (loop(type_="int[3]"), "", "not one machine word"),
     ("reduction least(a, b): int = min(a, b), identity inf\nvertex x: int = 1\nrepeat:\n"
      "    gather a = least(u.x for u -- self)\n    apply x = least(x, a)\n", "", "declared reduction"),

@@ -1,4 +1,4 @@
-"""Rules X, Z, I, D, R, F, B and hoisted messages: granted and refused, each on a small program."""
+"""Rules X, Z, I, D, R, F, B and hoisted messages, granted and refused on small programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GOOD = {"before": "", "start": "0 if self == source else inf", "middle": "", "he
     ({}, True), ({"gather": "min(2 + u.x for u -- self)"}, True), ({"gather": "min(u.x for u -> self)"}, True),
     ({"start": "7"}, True), ({"start": "-inf if self == source else inf"}, True),
     ({"gather": "max(u.x - 1 for u -> self)", "apply": "max(x, a)", "start": "9 if self == source else -inf"}, True),
-    ({"gather": "max(u.x - 1 for u -> self)", "apply": "max(x, a)"}, False),  # the finite ones are not the first
+    ({"gather": "max(u.x - 1 for u -> self)", "apply": "max(x, a)"}, False),  # finite values come later
     ({"gather": "min(u.x - 1 for u -> self)"}, False), ({"gather": "min(u.x + 1 for u -> self if u.x > 3)"}, False),
     ({"gather": "min(u.x + w for u -> self)", "before": "edge w: int = 1"}, False),
     ({"start": "0 if self == source else 1 if degree > 3 else inf"}, False), ({"start": "outdegree"}, False),

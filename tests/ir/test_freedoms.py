@@ -1,4 +1,4 @@
-"""Every freedom that facts grant, used at random on small graphs, changes nothing (language.md 10.3 and 11)."""
+"""Freedoms that the facts grant change no result on random small graphs (language.md 10.3 and 11)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 60
 
 
 class Texts:
-    """Random loops over a few fields; many are joined writes, to which the rules can grant something."""
+    """Draws random loops over a few fields. Many have joined writes, for which rules can grant freedoms."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -45,7 +45,7 @@ class Texts:
         return "\n".join(lines) + "\n"
 
     def step(self, name: str) -> list[str]:
-        """A gather and an apply, perhaps in a `where`."""
+        """A gather and an apply, sometimes in a `where`."""
         rng = self.rng
         ends = rng.choice(["u -> self", "self -> u", "u -- self"])
         cond = f" if {self.condition('u.')}" if rng.random() < 0.3 else ""
@@ -112,7 +112,7 @@ def graph(rng: random.Random) -> Graph:
 
 
 def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | None = None) -> list[State] | None:
-    """The states after each superstep, the start first; None if the loop does not converge, or soon overflows."""
+    """The initial state and the states after each superstep; None if the loop does not converge or may overflow."""
     machine = Machine(program, at)
     if start is not None:
         machine.now = {name: list(column) for name, column in start.items()}
@@ -130,7 +130,7 @@ def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | N
 
 
 def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random) -> State:
-    """Rule A: single vertices at random, in place, with older states of neighbours; then sweeps until no change."""
+    """Rule A: update random single vertices in place, from old states of neighbours; then sweep to the end."""
     machine = Machine(program, at)
     history = [machine.copy()]
 
@@ -152,14 +152,16 @@ def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Ran
 
 
 def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, push: bool) -> list[State]:
-    """Rules P (a phase: only vertices changed since it last ran send) and N (only their receivers run).
+    """Run a loop phase by phase under rule P or N; returns the state after each superstep.
+
+        Under rule P only vertices that changed since the phase last ran send. Under rule N only their receivers run.
 
     Args:
         program: The program.
         at: The graph.
         loop: The facts of its loop.
         rounds: The number of supersteps.
-        push: Rule P rather than rule N.
+        push: Whether rule P applies, rather than rule N.
     """
     machine = Machine(program, at)
     seen: list[State | None] = [None] * len(loop.phases)
@@ -207,13 +209,13 @@ def resting(program: f.Program, at: Graph, loop: LoopFacts, rounds: int) -> list
 
 
 def feeds(loop: LoopFacts, gather: str, name: str) -> bool:
-    """Whether a gather is read by the write of a field."""
+    """Whether the write of the field `name` reads a gather."""
     rests = [write.rest for write in loop.writes if name in write.fields]
     return any(isinstance(e, f.Accumulator) and e.name == gather for rest in rests for e in f.walk(rest))
 
 
 def _looking_at(state: State) -> Callable[[str, int], Any]:
-    """Reads the neighbours in this state."""
+    """A function that reads the fields of neighbours from a state."""
     return lambda field, u: state[field][u]
 
 

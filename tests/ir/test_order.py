@@ -1,4 +1,4 @@
-"""Rules A, A', O, P and S: granted and refused, each on a small program."""
+"""Rules A, A', O, P and S, granted and refused on small programs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ repeat:
 """
 
 
+TWO = "vertex x: int = 1\nvertex p: int = 1"
+THREE = f"{TWO}\nvertex q: int = 1"
 PAIR = "vertex x: int = 1\nvertex p: vertex = none"
 
 
@@ -47,6 +49,12 @@ def fixpoint(gather: str, apply: str, fields: str = "vertex x: int = 1", where: 
     fixpoint("sum(u.x for u -> self if u.x > 3)", "x = max(x, a)", "vertex x: u32 = 1"),
     fixpoint("max(u.x for u -> self)", "x = max(x, a)", "vertex k: int = 1\nvertex x: int = 1", "k > 0"),
     fixpoint("min((u.x + 1, u) for u -> self)", "(x, p) = min((x, p), a)", PAIR),
+    fixpoint("min((u.x + 1, u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO),
+    fixpoint("min((3 + u.x, u.p * 2 - 9) for u -> self)", "(x, p) = min((x, p), a)", TWO),
+    fixpoint("min((u.x, u.p, u.q + 1) for u -> self)", "(x, p, q) = min((x, p, q), a)", THREE),
+    fixpoint("max((u.x - outdegree, u.p) for u -> self)", "(x, p) = max((x, p), a)", TWO),
+    fixpoint("max((u.x + -1, u.p) for u -> self)", "(x, p) = max((x, p), a)", TWO),
+    fixpoint("min((u.x + u.k, u.x + u.p) for u -> self)", "(x, p) = min((x, p), a)", f"vertex k: u8 = 1\n{TWO}"),
 ])
 def test_any_order_granted(text: str) -> None:
     assert loop_of(text).order.granted, loop_of(text).order.reason
@@ -69,8 +77,20 @@ def test_any_order_granted(text: str) -> None:
     (fixpoint("min(wrap(u.x + 1) for u -> self)", "x = min(x, a)"), "m"),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    apply x = min(x, 9)\n", "w"),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    apply x = x // 2\n", "w"),
-    (fixpoint("min((u.x + 1, u.p) for u -> self)", "(x, p) = min((x, p), a)", "vertex x: int = 1\nvertex p: int = 1"),
-     "m"),
+    (fixpoint("min((u.x + u.k, u.p) for u -> self)", "(x, p) = min((x, p), a)", f"vertex k: int = 1\n{TWO}"), "m"),
+    (fixpoint("min((u.x - 1, u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("max((u.x + 1, u.p) for u -> self)", "(x, p) = max((x, p), a)", TWO), "m"),
+    (fixpoint("max((u.x - 1, u.p) for u -> self)", "(x, p) = max((x, p), a)", TWO.replace("int", "u32")), "m"),
+    (fixpoint("min((wrap(u.x + 1), u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((min(u.x, 5), u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x * 2, u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x + 1, 0 - u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x + 1, u.p) for u -> self if u.p < 9)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x + 1, p) for u -> self)", "(x, p) = min((x, p), a)", TWO), "m"),
+    (fixpoint("min((u.x + 1, u.p) for u -> self)", "(x, p) = min((x, p), a)", TWO.replace("int", "float")), "m"),
+    (fixpoint("min((u.x + 1, u, u.q) for u -> self)", "(x, p, q) = min((x, p, q), a)",
+              f"{PAIR}\nvertex q: int = 1"), "m"),
+    (fixpoint("min((u.x + 1, u.p + 1, u.q) for u -> self)", "(x, p, q) = min((x, p, q), a)", THREE), "m"),
     (fixpoint("min((u.x + 1, u) for u -> self)", "(x, p) = min((x, p), a)", PAIR)
      + "    apply x = min(x, 5)\n", "w"),
     (fixpoint("min((u.x + 1, u) for u -> self)", "(x, p) = min(a, (x, p))", PAIR),
@@ -86,7 +106,7 @@ def test_any_order_refused(text: str, letter: str) -> None:
 
 
 def test_a_minimum_under_max_moves_up_with_its_source() -> None:
-    """A `min` gather moves the way of the gathered value: up under a field that moves up."""
+    """A `min` gather changes in the direction of the gathered field: it increases if the field only increases."""
     assert loop_of(fixpoint("min(u.x for u -> self)", "x = max(x, a)")).any_order
 
 
@@ -143,7 +163,7 @@ def test_priority_needs_any_order() -> None:
 
 @pytest.mark.parametrize(("text", "letter"), [
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)"), ""),
-    (fixpoint("max(0 - u.x for u -> self)", "x = max(x, a)"), ""),  # it need not be monotone
+    (fixpoint("max(0 - u.x for u -> self)", "x = max(x, a)"), ""),  # the contribution need not be monotone
     (fixpoint("max(u.x for u -> self if u.x > 3)", "x = max(x, a)"), ""),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    activate when x > old(x)\n", ""),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    activate when x > old(x) or x < old(x)\n", "t"),

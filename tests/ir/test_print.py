@@ -1,4 +1,4 @@
-"""The text of IR and facts."""
+"""The printed form of IR and facts."""
 
 from __future__ import annotations
 

@@ -5,27 +5,28 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from tests.ir.helpers import ir
-from tests.reference.programs import Generated, programs
+from tests.reference.generators.programs import Generated, programs
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, loops_of, statements
 from vlang.ir.print import WIDTH, facts_text, program_text
+from vlang.maths import REAL
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, F64, I64, VERTEX, Scalar, Tuple, Type
 
 _ALIKE = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "bitor", "bitand", "bitxor", "min", "max", "neg",
-                    "abs", "sqrt", "exp", "log", "log1p", "tanh"})  # fmt: skip
+                    "abs", "sign"}) | REAL  # fmt: skip
 _COMPARE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "differs"})
 
 
 def definite(type_: Type) -> bool:
-    """Whether nothing in a type waits for its place."""
+    """Whether a type is final, without parts that depend on the place of use."""
     items = type_.items if isinstance(type_, Tuple) else (type_,)
     return not any(isinstance(item, Scalar) and item.weak for item in items)
 
 
 def well_typed(expr: f.Expr) -> bool:
-    """Whether the type of one node of the IR fits those of its children."""
+    """Whether the type of a node of the IR fits the types of its children."""
     if isinstance(expr, f.Op):
         types = [arg.type for arg in expr.args]
         if expr.op in _ALIKE:

@@ -1,4 +1,4 @@
-"""What a comparison says about the values of one side: exactly those that compare with some value of the other."""
+"""Ranges implied by a comparison: exactly the values of one side that satisfy it with some value of the other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_compared_values(op: str) -> None:
         left = range(a[0], a[1] + 1)
         found = [x for x in left if any(OPERATORS[op](x, y) for y in range(b[0], b[1] + 1))]
         if op == "ne" and found and left[0] < b[0] < left[-1]:
-            found = list(left)  # a value in the middle leaves the ends
+            found = list(left)  # excluding a value in the middle does not change the ends
         want = (found[0], found[-1]) if found else a
         got = compared(Range(*a, I32), op, Range(*b, I32))
         assert (got.low, got.high) == want, (a, op, b)

@@ -1,4 +1,4 @@
-"""Kinds of loops, default activation, phases, and rule N: granted and refused, each on a small program."""
+"""Kinds of loops, default activation, phases, and rule N, granted and refused on small programs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ repeat:
     activate when {}
 """
     assert loop_of(text.format("d < old(d)")).default_activation
-    assert not loop_of(text.format("p < old(p)")).default_activation  # it may go up when d goes down
+    assert not loop_of(text.format("p < old(p)")).default_activation  # it may increase when d decreases
 
 
 # ----------------------------------------------------------------------- phases
@@ -184,7 +184,7 @@ repeat 3 times:
 
 
 def test_a_join_is_covered_only_if_nothing_else_moves_its_field() -> None:
-    """Phase 2 may undo a join of phase 1: then phase 1 must run again."""
+    """Phase 2 may undo a joined write of phase 1, so phase 1 must run again."""
     text = """vertex x, y: int = 1
 repeat 3 times:
     gather a = max(u.x for u -> self)

@@ -1,4 +1,4 @@
-"""The rules of the IR, of schedules and of plans: whatever breaks one is found, with the sentence of the rule."""
+"""The rules of the IR, of schedules and of plans: each violation is found and reported with the text of the rule."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ for k from 1 to 3:
 
 @functools.cache
 def program() -> f.Program:
-    """The program that is damaged."""
+    """The program that tests damage."""
     return ir(TEXT)
 
 
 @functools.cache
 def steps() -> s.Schedule:
-    """Its schedule."""
+    """The schedule of the program."""
     return schedule(program())
 
 
 @functools.cache
 def plan(target: str = "numba") -> Plan:
-    """Its plan."""
+    """The plan of the program."""
     return vlang.compile(TEXT).plan(frozenset(), target=target)
 
 
 # ------------------------------------------------------------------------------------------------------------ damage
 def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
-    """The program with expressions changed wherever `change` gives another one."""
+    """The program with each expression replaced for which `change` gives another one."""
     value = program() if body is None else body
     if isinstance(value, f.Expr):
         changed = change(value)
@@ -87,7 +87,7 @@ def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
 
 
 def _body(change: Callable[[f.Statement], tuple[f.Statement, ...]], body: tuple[f.Statement, ...]) -> Any:
-    """Statements with others in their place, inside blocks, too."""
+    """Statements, also those inside blocks, replaced by the results of `change`."""
     found: list[f.Statement] = []
     for one in body:
         for other in change(one):
@@ -110,7 +110,7 @@ def _stages(change: Callable[[s.Stage], s.Stage], body: Any = None) -> Any:
 
 
 def _spec(**changes: Any) -> Plan:
-    """The plan whose first pass of the loop is changed."""
+    """The plan with `changes` to the first pass of its loop."""
     loop = next(step for step in plan().steps if isinstance(step, LoopSpec))
     stage = next(step for step in loop.steps if isinstance(step, StageSpec))
     new = replace(loop, steps=tuple(replace(stage, **changes) if step is stage else step for step in loop.steps))

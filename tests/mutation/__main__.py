@@ -1,9 +1,9 @@
 """Plant mutations and report which survive: `python -m tests.mutation [--results FILE]`.
 
-Each mutation is planted alone in a copy of the tree, and the tests that ought to see it run until one fails. That test
-must pass in the tree without the mutation, or the kill does not count. A mutation after which the tests do not end
-counts as killed only if the test that hangs takes less than a tenth of the time without it. Results are lines of FILE,
-so that a run that was ended goes on.
+Each mutation is planted alone in a copy of the tree, and the tests that should detect it run until one fails. The kill
+counts only if this test passes in the tree without the mutation. If the tests hang, the mutation counts as killed only
+if the hanging test takes less than a tenth of the time limit without it. Results are lines of FILE, so that an
+interrupted run continues.
 """
 
 from __future__ import annotations

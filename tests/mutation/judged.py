@@ -1,4 +1,4 @@
-"""Mutations that no test can see, because the mutated program gives the same results: one reason for each."""
+"""Mutations that no test can detect because the results stay the same, with the reason for each."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ JUDGED: Mapping[str, str] = {
     "runtime/graph/read/vertices.py: _BLOCK = 1 << 19":
         "how many ends are renumbered at once, for the memory that this takes",
 }
-"""The path of a file, its line with the mutation, and why that is no bug."""
+"""The path of a file, its line with the mutation, and the reason why the mutation is no bug."""

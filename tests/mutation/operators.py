@@ -1,10 +1,9 @@
-"""What a mutation does to a file, and where it may be done: fixed before anything was run.
+"""Mutation operators, and the places in a file where each applies. They were fixed before the first run.
 
-Python is mutated through its syntax tree: a comparison gets the other of `<` and `<=`, or of `>` and `>=`; `+` becomes
-`-`, `and` becomes `or`, and back; a whole number grows or shrinks by one; a condition is negated; `min` becomes `max`
-and back; a statement without a result of its own is left out. Races are made in the text of kernels: an atomic
-operation becomes plain accesses, a barrier or a fence is left out, the last chunk of a task is never taken, two
-neighbouring stores to shared words change places.
+Python is mutated through its syntax tree. The operators exchange `<` with `<=`, `>` with `>=`, `+` with `-`, `and` with
+`or`, and `min` with `max`. They change a whole number by one, negate a condition, or remove a statement that defines no
+name. Races are planted in the text of kernels: an atomic operation becomes plain accesses, a barrier or a fence is
+removed, the last chunk of a task is never taken, or two neighbouring stores to shared words are exchanged.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ class Site:
     """One mutation of one file.
 
     Attributes:
-        path: From the root of the tree.
-        line: Of the text that changes, from 1.
+        path: The path of the file from the root of the tree.
+        line: The line of the replaced text, from 1.
         operator: A name from LOGIC or RACES.
-        start: Where the text that changes begins, in characters of the file.
-        end: Where it ends.
-        new: What replaces it.
+        start: The first character of the replaced text, as an offset in the file.
+        end: The offset after the replaced text.
+        new: The replacement.
     """
 
     path: str
@@ -54,7 +53,7 @@ RACES = ("plain_cas", "plain_add", "plain_atomic", "no_barrier", "no_fence", "la
 
 
 def logic_sites(path: str, text: str) -> Iterator[Site]:
-    """Every mutation of Python text by the operators of LOGIC. Annotations, docstrings and messages are left alone."""
+    """Every mutation of Python text by the operators of LOGIC, except in annotations, docstrings and messages."""
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -85,7 +84,7 @@ def _changes(tree: ast.AST) -> Iterator[_Change]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run: without annotations, texts with holes, decorators, messages of errors and `__all__`."""
+    """The nodes that are executed, without annotations, f-strings, decorators, error messages and `__all__`."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
@@ -116,7 +115,7 @@ def _of_expression(node: ast.expr) -> Iterator[_Change]:
 
 
 def _droppable(node: ast.AST) -> bool:
-    """A statement whose loss leaves no name undefined."""
+    """Whether a statement can be removed without leaving a name undefined."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, (ast.Call, ast.Yield, ast.YieldFrom))
     if isinstance(node, ast.Assign):
@@ -131,7 +130,10 @@ _ARGUMENT = r"((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)"  # balanced to two levels
 
 
 def _cuda(work: str) -> str:
-    """A read-modify-write in plain accesses, as an expression with the value before. work: from `was` and `given`."""
+    """A read-modify-write by plain accesses, as an expression that gives the old value.
+
+    work: the new value, an expression of `was` and `given`.
+    """
     return rf"([&] {{ auto* place_ = (\1); const auto was_ = *place_; *place_ = {work}; return was_; }}())"
 
 
@@ -168,7 +170,7 @@ _COMPILED: tuple[_Compiled, ...] = tuple((name, ext, re.compile(pattern, re.MULT
 
 
 def race_sites(path: str, text: str) -> Iterator[Site]:
-    """Every mutation of the text of kernels by the operators of RACES; comments are left alone."""
+    """Every mutation of the text of kernels by the operators of RACES, except in comments."""
     for name, ext, pattern, new in _COMPILED:
         if not path.endswith(ext):
             continue

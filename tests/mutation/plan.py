@@ -1,8 +1,8 @@
-"""Which mutations are planted, and which tests ought to see each: fixed before anything was run.
+"""Which mutations are planted, and which tests should detect each. Both were fixed before the first run.
 
-For every mutation an operator is drawn first, then a site among all where it applies, so that frequent operators do not
-crowd out the others. The tests of a file are those of the first row of TESTS that its path begins with, in this order;
-the run of a mutation ends with the first test that fails.
+For every mutation an operator is drawn first, then one of the sites where it applies, so that frequent operators do not
+crowd out the others. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. They
+run in this order until one fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SEED = 20261123
 
 @dataclass(frozen=True)
 class Area:
-    """A part of the tree. count: of mutations. kind: a key of SITES. operators: those drawn. files: patterns."""
+    """A part of the tree. count: mutations to draw. kind: a key of SITES. operators: the choice. files: patterns."""
 
     name: str
     count: int
@@ -40,54 +40,58 @@ AREAS = (
     Area("readers", 10, "logic", LOGIC, ("runtime/graph/read/*.py", "runtime/graph/npz.py", "runtime/graph/archive.py",
                                          "runtime/convert/*.py", "runtime/storage/page_file/*.py")),
 )
-"""34 mutations: ten in the compiler, 14 in the engine with its kernels, of which ten are races, ten in the readers."""
+"""34 mutations: ten in the compiler, 14 in the engine with its kernels (ten of them races), and ten in the readers."""
 
-_LANGUAGE = ("tests/cpu/test_language_statements.py", "tests/cpu/test_language_reductions.py",
-             "tests/cpu/test_language_loops.py", "tests/cpu/test_language_arguments.py", "tests/cpu/test_stdlib.py",
-             "tests/cpu/test_integers.py", "tests/cpu/test_vectors.py", "tests/cpu/test_user_reductions.py",
-             "tests/cpu/test_nesting.py", "tests/fuzz")
-_WAYS = ("tests/cpu/test_push.py", "tests/cpu/test_reach.py", "tests/cpu/test_priority.py", "tests/cpu/test_sums.py")
-_CPU = (*_WAYS, "tests/cpu/test_stdlib.py", "tests/cpu/test_engine_cuts.py", "tests/cpu/test_contended.py",
-        "tests/paged/test_streamed.py", "tests/cpu")
-_GPU = ("tests/emit/test_layouts.py", "tests/cuda/test_atomics.py", "tests/cuda/test_operators.py",
-        "tests/cuda/test_pull_kernels.py", "tests/cuda/test_sparse_kernels.py", "tests/cuda/test_engine_emulated.py",
-        "tests/cuda/test_sanitizers.py", "tests/cuda")
+_LANGUAGE = ("tests/cpu/language/test_statements.py", "tests/cpu/reductions/test_reductions.py",
+             "tests/cpu/language/test_loops.py", "tests/cpu/language/test_arguments.py",
+             "tests/cpu/programs/test_stdlib.py", "tests/cpu/language/test_integers.py",
+             "tests/cpu/language/test_vectors.py", "tests/cpu/reductions/test_user_reductions.py",
+             "tests/cpu/language/test_nesting.py", "tests/fuzz")
+_WAYS = ("tests/cpu/ways/test_push.py", "tests/cpu/ways/test_reach.py", "tests/cpu/ways/test_priority.py",
+         "tests/cpu/ways/test_sums.py")
+_CPU = (*_WAYS, "tests/cpu/programs/test_stdlib.py", "tests/cpu/kernels/test_engine_cuts.py",
+        "tests/cpu/kernels/test_contended.py", "tests/paged/test_streamed.py", "tests/cpu")
+_GPU = ("tests/emit/test_layouts.py", "tests/cuda/kernels/test_atomics.py", "tests/cuda/kernels/test_operators.py",
+        "tests/cuda/kernels/test_pull_kernels.py", "tests/cuda/kernels/test_sparse_kernels.py",
+        "tests/cuda/programs/test_engine.py", "tests/cuda/emulation/test_sanitizers.py", "tests/cuda")
 _PAGES = ("tests/page_file/test_form.py", "tests/page_file/test_damage.py", "tests/page_file/test_convert.py",
           "tests/page_file", "tests/paged", "tests/cli/test_streams.py")
 
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("vlang/check/laws", ("tests/check/test_laws.py", "tests/check", "tests/cpu/test_user_reductions.py")),
+    ("vlang/check/laws", ("tests/check/test_laws.py", "tests/check", "tests/cpu/reductions/test_user_reductions.py")),
     ("vlang/check", ("tests/check/test_mistakes.py", "tests/check/test_correct.py", "tests/check", "tests/ir",
                      "tests/docs/test_diagnostics.py", "tests/tools", *_LANGUAGE)),
-    ("vlang/ir", ("tests/ir", "tests/emit", *_LANGUAGE, "tests/cpu/test_chaos.py", "tests/cpu/test_infinite_sums.py",
-                  "tests/cpu", "tests/api", "tests/cuda/test_kernel_choice.py")),
+    ("vlang/ir", ("tests/ir", "tests/emit", *_LANGUAGE, "tests/cpu/rules/test_chaos.py",
+                  "tests/cpu/reductions/test_infinite_sums.py", "tests/cpu", "tests/api",
+                  "tests/cuda/kernels/test_kernel_choice.py")),
     ("vlang/emit/cpu/skeletons/paged", ("tests/paged", *_CPU)),
     ("vlang/emit/cpu/ways", ("tests/emit/test_push.py", *_CPU)),
     ("vlang/emit/cpu/skeletons", _CPU),
     ("vlang/emit/cuda/skeletons", _GPU),
     ("vlang/emit/cuda", ("tests/emit", *_GPU)),
-    ("vlang/emit", ("tests/emit", *_LANGUAGE, "tests/cuda/test_operators.py", "tests/cpu", "tests/cuda")),
+    ("vlang/emit", ("tests/emit", *_LANGUAGE, "tests/cuda/kernels/test_operators.py", "tests/cpu", "tests/cuda")),
     ("runtime/kernels/crew.py", ("tests/devices/test_crew.py", *_CPU, "tests/faults")),
     ("runtime/kernels/paged", ("tests/paged", *_CPU)),
-    ("runtime/kernels", ("tests/cpu/test_copied.py", *_CPU)),
+    ("runtime/kernels", ("tests/cpu/rules/test_copied.py", *_CPU)),
     ("runtime/cpu/paged", ("tests/paged", *_CPU)),
     ("runtime/cpu", (*_CPU, "tests/api", "tests/faults")),
-    ("runtime/gpu", ("tests/cuda/test_kernel_choice.py", "tests/cuda/test_topology.py", *_GPU, "tests/devices")),
-    ("runtime/engine", ("tests/cpu/test_language_loops.py", "tests/cpu/test_nesting.py", "tests/checkpoints", *_CPU,
-                        "tests/api")),
+    ("runtime/gpu", ("tests/cuda/kernels/test_kernel_choice.py", "tests/cuda/pages/test_topology.py", *_GPU,
+                     "tests/devices")),
+    ("runtime/engine", ("tests/cpu/language/test_loops.py", "tests/cpu/language/test_nesting.py", "tests/checkpoints",
+                        *_CPU, "tests/api")),
     ("runtime/convert", ("tests/page_file/test_convert.py", *_PAGES)),
     ("runtime/storage/page_file", _PAGES),
-    ("runtime/graph/npz.py", ("tests/graph/test_graph_npz.py", "tests/graph/test_npz_damaged.py", "tests/graph",
-                              "tests/page_file")),
-    ("runtime/graph", ("tests/graph/test_read_formats.py", "tests/graph/test_read_errors.py",
-                       "tests/graph/test_read_columns.py", "tests/graph", "tests/cli/test_reading.py",
+    ("runtime/graph/npz.py", ("tests/graph/reading/test_npz.py", "tests/graph/reading/test_npz_damaged.py",
+                              "tests/graph", "tests/page_file")),
+    ("runtime/graph", ("tests/graph/reading/test_formats.py", "tests/graph/reading/test_errors.py",
+                       "tests/graph/reading/test_columns.py", "tests/graph", "tests/cli/test_reading.py",
                        "tests/cli/test_columns.py", "tests/cli/test_streams.py", "tests/api/test_edge_columns.py",
                        *_PAGES)),
 )
 
 
 def drawn(root: Path, seed: int = SEED) -> list[Site]:
-    """The mutations of a tree: as many different ones from each area as AREAS says."""
+    """The mutations of a tree: distinct ones, with the number of each area from AREAS."""
     chance, found = random.Random(seed), []
     for area in AREAS:
         by_operator = _sites(root, area)
@@ -113,5 +117,5 @@ def _sites(root: Path, area: Area) -> dict[str, list[Site]]:
 
 
 def covering(path: str) -> tuple[str, ...]:
-    """The tests that ought to see a mutation of a file, in order."""
+    """The tests that should detect a mutation of a file, in order."""
     return next(tests for start, tests in TESTS if path.startswith(start))

@@ -1,4 +1,4 @@
-"""The planting itself: operators do what they say, the draw repeats, and verdicts are right."""
+"""The mutation tool itself: operators change what they should, the draw is repeatable, and verdicts are right."""
 
 from __future__ import annotations
 

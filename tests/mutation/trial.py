@@ -1,4 +1,4 @@
-"""The run of one mutation: a copy of the tree, the tests until one fails, and that test without the mutation."""
+"""Runs one mutation: in a copy of the tree, tests run until one fails, and then this test runs without the mutation."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from tests.mutation.plan import covering
 
 __all__ = ["Trials", "Verdict", "copied"]
 
-SILENCE = 300.0  # seconds without a test that ends, after which the tests are taken to hang
-SHARE = 0.1  # of SILENCE that the test which hangs may take without the mutation
+SILENCE = 300.0  # tests hang if none ends within so many seconds
+SHARE = 0.1  # the part of SILENCE that a hanging test may take without the mutation
 _ENDED = re.compile(r"^(\S+::.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b", re.MULTILINE)
 
 
 @dataclass
 class Verdict:
-    """What became of a mutation.
+    """The outcome of a mutation.
 
     Attributes:
         site: The path, line, operator and place of the mutation.
         before: The text that was replaced.
         after: The text in its place.
-        changed: The path and the line with the mutation, by which `judged.py` names it.
-        killed: Whether a test saw it.
-        by: The test, or "".
-        seconds: Until then, or of all tests.
+        changed: The path and the line with the mutation, which identify it in `judged.py`.
+        killed: Whether a test detected it.
+        by: The test that detected it, or "".
+        seconds: The time until this test failed, or of all tests.
         note: "timeout", or why a kill does not count.
     """
 
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def copied(root: Path, to: Path) -> Path:
-    """A copy of the files of a tree that git knows or would add; links stay links."""
+    """Copy the files of a tree that git tracks or would add. Links stay links."""
     shutil.rmtree(to, ignore_errors=True)
     command = ["git", "ls-files", "-coz", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, check=True)
@@ -70,8 +70,8 @@ class Trials:
 
     Args:
         tree: The copy.
-        cache: A folder for compiled kernels, of the tree as it is.
-        limit: Seconds for all tests of one mutation; one that none of them has killed by then has survived.
+        cache: A folder for the compiled kernels of the tree without mutations.
+        limit: Seconds for all tests of one mutation. A mutation not killed by then has survived.
     """
 
     def __init__(self, tree: Path, cache: Path, limit: float = 1800.0) -> None:
@@ -106,7 +106,7 @@ class Trials:
 
     @contextmanager
     def _cache_of_its_own(self) -> Iterator[Path]:
-        """A copy, by links, of the cache, so that no kernel of a mutation outlives it."""
+        """A copy of the cache by hard links, so that kernels with a mutation do not stay in the cache."""
         own = self.cache.with_name("cache-mutated")
         shutil.rmtree(own, ignore_errors=True)
         shutil.copytree(self.cache, own, copy_function=os.link)
@@ -117,7 +117,7 @@ class Trials:
             shutil.rmtree(own, ignore_errors=True)
 
     def _run(self, tests: Sequence[str], cache: Path) -> tuple[str, str]:
-        """Run tests until one fails: the test that failed, or the one that did not end; "" for neither."""
+        """Run tests until one fails. Returns the test that failed and the test that hung, each "" for none."""
         log = self.cache.with_name("log")
         environment = {**os.environ, "VLANG_CACHE": str(cache), "PYTHONPATH": str(self.tree),
                        "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
@@ -140,12 +140,12 @@ class Trials:
         return self._first_error(text, tests), ""
 
     def _first_error(self, text: str, tests: Sequence[str]) -> str:
-        """The file that could not be imported, or all tests where not even pytest began."""
+        """The file that could not be imported, or the first of the tests if pytest did not start."""
         found = re.search(r"^ERROR (\S+)", text, re.MULTILINE)
         return found[1] if found else tests[0]
 
     def _watched(self, running: subprocess.Popen[bytes], log: Path) -> bool:
-        """Wait for the end of the tests; whether they had to be stopped."""
+        """Wait for the end of the tests; returns whether they had to be stopped."""
         start, size, changed = time.monotonic(), 0, time.monotonic()
         while running.poll() is None:
             time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""The wheel, built from the sdist, holds exactly the modules and data of the tree, and works in a bare environment."""
+"""The wheel, built from the sdist, has exactly the modules and data of the tree and works in a bare environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = (".py", ".pyi", ".lark", ".vp", ".cuh", ".md")
 
 
 def expected() -> set[str]:
-    """Every file of the source folders that belongs in the wheel, by its name there."""
+    """Every file of the source folders that belongs in the wheel, by its name in the wheel."""
     files = {"vlang/py.typed"}
     for folder, name in (("vlang", "vlang"), ("runtime", "vlang/runtime"), ("stdlib", "vlang/stdlib"),
                          ("docs/diagnostics", "vlang/diagnostics")):
@@ -30,7 +30,7 @@ def expected() -> set[str]:
 
 
 def quietly(command: Sequence[str | Path], folder: Path) -> str:
-    """What a command prints; fails with it, if the command does."""
+    """The output of a command. Fails with this output if the command fails."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
@@ -136,8 +136,8 @@ def test_only_vlang_is_installed(bare: Path) -> None:
 def test_the_command_works_in_a_bare_environment(
     bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], shown: str
 ) -> None:
-    """Parser, library programs, readers, kernels for a CPU and text for a GPU: all data that the wheel must hold."""
-    monkeypatch.setenv("VLANG_CACHE", str(tmp_path / "cache"))  # so that everything is compiled there
+    """The commands use the parser, library programs, readers, CPU kernels and GPU text: all data files of the wheel."""
+    monkeypatch.setenv("VLANG_CACHE", str(tmp_path / "cache"))  # so that the environment compiles every kernel
     (tmp_path / "my.vp").write_text("program my\n\nvertex friends: int = count(true for u -- self)\n")
     (tmp_path / "graph.csv").write_text("source,target\na,b\n")
     assert shown in quietly([bare / "bin" / "vlang", *arguments], tmp_path)

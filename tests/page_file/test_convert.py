@@ -1,4 +1,4 @@
-"""Conversion in a memory budget: the bytes of writing the graph read in memory, for every source and option."""
+"""Conversion in a memory budget writes the same bytes as a save from memory, for all sources and options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EDGES = 1500
 
 @pytest.fixture(params=["in one part", "in many parts"])
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With many parts, buckets have 300 entries, runs of ids 100, and windows a few lines."""
+    """With "many" parts, buckets have 300 entries, runs of ids have 100, and windows have a few lines."""
     if request.param == "in many parts":
         monkeypatch.setattr(Budget, "entries", lambda *_: 300)
         monkeypatch.setattr(disk_ids, "LEAST_RUN", 100)
@@ -101,7 +101,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def same_bytes(source: str, options: dict[str, Any], layout: str, folder: Path) -> None:
-    """Compare the conversion with writing the graph read in memory; both must refuse the same options."""
+    """Compare the conversion with reading and writing the graph in memory. Both must refuse the same options."""
     refused = ""
     try:
         graph = Graph.read(source, **options)
@@ -144,7 +144,7 @@ def test_options_of_texts(files: Path, parts: str, tmp_path: Path) -> None:
 
 
 def test_sorting_keys_of_all_64_bits(tmp_path: Path) -> None:
-    """Beside such keys there is no place for the number of an entry, so buckets are divided until there is."""
+    """A 64-bit key leaves no bits for the number of an entry, so buckets are divided until keys need fewer bits."""
     rng = np.random.default_rng(4)
     room = DiskArrays(tmp_path)
     keys, values = room.empty(5000, np.uint64), room.empty(5000, np.float32)

@@ -1,4 +1,4 @@
-"""Damaged and foreign page files: one line each, nothing large allocated, and never another error."""
+"""Damaged page files and other files: each gives a one-line error of vlang without large allocations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION_AT, N_AT, M_AT, FLAGS_AT, LAYOUT_AT, ID_KIND_AT, BITS_AT, CODEC_AT = 8, 
 
 
 class Damaged:
-    """The bytes of a page file, which a test changes; `seal` makes the sums right again."""
+    """The bytes of a page file for a test to change. `seal` corrects the checksums."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,7 +32,7 @@ class Damaged:
         struct.pack_into(form, self.data, at, value)
 
     def entry(self, section: Section) -> int:
-        """Where the entry of a section begins in the table."""
+        """The offset of the entry of a section in the table of sections."""
         count = FIELDS.unpack_from(self.data)[-1]
         places = [TABLE_AT + number * ENTRY.size for number in range(count)]
         return next(at for at in places if ENTRY.unpack_from(self.data, at)[0] == section)
@@ -48,7 +48,7 @@ class Damaged:
         return np.frombuffer(self.data, np.uint8)[extent.offset : extent.offset + extent.nbytes].view(dtype)
 
     def seal(self) -> None:
-        """Compute the sums of pages, sections and the header anew."""
+        """Recompute the checksums of pages, sections and the header."""
         offset, nbytes = ENTRY.unpack_from(self.data, self.entry(Section.IN_DIRECTORY))[2:4]
         count = self.file.directory("in").count
         for number in range(count if nbytes < len(self.data) else 0):
@@ -235,7 +235,7 @@ def test_ids(tmp_path: Path) -> None:
 
 
 def test_a_row_that_ends_in_the_next_page(tmp_path: Path) -> None:
-    """Only long vertices may be cut by the end of a page: the tasks of kernels rely on that."""
+    """Only the rows of long vertices may continue in the next page, because the tasks of kernels rely on that."""
     save(drawn_graph(60, 2000, directed=False), tmp_path / "x.vg", page_bytes=4096)
     damaged = Damaged(tmp_path / "x.vg")
     view = damaged.file.view("in", 0, damaged.page(0, "u1"))
@@ -283,7 +283,7 @@ def test_stripes(tmp_path: Path) -> None:
 
 
 def test_any_change_is_refused_or_harmless(whole: Path, tmp_path: Path) -> None:
-    """Random words in the header, the directories and the pages, with right sums: an error of vlang, or a graph."""
+    """Random words in header, directories or pages, with correct checksums, give an error of vlang or a graph."""
     rng = np.random.default_rng(11)
     path = tmp_path / "x.vg"
     refused: list[str] = []

@@ -1,7 +1,9 @@
-"""Page files of graphs in memory: read back unchanged, and pages, directories and sums as the documents say."""
+"""Page files of graphs in memory are read back unchanged and have the documented pages, directories and checksums."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from pathlib import Path
 from typing import Any
@@ -132,7 +134,7 @@ def test_views_are_those_of_the_adjacency(tmp_path: Path) -> None:
 
 
 def _xxh64(data: bytes) -> int:
-    """XXH64 with seed 0, after its specification, in plain Python."""
+    """XXH64 with seed 0 in plain Python, written from its specification."""
     primes = (11400714785074694791, 14029467366897019727, 1609587929392839161, 9650029242287828579,
               2870177450012600261)  # fmt: skip
     p1, p2, p3, p4, p5 = primes
@@ -208,6 +210,35 @@ def test_writing_is_atomic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         graph.save(tmp_path / "y.vg", disks=[tmp_path / "a", tmp_path / "none"])
     assert not list(tmp_path.glob("*y.vg*"))
     assert not [path for path in tmp_path.glob("a/*") if "y.vg" in path.name]
+
+
+@pytest.mark.parametrize("refused", ["not", "when opened", "when tried"])
+def test_pages_are_written_past_the_page_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    """The bytes are the same where the file system refuses that, at once or when tried. Short writes are continued."""
+    graph = Graph.read("rmat:12,64", weights="1..9")
+    save(graph, tmp_path / "whole.vg", page_bytes=1 << 18)
+    real_open, real_write, direct = os.open, os.pwrite, []
+
+    def opened(file: Any, flags: int, *more: Any) -> int:
+        if flags & os.O_DIRECT and refused == "when opened":
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return real_open(file, flags, *more)
+
+    def written(file: int, data: Any, offset: int) -> int:
+        direct.append(bool(fcntl.fcntl(file, fcntl.F_GETFL) & os.O_DIRECT))
+        if direct[-1] and refused == "when tried":
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return real_write(file, data[:8192], offset)
+
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "pwrite", written)
+    save(graph, tmp_path / "parts.vg", page_bytes=1 << 18)
+    assert (tmp_path / "parts.vg").read_bytes() == (tmp_path / "whole.vg").read_bytes()
+    assert len(direct) > 100
+    assert all(direct) == (refused == "not")
+    assert sum(direct) == (1 if refused == "when tried" else len(direct) * (refused == "not"))
 
 
 def test_options(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Conversions in processes of their own: memory as sampled, interrupts, a full disk."""
+"""Conversions in separate processes: sampled memory, interrupts, and a full disk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 def write_text(path: Path, edges: int, prefix: str = "") -> None:
-    """A list of edges with a weight, lines of equal length; a tenth of the edges end in one vertex."""
+    """Write a weighted edge list with lines of equal length. A tenth of the edges end in one vertex."""
     rng = np.random.default_rng(6)
     ends = rng.integers(100_000, 400_000, (2, edges))
     ends[1, rng.random(edges) < 0.1] = 123_456
@@ -46,7 +46,7 @@ def start(*words: object) -> subprocess.Popen[str]:
 
 
 def peak(process: subprocess.Popen[str]) -> int:
-    """Wait for a process; the most bytes of anonymous and shared memory that it had."""
+    """Wait for a process; returns its peak of anonymous and shared memory in bytes."""
     most = 0
     while process.poll() is None:
         try:
@@ -54,18 +54,18 @@ def peak(process: subprocess.Popen[str]) -> int:
             sizes = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines if line.startswith("Rss")}
             most = max(most, sizes.get("RssAnon", 0) + sizes.get("RssShmem", 0))
         except (OSError, IndexError):
-            pass  # it has just ended
+            pass  # the process has just ended
         time.sleep(0.003)
     return most
 
 
 @pytest.mark.parametrize(("prefix", "edges"), [("", 3_800_000), ("vertex-", 600_000)])
 def test_a_budget_is_kept(prefix: str, edges: int, tmp_path: Path) -> None:
-    """60 MB of integers, and texts whose dictionary is larger than the budget, in 16 MB."""
+    """A budget of 16 MB holds for 60 MB of integer ids, and for text ids whose dictionary is larger than the budget."""
     source = tmp_path / "x.txt"
     write_text(source, edges, prefix)
     for kernel_file in kernel_files():
-        list(kernels(kernel_file).values())  # compiled when they are looked up; that takes memory, once
+        list(kernels(kernel_file).values())  # looking kernels up compiles them, which takes memory once
     process = start(source, tmp_path / "x.vg", "--memory", "16M")
     most = peak(process)
     assert (process.returncode, "wrote" in process.communicate()[1]) == (0, True)
@@ -77,7 +77,7 @@ def test_a_budget_is_kept(prefix: str, edges: int, tmp_path: Path) -> None:
 
 
 def test_nothing_half_is_left(tmp_path: Path) -> None:
-    """An interrupt or a request to terminate at any moment leaves the file that was there or the whole new one."""
+    """An interrupt or SIGTERM at any moment leaves either the old file or the complete new one."""
     source, folder = tmp_path / "x.txt", tmp_path / "out"
     folder.mkdir()
     write_text(source, 400_000)
@@ -87,7 +87,7 @@ def test_nothing_half_is_left(tmp_path: Path) -> None:
     convert(str(source), tmp_path / "whole.vg")
     after = (tmp_path / "whole.vg").read_bytes()
     ended = set()
-    pause = 0.45  # until a signal comes while the command converts, whatever the machine takes to start and to end
+    pause = 0.45  # adapted until the signal arrives during the conversion, on machines of any speed
     for number in range(20):
         process = start(source, target, "--memory", "16M")
         time.sleep(pause)
@@ -108,7 +108,7 @@ def test_nothing_half_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [2 * MIB, 8 * MIB])
 def test_a_full_disk(limit: int, tmp_path: Path) -> None:
-    """Of temporary files, and of the page file."""
+    """The disk may be full for the temporary files or for the page file."""
     source, folder = tmp_path / "x.txt", tmp_path / "out"
     folder.mkdir()
     write_text(source, 400_000)

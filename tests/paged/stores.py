@@ -1,4 +1,4 @@
-"""A page source for tests: the pages of a graph in memory, served late, in any order, or not at all."""
+"""A page source for tests that serves the pages of a graph in memory late, in any order, or with errors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from vlang import Graph
 from vlang.errors import DiskError
 from vlang.options import Options
 from vlang.runtime.cpu import placement
-from vlang.runtime.cpu.placement import Placement, page_sizes
+from vlang.runtime.cpu.placement import Placement, directions, page_sizes
 from vlang.runtime.gpu import gpu_placement
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.memory import Empty, empty
-from vlang.runtime.storage.page_reader import ALIGNED
+from vlang.runtime.storage.memory import PAGE, Empty, empty
 
 __all__ = ["MemoryStore", "Views", "opened", "store_of", "streaming"]
 
@@ -40,16 +39,16 @@ class Views:
 
 
 class MemoryStore:
-    """The pages of a graph in memory as if they were on disk; a `StoredEdges`.
+    """A `StoredEdges` that serves the pages of a graph in memory as if they were on disk.
 
-    A page is copied into the buffer, whose rest is filled with ones, so that a kernel that reads a page which is not
-    there, or behind its end, gets wrong values.
+    A page is copied into the buffer, and the rest of the buffer is filled with ones. So a kernel that reads a page too
+    early, or out of bounds, gets wrong values.
 
     Args:
         graph: the graph.
         page_size: bytes of the neighbours of a page.
-        late: seconds that a read takes at most; reads then end in any order.
-        broken: the page, by kind and number, whose read fails.
+        late: the longest random delay of a read in seconds, which lets reads end in any order.
+        broken: the kind and number of the page whose read fails.
 
     Attributes:
         reads: the pages read so far, in order.
@@ -66,26 +65,26 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def cuts(self, kind: str) -> PageCuts:
-        """How an adjacency direction is cut, without its edges."""
+        """The page boundaries of an adjacency direction, without its edges."""
         pages = self._pages(kind)
         return PageCuts(**{spec.name: getattr(pages, spec.name) for spec in fields(PageCuts)})
 
     def kinds(self) -> Sequence[str]:
-        """The kinds that are stored."""
+        """The stored adjacency directions."""
         return ("in", "out") if self.directed else ("in",)
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """Lengths of rows."""
+        """The lengths of the rows."""
         return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
 
     def nbytes(self, kind: str, page: int) -> int:
         """Bytes of a page."""
         used = sum(_stored(array) for array in self._arrays(kind, page).values())
-        return max(1, -(-used // ALIGNED)) * ALIGNED
+        return max(1, -(-used // PAGE)) * PAGE
 
     def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Views, int]:
-        """Copy a page, perhaps late."""
-        assert buffer.ctypes.data % ALIGNED == 0
+        """Copy a page into the buffer, after a random delay of up to `late` seconds."""
+        assert buffer.ctypes.data % PAGE == 0
         assert len(buffer) == self.nbytes(kind, page)
         with self._lock:
             self.reads.append((kind, page))
@@ -103,7 +102,7 @@ class MemoryStore:
         return Views(found.pop(" offsets"), found.pop(" targets"), found), len(buffer)
 
     def spare(self, kind: str) -> int:
-        """Bytes that reads take beside the buffer."""
+        """Bytes of memory that reads need in addition to the buffer."""
         return 0
 
     def random_cost(self) -> float:
@@ -144,7 +143,7 @@ def store_of(graph: Graph) -> MemoryStore:
 
 
 def opened(graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> Graph:
-    """The graph with its edges on a `MemoryStore`."""
+    """The graph with its edges in a `MemoryStore`."""
     return Graph.on_pages(MemoryStore(graph, page_size, late, broken), graph.ids)
 
 
@@ -153,14 +152,14 @@ def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> I
     """A context in which runs stream every graph on disk.
 
     Args:
-        buffers: of the ring.
-        kept: the share of the pages that fit into memory beside it.
-        windows: the folder of a file with the arrays over vertices that are not read at random.
+        buffers: the number of buffers of the ring.
+        kept: the share of the pages that fit into memory in addition to the ring.
+        windows: the folder for a file with the vertex arrays that have no random reads.
     """
 
     def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         assert graph.stored is not None
-        sizes = page_sizes(plan, graph.stored)
+        sizes = page_sizes(graph.stored, directions(plan, graph.stored, graph.shape(), options))
         return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers,
                          windows)
 

@@ -26,7 +26,7 @@ SHOWN_ON_GPU = {"connected components": "components, one pass", "push": "pushes,
 
 
 def how(name: str) -> str:
-    """How the loops of a program run on a directed graph whose edges are streamed."""
+    """The ways in which the loops of a program run on a directed graph with streamed edges."""
     program = load(name)
     line = whole_lists(program)
     if line is not None:
@@ -38,7 +38,7 @@ def how(name: str) -> str:
         if isinstance(step, LoopSpec):
             way = "" if step.nested else way_of(WAYS, step, shape, Options()).name
             ways.append(SHOWN.get(way, "full passes"))
-            connected |= {stage.name for stage in step.stages} if way == "connect" else set()  # reads in-edges only
+            connected |= {stage.name for stage in step.stages} if way == "connect" else set()  # it reads in-edges only
     whole = "; rows as a whole" if any(stage.structures for stage in plan.stages) else ""
     both = "; both directions merged" if any(
         stage.domain == "both" and stage.name not in connected for stage in plan.stages) else ""

@@ -1,4 +1,4 @@
-"""Runs on page files: the bits of a run in memory, what is read, files that fail, and the command."""
+"""Runs on page files: the bits of runs in memory, the pages read, failing files, and the command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from tests.cpu.compare import same_bits
 from tests.paged.stores import streaming
-from vlang import Graph, Result, load
+from vlang import Graph, Result, compile, load
 from vlang.cli import main
 from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
 from vlang.runtime.graph.paged.in_memory import save
@@ -26,13 +26,13 @@ PAGERANK, SSSP = load("pagerank"), load("sssp")
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    """4,096 vertices, with weights."""
+    """A graph of 4,096 vertices with weights."""
     return Graph.read("rmat:12,20", weights="1..9")
 
 
 @pytest.fixture(scope="module")
 def path(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its page file in the order of the ids, whose runs have the bits of runs in memory; over 100 pages each way."""
+    """The page file of `graph`, of over 100 pages per direction. Its rows are in the order of the ids, as in memory."""
     made = tmp_path_factory.mktemp("pages") / "r.vg"
     save(graph, made, layout="ids", page_bytes=4096)
     assert PageFile.open(made).directory("in").count > 100
@@ -69,7 +69,7 @@ def test_page_sizes_and_stripes_change_no_bit(graph: Graph, tmp_path: Path) -> N
 
 
 def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
-    """Two hubs of 100,000 edges: their rows take several pages, each with some of their segments."""
+    """The rows of two hubs with 100,000 edges take several pages, each with some of their segments."""
     at = np.arange(200_000)
     hubs = Graph.from_edges(at % 4_000, np.where(at < 100_000, 4_001, 4_005), directed=False)
     save(hubs, tmp_path / "h.vg", layout="ids", page_bytes=1 << 16)
@@ -81,7 +81,7 @@ def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["components", "bipartite", "mis", "cdlp"])
 def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None:
-    """Rows of in- and out-edges together, which no page of the file holds."""
+    """Programs over `--` need the in-edges and out-edges of a vertex together, which no page of the file contains."""
     program = load(name)
     found = program(Graph.open(path), memory="1M", threads=2)
     assert found.read_bytes > 0
@@ -89,13 +89,31 @@ def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None
 
 
 def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
-    file, found = PageFile.open(path), load("components")(Graph.open(path), memory="500K")
+    """So they need no memory to merge the two directions, which other ways of the same loop need."""
+    file, components = PageFile.open(path), load("components")
+    found = components(Graph.open(path), memory="230K")
     assert {row.mode for row in found.history} == {"connect"}
     assert found.read_bytes == sum(file.extent("in", page).nbytes for page in range(file.directory("in").count))
+    for more in ({"max_rounds": 2}, {"research": {"mode": "pull"}}):
+        with pytest.raises(OutOfMemory, match="merge"):
+            components(Graph.open(path), memory="230K", **more)
+
+
+def test_values_whose_order_matters_are_copied_in_passes(graph: Graph, path: Path) -> None:
+    """A NaN is found only when the loop begins, so floats need memory to merge the directions in any case."""
+    program = compile("program copies\nvertex x: float\nrepeat:\n    gather a = min(u.x for u -- self)\n"
+                      "    apply x = min(x, a)\n")
+    values = np.arange(graph.n, dtype=np.float32)
+    for nan, modes in ((False, {"connect"}), (True, {"pull", "notify-pull", "push"})):
+        values[7] = np.nan if nan else 7
+        found = program(Graph.open(path), x=values, memory="800K")
+        assert found.read_bytes > 0
+        assert {row.mode for row in found.history} <= modes
+        assert_same(program(graph, x=values), found)
 
 
 def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, path: Path, tmp_path: Path) -> None:
-    """Few bytes: less than by full passes, and on a grid about each page once, however many supersteps there are."""
+    """Searches read fewer bytes than full passes. On a grid they read each page about once in the whole run."""
     bfs, disk = load("bfs"), Graph.open(path)
     found = bfs(disk, source=0, memory="400K")
     assert {row.mode for row in found.history} == {"push", "early-exit pull"}
@@ -113,7 +131,7 @@ def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, pa
 
 
 def test_pushes_read_the_pages_of_active_vertices(path: Path) -> None:
-    """Weights are read with the pages; a full pass runs only where it reads no more."""
+    """Pushes read weights with the pages. A full pass runs only if it reads no more bytes."""
     disk = Graph.open(path)
     found = SSSP(disk, source=0, memory="400K")
     pulled = SSSP(disk, source=0, memory="400K", research={"mode": "pull"})
@@ -146,7 +164,7 @@ def test_what_a_graph_on_disk_knows_without_its_edges(graph: Graph, path: Path) 
 def test_a_file_system_that_refuses_direct_reads(
     graph: Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At once, or only when it is tried: reads are buffered, and the run says so."""
+    """The file system may refuse at open or at the first read. Reads are then buffered, and the run reports it."""
     want, real_open, real_read = PAGERANK(graph), os.open, os.preadv
 
     def refused(file: Any, flags: int, *more: Any) -> int:
@@ -184,7 +202,7 @@ def test_short_reads_are_continued(graph: Graph, path: Path, monkeypatch: pytest
 
 
 def test_a_file_that_changes_after_it_was_opened(graph: Graph, tmp_path: Path) -> None:
-    """Cut off, or a byte of a page flipped: one message that names the file."""
+    """A truncated file or a flipped byte of a page gives one message that names the file."""
     file = tmp_path / "x.vg"
     save(graph, file, page_bytes=4096)
     disk, size = Graph.open(file), file.stat().st_size
@@ -209,9 +227,9 @@ def test_the_least_that_would_do(path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["pagerank", "pagerank_delta", "betweenness", "components", "cdlp", "coloring", "mis"])
 def test_rows_in_order_of_degree(tmp_path: Path, name: str, precision: int) -> None:
-    """Streams have the bits of a run in memory on that file; of the graph as read, sums of floats are rounded apart.
+    """Streamed runs have the bits of a run in memory on the same file.
 
-    With rows in the order of the ids, all bits are those of the graph as read.
+    Float sums may be rounded differently than on the original graph, unless the rows are in the order of the ids.
     """
     graph = Graph.read("rmat:9", weights="1..9")
     program, options = load(name, precision), {"sources": [0, 7]} if name == "betweenness" else {}

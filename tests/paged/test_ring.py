@@ -1,4 +1,4 @@
-"""The ring: every page once a pass, in any order of arrival, within its budget, and one error where a page fails."""
+"""The ring gives every page once a pass, in any order of arrival, within its budget, and one error if a read fails."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 from tests.paged.stores import MemoryStore
 from vlang import Graph
 from vlang.errors import DiskError, InternalError, OutOfMemory
-from vlang.runtime.storage.page_reader import ALIGNED, aligned
+from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.storage.ring import Ring
 from vlang.runtime.threads.tasks import Task
 
 
 def store(late: float = 0.0, broken: tuple[str, int] | None = None) -> MemoryStore:
-    """40 pages of 64 edges each."""
+    """A store of 40 pages with 64 edges each."""
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, 160, (2, 2560))
     made = MemoryStore(Graph.from_edges(src, dst, n=160), 256, late, broken)
@@ -35,7 +35,7 @@ def singles(made: MemoryStore) -> list[tuple[int]]:
 
 
 def sweep(ring: Ring, made: MemoryStore, groups: list[tuple[int]] | None = None) -> list[int]:
-    """One pass over all pages, whose contents are compared; the pages in the order of their arrival."""
+    """Run a pass over all pages and compare their contents; returns the pages in the order of arrival."""
     seen = []
     cuts = made.cuts("in")
     targets = made._graph.adjacency("in").targets
@@ -118,7 +118,7 @@ def test_a_page_that_cannot_be_read_is_one_error() -> None:
 
 
 def test_an_abandoned_pass_waits_for_its_reads() -> None:
-    """An interrupt of the consumer leaves no read under way into a buffer."""
+    """After an interrupt of the consumer, no read into a buffer is in progress."""
     made = store(0.005)
     largest = max(sizes(made))
 
@@ -162,7 +162,7 @@ def test_a_budget_below_two_pages_is_refused() -> None:
         Ring(made, largest, 2 * largest - 1)
 
 
-@pytest.mark.parametrize("nbytes", [ALIGNED, 3 * ALIGNED, 1 << 20])
+@pytest.mark.parametrize("nbytes", [PAGE, 3 * PAGE, 1 << 20])
 def test_buffers_are_aligned(nbytes: int) -> None:
-    assert aligned(nbytes).ctypes.data % ALIGNED == 0
-    assert len(aligned(nbytes)) == nbytes
+    assert page_aligned(nbytes).ctypes.data % PAGE == 0
+    assert len(page_aligned(nbytes)) == nbytes

@@ -1,4 +1,4 @@
-"""Programs on streamed pages: the bits of a run in memory, for every program, page size, ring and number of threads."""
+"""Programs on streamed pages have the bits of runs in memory, for all programs, page sizes, rings and thread counts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ IN_MEMORY_ONLY = ("lcc", "triangles")  # they call `common`
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program of the library, compiled once."""
     return load(name)
 
 
 def assert_same(one: Result, other: Result) -> None:
-    """Equal bits of all outputs."""
+    """Assert that all outputs of two results have the same bits."""
     for name in one.fields:
         assert same_bits(np.asarray(one[name]), np.asarray(other[name])), (one.program, name)
     assert str(one.globals) == str(other.globals), one.program
@@ -44,7 +44,7 @@ def run(name: str, given: Case, graph: Graph, **options: Any) -> Result:
 @pytest.mark.parametrize("family", ["rmat-directed-int", "messy-undirected-float", "empty-directed-int"])
 @pytest.mark.parametrize("name", sorted(STDLIB + MORE))
 def test_every_program(name: str, family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that are refused name the line and the reason; arrays over vertices may be in a file as well."""
+    """Vertex arrays may be in a file, too. The error of a refused program names the line and the reason."""
     given = case(name, FAMILIES[family])
     if given is None:
         pytest.skip("a program with a source needs a vertex")
@@ -76,7 +76,7 @@ def test_rings_pages_threads_and_late_pages(name: str) -> None:
 @pytest.mark.parametrize("mode", ["pull", "notify-pull"])
 @pytest.mark.parametrize("name", ["cdlp", "kcore", "smooth", "pagerank", "mis"])
 def test_rows_in_several_pages(name: str, mode: str) -> None:
-    """The segments of a vertex of 17,000 edges come one by one, or together where the program needs them all."""
+    """The segments of a row of 17,000 edges are processed one by one, or together if the program needs all of them."""
     given = case(name, long_graph())
     assert given is not None
     graph = to_graph(given.graph)
@@ -112,7 +112,7 @@ def test_a_graph_that_fits_is_read_once() -> None:
 
 
 def test_memory_decides() -> None:
-    """A graph of 100 pages: in memory, streamed with a part that stays, or refused with the least that would do."""
+    """The budget decides whether a graph of 100 pages is in memory, partly streamed, or refused."""
     graph = Graph.read("rmat:12")
     disk, want = opened(graph, 2600), program("pagerank")(graph)
     count = store_of(disk).cuts("in").count

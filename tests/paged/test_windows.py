@@ -1,4 +1,4 @@
-"""Runs whose arrays over vertices are in a file, as far as they are not read at random."""
+"""Runs that keep the vertex arrays without random reads in a file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def weighted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def within(program: Program, path: Path, memory: str, **options: float) -> tuple[Result, int]:
-    """A run with all that is read for it, and the most bytes counted."""
+    """A run on a page file within a budget, and the peak of the ledger in bytes."""
     gc.collect()
     with budget(parse_size(memory)):
         before = ledger.used
@@ -54,7 +54,7 @@ def within(program: Program, path: Path, memory: str, **options: float) -> tuple
 
 
 def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
-    """Beside two buffers, and parts of arrays that are checked together; with the bits of a run with more memory."""
+    """PageRank needs 4 bytes a vertex, two buffers and parts of arrays, and has the bits of a run with more memory."""
     want = PAGERANK(Graph.open(path))
     found, counted = within(PAGERANK, path, "3M")
     assert "edges streamed" in found.placement
@@ -68,7 +68,7 @@ def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
 
 
 def test_a_copy_of_the_state_is_in_the_file_too(path: Path) -> None:
-    """From superstep 64 on, cycles are looked for; this loop is far from its tolerance then."""
+    """The search for cycles, which copies the state, begins at superstep 64. This loop then still runs."""
     slow = {"damping": 0.999, "tol": 1e-9, "max_rounds": 70}
     want = PAGERANK(Graph.open(path), **slow)
     assert want.rounds == 70
@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_which_arrays_move() -> None:
-    """Those that a gather reads of the neighbour stay, with both buffers of a field."""
+    """Arrays that a gather reads at the neighbour stay in memory, with both buffers of a field; others move."""
     pagerank, cdlp = PAGERANK.plan(frozenset()), load("cdlp").plan(frozenset())
     assert pagerank.scattered == {"work:message.s1.0"}
     assert in_order(pagerank) == {"field:rank", "next:rank", "degree:out", "later:message.s1.0"}
@@ -100,11 +100,11 @@ def test_which_arrays_move() -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "cdlp"])
 def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, weighted: Path) -> None:
-    """With the least memory that the message gives, the run ends within it, and takes nearly all that is no page."""
+    """A run with the least budget of the error message succeeds and, pages apart, uses nearly all of it."""
     program, options = load(name), {"source": 1} if name == "sssp" else {}
     file = weighted if name == "sssp" else path
     want, disk, least = program(Graph.read(file), **options), Graph.open(file), 2200 << 10
-    for _ in range(5):  # a program that merges both directions says first what that takes
+    for _ in range(5):  # a program that merges both directions first reports the need of the merge
         gc.collect()
         try:
             with budget(least):
@@ -113,7 +113,7 @@ def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, w
                 counted = ledger.peak - before
             break
         except OutOfMemory as refused:
-            said = re.search(r"give memory=(\d+)M", str(refused))  # not where threads merge pages in a rare order
+            said = re.search(r"give memory=(\d+)M", str(refused))  # absent in a rare order of merges by threads
             least = int(said[1]) * MB if said else least + MB
     assert found.read_bytes > 0
     for field in want.fields:

@@ -1,7 +1,7 @@
 """The published graphs and their reference results.
 
-`reference.npz` of each graph was computed by other programs on the canonical graph: no self-loops, only the lightest of
-parallel edges, vertices numbered by the rank of their id. `Graph.read` gives that graph with
+`reference.npz` of each graph was computed by other programs on the canonical graph. It has no self-loops, only the
+lightest of parallel edges, and vertices numbered by the rank of their ids. `Graph.read` gives this graph with
 self_loops="drop", parallel="drop" and the direction that the reference names.
 """
 
@@ -52,7 +52,7 @@ class Published:
 
 
 def files(name: str) -> tuple[Path, Path]:
-    """The files of the graph and of its reference; the test is skipped where they are missing."""
+    """The files of the graph and of its reference. Skips the test if they are missing."""
     path, results = DATA / name / GRAPHS[name], DATA / name / "reference.npz"
     for file in (path, results):
         if not file.exists():
@@ -62,7 +62,7 @@ def files(name: str) -> tuple[Path, Path]:
 
 @functools.cache
 def published(name: str) -> Published:
-    """The graph of that name, read once; the test is skipped where its files are missing."""
+    """The graph of that name, read once. Skips the test if its files are missing."""
     path, results = files(name)
     with np.load(results) as archive:
         reference = dict(archive)
@@ -76,5 +76,5 @@ def published(name: str) -> Published:
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program of the library, compiled once."""
     return load(name)

@@ -23,7 +23,7 @@ in_pages = pytest.mark.parametrize("page_size", PAGES.values(), ids=PAGES)
 
 
 def integers(result: Result, field: str) -> NDArray[np.int64]:
-    """The values of a field, -1 where it is infinite; all others must be integers."""
+    """The values of a field, with -1 for infinity. All other values must be integers."""
     reached = result.reached(field)
     values = np.where(reached, result[field], -1)
     assert np.array_equal(values, values.astype(np.int64)), f"{field} is not made of integers"
@@ -85,7 +85,7 @@ def test_components(name: str, mode: str, page_size: int) -> None:
 
 @on_every_graph
 def test_pagerank_in_64_bits(name: str) -> None:
-    """Within 1e-6 of each vertex's rank, and the same bits for every partition.
+    """Ranks are within 1e-6 of the reference at each vertex, and have the same bits for every partition.
 
     The sum of all changes in the last superstep is below tol, so the ranks are within tol damping / (1 - damping) of
     the fixed point, summed over all vertices; the smallest rank of these graphs is above 5e-7.
@@ -103,7 +103,7 @@ def test_pagerank_in_64_bits(name: str) -> None:
 
 @on_every_graph
 def test_pagerank_as_it_comes(name: str) -> None:
-    """32 bits and the default tolerance: within the bound that the run reports, and at most 1e-4 relative anywhere."""
+    """With 32 bits and the default tolerance, errors are within the reported bound and below 1e-4 relative."""
     have = published(name)
     want = have.reference["pagerank"]
     result = program("pagerank")(have.graph, threads=THREADS)

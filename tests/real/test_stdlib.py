@@ -1,9 +1,9 @@
-"""Every program of the standard library on real graphs, compared with another algorithm.
+"""Every program of the standard library on real graphs, compared with an independent algorithm.
 
-Each runs on a directed road network, rome99, and on an undirected social one, ca-GrQc; some also on larger graphs.
-Parameters and inputs are those of `tests.reference.cases`, with exceptions: `cf` runs on the graph's bipartite double
-cover, with users on one side and things on the other; `neural` gets weights with which the activity does not die out;
-`triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions. Priors,
+Each runs on a directed road network, rome99, and on an undirected social network, ca-GrQc; some also run on larger
+graphs. Parameters and inputs are those of `tests.reference.cases`, with three exceptions. `cf` runs on the bipartite
+double cover of the graph, with users on one side and items on the other. `neural` gets weights that keep the network
+active. `triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions. Priors,
 temperatures and voltages are drawn from fixed seeds.
 """
 
@@ -24,9 +24,9 @@ from tests.real.published import files
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import Array, RefGraph
 from tests.reference.graphs import to_graph
-from tests.reference.verify import VERIFIERS
-from tests.reference.verify_more import MORE_VERIFIERS
-from tests.reference.verify_sparse import SPARSE_VERIFIERS
+from tests.reference.verifiers.verify import VERIFIERS
+from tests.reference.verifiers.verify_more import MORE_VERIFIERS
+from tests.reference.verifiers.verify_sparse import SPARSE_VERIFIERS
 from tests.stdlib.test_more import outputs, program, spoiled
 from vlang import Graph, GraphError, Result, stdlib
 
@@ -55,16 +55,16 @@ LARGER = {
 RUNS = [(name, what) for name in ("rome99", "ca-GrQc") for what in stdlib.names()]
 RUNS += [(name, what) for name, programs in LARGER.items() for what in programs]
 
-KNOWN = (*VERIFIERS.values(), *MORE_VERIFIERS.values())  # tests/reference and tests/stdlib change values for these
+KNOWN = (*VERIFIERS.values(), *MORE_VERIFIERS.values())  # other tests check that these notice wrong values
 NEW = sorted(what for what, verifier in SPARSE_VERIFIERS.items() if verifier not in KNOWN)
-ASIDE = {  # intermediate fields, which are not the result of the program
+ASIDE = {  # intermediate fields, which are not part of the result
     "bipartite": ("label", "depth"), "egonet": ("close", "inside"), "kcore_peel": ("alive",), "lcc": ("links",),
     "php": ("total",), "ppr": ("seed", "jump"), "rwr": ("total",),
 }
 
 
 def listed(path: Path) -> tuple[Array, Array]:
-    """The ends of the edges of a file, with its vertex numbers, and their weights, 1 if it has none."""
+    """The edges of a file as pairs of its vertex numbers, and their weights, which are 1 for a file without weights."""
     lines = gzip.decompress(path.read_bytes()).splitlines()
     if ".gr." in path.name:
         table = np.array(b"".join(line[1:] for line in lines if line.startswith(b"a")).split(), np.int64).reshape(-1, 3)
@@ -77,7 +77,7 @@ def listed(path: Path) -> tuple[Array, Array]:
 def real(name: str, directed: bool) -> RefGraph:
     """The graph without self-loops, with the shortest of parallel edges; vertices are numbered from 0.
 
-    Read here independently of the engine's reader. Edges of files without weights get weights of 1 to 9 by their ends.
+    The file is read without the engine's reader. Edges without weights get weights of 1 to 9 that depend on their ends.
 
     """
     path, results = files(name)
@@ -98,19 +98,19 @@ def real(name: str, directed: bool) -> RefGraph:
 
 
 def both_ways(graph: RefGraph) -> RefGraph:
-    """Edges that are listed once, undirected."""
+    """The undirected graph of the edges."""
     columns = {name: np.concatenate([column, column]) for name, column in graph.columns.items()}
     src, dst = np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src])
     return RefGraph(graph.n, src, dst, columns, directed=False)
 
 
 def double_cover(graph: RefGraph) -> RefGraph:
-    """Every vertex as a user, v, and as a thing, n + v; edge u -> v joins the user u and the thing v."""
+    """The bipartite double cover: vertex v becomes user v and item n + v, and edge u -> v links user u and item v."""
     return both_ways(RefGraph(2 * graph.n, graph.src, graph.n + graph.dst))
 
 
 def firing(graph: RefGraph) -> Case:
-    """A network that stays active where it is dense: the largest singular value of its weights is 1.5."""
+    """A network whose dense part stays active, because the largest singular value of its weights is 1.5."""
     weight = (1.5 / np.sqrt(graph.outdegree[graph.src] * graph.indegree[graph.dst])).astype(np.float32)
     return Case(graph.with_columns(weight=weight), {}, {"x": np.ones(graph.n, np.float32)})
 
@@ -165,7 +165,7 @@ def test_program_on_a_real_graph(name: str, what: str) -> None:
 
 @pytest.mark.parametrize("what", NEW)
 def test_one_wrong_value_is_noticed(what: str) -> None:
-    """The verifiers for large graphs notice it in every field and global of the result."""
+    """The verifiers for large graphs notice a wrong value in every field and global of the result."""
     found = outputs(run("ca-GrQc", what))
     given, _ = made("ca-GrQc", what)
     for watched in found.keys() - {*given.fields, *ASIDE.get(what, ())}:
@@ -175,7 +175,7 @@ def test_one_wrong_value_is_noticed(what: str) -> None:
 
 @pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
 def test_heat_is_the_state_after_its_supersteps(name: str) -> None:
-    """Their number is not compared: in 32 bits, rounding decides when the last vertex comes to rest."""
+    """The number of supersteps is not compared, because rounding to 32 bits decides when the last change ends."""
     (given, _), result = made(name, "heat"), run(name, "heat")
     src, dst, n = given.graph.src, given.graph.dst, given.graph.n
     q, coeff = given.fields["q"].astype(np.float64), given.graph.columns["coeff"].astype(np.float64)
@@ -186,7 +186,7 @@ def test_heat_is_the_state_after_its_supersteps(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
 def test_a_firing_network_does_not_fall_silent(name: str) -> None:
-    """Its state agrees with 64-bit arithmetic, and is not the fixed point of zeros."""
+    """The state of the network agrees with 64-bit arithmetic and is not zero."""
     (given, _), found = made(name, "neural"), run(name, "neural")["x"]
     src, dst, weight = given.graph.src, given.graph.dst, given.graph.columns["weight"].astype(np.float64)
     x = np.ones(given.graph.n)
@@ -197,7 +197,7 @@ def test_a_firing_network_does_not_fall_silent(name: str) -> None:
 
 
 def test_hubs_and_authorities_are_singular_vectors() -> None:
-    """On wiki-Vote, where the two largest singular values are far apart."""
+    """The test uses wiki-Vote, whose two largest singular values are far apart."""
     graph = real("wiki-Vote", True)
     left, _, right = svds(csr_matrix((np.ones(graph.m), (graph.src, graph.dst)), shape=(graph.n, graph.n)), k=1,
                           v0=np.ones(graph.n))
@@ -207,7 +207,7 @@ def test_hubs_and_authorities_are_singular_vectors() -> None:
 
 
 def test_estimates_of_reach_are_as_good_as_they_are_said_to_be() -> None:
-    """13 percent: over 20 seeds, the mean square error of the size of the largest component of ca-GrQc."""
+    """The documented error is 13 percent: root mean square over 20 seeds, for the largest component of ca-GrQc."""
     given, graph = made("ca-GrQc", "hyperanf")
     part = connected_components(csr_matrix((np.ones(given.graph.m), (given.graph.src, given.graph.dst)),
                                            shape=(given.graph.n, given.graph.n)))[1]
@@ -219,7 +219,7 @@ def test_estimates_of_reach_are_as_good_as_they_are_said_to_be() -> None:
 
 
 def test_directed_graphs_are_refused_where_opposite_edges_would_count_as_two() -> None:
-    """As `triangles`, `lcc` and `kcore` say: a triangle with all its edges in both directions."""
+    """`triangles`, `lcc` and `kcore` refuse a directed triangle with all its edges in both directions."""
     src, dst = np.array([0, 1, 1, 2, 2, 0]), np.array([1, 0, 2, 1, 0, 2])
     graph = Graph.from_edges(src, dst, directed=False, parallel="drop")
     assert program("triangles")(graph, threads=THREADS)["total"] == 1

@@ -29,8 +29,8 @@ MORE = (
 # The programs that run on a GPU with every kernel and every budget.
 ON_GPU = (*STDLIB, "bipartite", "hits")
 
-# One of MORE for each kind of kernel that ON_GPU does not launch: all contributions at once (mode, mex, hindex,
-# median), common neighbours, passes inside loops, sweeps by level, notify-pull of several passes.
+# One program of MORE for each kind of kernel that ON_GPU does not launch: reductions over all contributions at once
+# # (mode, mex, hindex, median), common neighbours, passes inside loops, sweeps by level, notify-pull of several passes.
 KINDS = ("cdlp", "coloring", "kcore", "smooth", "lcc", "triangles", "scc", "kcore_peel", "betweenness", "mis")
 
 _NEEDS_SOURCE = ("bfs", "bfs_tree", "php", "rwr", "soft_reach", "sssp", "sssp_tree", "sswp", "viterbi")
@@ -57,14 +57,14 @@ class Case:
 
 
 def _edge_values(graph: RefGraph, low: float, high: float) -> Array:
-    """A value per stored edge that depends only on its ends, the same in both directions; multiples of 1/64 in f32."""
+    """A value per stored edge, the same in both directions, hashed from its two vertices: multiples of 1/64 in f32."""
     u, v = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
     part = (31 * u + 17 * v) % 61 / 60
     return np.asarray(np.round((low + (high - low) * part) * 64) / 64, np.float32)
 
 
 def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
-    """Priors, ratings, and steps so small that the loop converges on vertices of any degree."""
+    """Inputs of the learning programs: priors, ratings, and steps small enough to converge for any degree."""
     most = max(int(graph.degree.max(initial=0)), 1)
     share = (rng.integers(1, 16, graph.n) / 16).astype(np.float32)
     if name == "belief":
@@ -76,7 +76,7 @@ def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
 
 
 def fitting(name: str, graph: RefGraph) -> RefGraph:
-    """The graph, or one like it that a program with `require undirected` or `require simple` takes."""
+    """The graph, or a similar one that meets the `require undirected` or `require simple` of a program."""
     if name in _UNDIRECTED:
         return simple_graph(graph, directed=False)
     return simple_graph(graph, graph.directed) if name in _SIMPLE else graph
@@ -89,7 +89,7 @@ def without_needs(name: str, precision: int = 32) -> Program:
 
 
 def simple_graph(graph: RefGraph, directed: bool) -> RefGraph:
-    """The edges of a graph without self-loops and parallel edges; of several the first stays."""
+    """The graph without self-loops; the first of parallel edges stays."""
     ends = np.stack([graph.src, graph.dst])
     pairs = ends if directed else np.sort(ends, axis=0)
     first = np.unique(pairs[0] * max(graph.n, 1) + pairs[1], return_index=True)[1]
@@ -100,9 +100,9 @@ def simple_graph(graph: RefGraph, directed: bool) -> RefGraph:
 
 
 def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
-    """A run of the program `name` on the graph, or on one like it that the program takes (`fitting`).
+    """A run of the program `name` on the graph, or on a similar one that meets its `require` (see `fitting`).
 
-    None if there is none: a program with a source needs a vertex.
+    None if the graph is empty and the program needs a source.
     """
     graph = fitting(name, graph)
     rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
 """Check mode of the reference interpreter: the first operation that fails (language.md 6.1).
 
-Operations are tested where they are evaluated, with masks for the rows at which they are. An argument of a `fn` is
-evaluated where the body names it. Shares nothing with vlang.ir.checks.check_mode but the names of the kinds.
+Each operation is tested when it is evaluated, with a mask of the rows for which it is. An argument of a `fn` is
+evaluated where the body names it. The module shares only the names of the kinds with vlang.ir.checks.check_mode.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from tests.reference.values import (
     take,
 )
 from vlang.syntax import tree as t
-from vlang.types import BOOL, F16, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, CONVERSIONS, F16, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
 
 __all__ = ["Failed", "run_checked"]
 
 
 @dataclass(frozen=True)
 class Failed(Exception):
-    """The first failure. vertex: its dense number, None for a value of the graph."""
+    """The first failure. vertex: the dense number, or None for a graph-level value."""
 
     kind: str
     line: int
@@ -63,13 +63,13 @@ def run_checked(file: t.File, graph: RefGraph, params: Mapping[str, Any], fields
 
 @dataclass(frozen=True, eq=False)
 class _Later(Value):
-    """An argument of a `fn`: what computes it."""
+    """An argument of a `fn`, with the function that computes it."""
 
     compute: Callable[[], Value] | None = None
 
 
 class _Watcher(Evaluator):
-    """Evaluates, and notes what fails."""
+    """Evaluates expressions and records failures."""
 
     def __init__(self, file: t.File, graph: RefGraph, precision: int) -> None:
         super().__init__(file, graph, precision)
@@ -78,12 +78,12 @@ class _Watcher(Evaluator):
         self._at: Array | None = None  # the vertex of each row
         self._guard: Array = np.array(True)
         self._compared = False
-        self._inside = False  # of an expression
+        self._inside = False  # whether an expression is being evaluated
         self._reducing = 0
         self._tickets = 0
 
     def at(self, selected: Array) -> None:
-        """What follows is computed for these vertices."""
+        """Set the vertices for which the following expressions are computed."""
         self._at, self._guard = selected, np.array(True)
 
     def stop(self) -> None:
@@ -99,7 +99,7 @@ class _Watcher(Evaluator):
 
     def note(self, span: t.Span, kind: str, fails: Array, ticket: tuple[int, int] | None = None,
              guard: Array | None = None, at: Array | None = None, whole: bool = False) -> None:
-        """Note a failure at the first row where it happens. whole: of a value of the graph."""
+        """Record a failure at the first row where it happens. whole: whether the value is graph-level."""
         if not self.on:
             return
         ticket = ticket or self._ticket()
@@ -238,6 +238,8 @@ class _Watcher(Evaluator):
             return super()._call(expr, rows, env)
         if name in self.functions:
             return self._substituted(self.functions[name], expr, rows, env)
+        if (longer := self.written_out(expr)) is not None:
+            return self._part(longer, rows, env, compared)
         least = name in ("min", "max")
         args = [self._part(a, rows, env, least) for a in expr.args]
         if name in self.reductions:
@@ -273,7 +275,7 @@ class _Watcher(Evaluator):
         return result
 
     def _substituted(self, function: t.Function, expr: t.Call, rows: Rows, env: Env) -> Value:
-        """The body of a `fn`, with arguments evaluated where it names them."""
+        """The value of the body of a `fn`. Arguments are evaluated where the body names them."""
         inner: dict[str, Binding] = {}
         outer_mode = self._mode
         for place, param in enumerate(function.params):
@@ -295,24 +297,44 @@ class _Watcher(Evaluator):
         return read(convert(result, type_), type_)
 
     def _function_failed(self, span: t.Span, name: str, a: Value, result: Value) -> None:
-        if name == "floor" and item(a.type).floating:
-            x, r = definite(a, self.precision).raw, definite(result, self.precision)
+        if name in (t.CONTAINED, "len", "position"):
+            return
+        r = definite(result, self.precision)
+        if item(r.type).integral and item(a.type).floating and name != "isnan":
+            x, kind = definite(a, self.precision).raw, item(r.type)
             self._somewhere(span, "nan operand", np.isnan(x), r.type)
-            self._somewhere(span, "infinite", infinite(r.raw, item(r.type)) & ~np.isinf(x), r.type)
-        elif name in ("sqrt", "exp", "log", "log1p"):
-            r = definite(result, self.precision)
+            outside = infinite(r.raw, kind) & ~np.isinf(x) if kind.kind == "int" else \
+                (np.trunc(x) < 0) | (np.trunc(x) > kind.highest)
+            self._somewhere(span, "infinite", outside, r.type)
+        elif name in ("sqrt", "exp", "log", "log1p", "exp2", "log2", "sin", "cos", "tan"):
             x = elements(a, item(r.type))
-            if name != "sqrt":
+            if name in ("exp", "log", "log1p", "exp2", "log2"):
                 self._somewhere(span, "infinite", np.isinf(r.raw) & ~np.isinf(x), r.type)
-            self._somewhere(span, "nan", np.isnan(r.raw) & ~np.isnan(x), r.type)
+            if name not in ("exp", "exp2"):
+                self._somewhere(span, "nan", np.isnan(r.raw) & ~np.isnan(x), r.type)
+        elif name in CONVERSIONS and item(a.type).numeric and not item(a.type).weak:
+            self._narrowed(span, a, r)
+
+    def _narrowed(self, span: t.Span, a: Value, r: Value) -> None:
+        """A conversion of a number to a type that does not hold the value."""
+        source, target = item(a.type), item(r.type)
+        if target.floating:
+            self._somewhere(span, "infinite", np.isinf(r.raw) & ~infinite(a.raw, source), r.type)
+            return
+        both = source.kind == target.kind == "int"
+        far = infinite(a.raw, source) if both else np.zeros(np.shape(a.raw), np.bool_)
+        low, high = (target.lowest + 1, target.highest - 1) if target.kind == "int" else (0, target.highest)
+        wrong = np.array([not low <= int(x) <= high for x in a.raw.ravel()], np.bool_).reshape(np.shape(a.raw))
+        if source != target:
+            self._somewhere(span, "infinite", wrong & ~far, r.type)
 
     # -------------------------------------------------------------------------------------------------- operations
     def _somewhere(self, span: t.Span, kind: str, fails: Array, type_: Type) -> None:
-        """Note a failure in some component of a value."""
+        """Record a failure in some component of a value."""
         self.note(span, kind, np.asarray(fails.any(axis=-1) if isinstance(type_, Vector) else fails))
 
     def _ordered(self, span: t.Span, a: Value, b: Value) -> None:
-        """The operands of a minimum, maximum or ordering comparison."""
+        """Check the operands of a minimum, maximum or ordering comparison."""
         fails: Array = np.array(False)
         pairs = list(zip(a.parts, b.parts, strict=True)) if isinstance(a.type, Tuple) else [(a, b)]
         for x, y in pairs:
@@ -324,7 +346,7 @@ class _Watcher(Evaluator):
         self.note(span, "nan operand", fails)
 
     def arithmetic(self, span: t.Span, op: str, args: tuple[Value, ...], result: Value, compared: bool) -> Value:
-        """The result of an operation, tested now, or when a weak one gets its type."""
+        """Test the result of an operation now, or for a weak value when it gets its type."""
         if literal_number(result) is not None or not self.on:
             return result
         ticket, guard, at, mode = self._ticket(), self._guard, self._at, self._mode
@@ -356,7 +378,7 @@ class _Watcher(Evaluator):
         return Value(type_, replace(weak, make=make))
 
     def stored(self, span: t.Span, value: Value, type_: Type) -> None:
-        """A value before it is stored: it may be too large for an f16."""
+        """Test a value before it is stored, because it may be too large for an f16."""
         if self.on and not isinstance(type_, Tuple) and item(type_) == F16 and value.type != type_:
             before, after = definite(value, self.precision), convert(value, type_)
             fails = np.isinf(after.raw) & ~infinite(before.raw, item(before.type))
@@ -428,7 +450,7 @@ class _Watcher(Evaluator):
                 far = np.zeros(groups, bool)
                 for term in terms:
                     far |= some(_spread(np.isinf(term.raw), len(group), term))
-                if name == "mean" and not terms:  # of integers, which become floats
+                if name == "mean" and not terms:  # a mean of integers is a float
                     far |= some(_spread(infinite(body.raw, item(body.type)), len(group), body))
                 for value in values:
                     noted("infinite", _any(np.isinf(value.raw)) & ~far)
@@ -442,7 +464,7 @@ class _Watcher(Evaluator):
 
 
 def _any(fails: Array) -> Array:
-    """Whether a component of each value fails."""
+    """Whether any component fails, for each value."""
     return np.asarray(fails.any(axis=-1) if fails.ndim > 1 else fails)
 
 
@@ -453,20 +475,20 @@ def _spread(fails: Array, rows: int, value: Value) -> Array:
 
 
 class _Fixed(t.Expr):
-    """A vertex that is already known."""
+    """An expression for a vertex whose number is already known."""
 
     index: Array
 
     @staticmethod
     def member(expr: t.Member, index: Array) -> t.Member:
-        """The member of a known vertex."""
+        """The member expression with its vertex replaced by a known one."""
         fixed = _Fixed(expr.value.span)
         object.__setattr__(fixed, "index", index)
         return replace(expr, value=fixed)
 
 
 class _Checking(_Machine):
-    """Executes statements; the first that fails raises Failed."""
+    """Executes statements. The first one that fails raises Failed."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -511,7 +533,7 @@ class _Checking(_Machine):
         super()._field(statement, env)
 
     def _apply(self, statement: t.Apply, selected: Array, env: Env) -> None:
-        """As _Machine._apply; an update is an operation, too."""
+        """As _Machine._apply. An update such as `+=` is an operation, too."""
         rows, watcher, span = self._rows(selected), self.watcher, statement.value.span
         stores = [env[name] for name in statement.target.names]
         value = watcher.eval(statement.value, rows, env)

@@ -75,7 +75,7 @@ class Evaluator:
         self.graph = graph
         self.precision = precision
         self.frames: list[Frame] = []
-        self._mode = ""  # of integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
+        self._mode = ""  # integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self.functions = {i.name: i for i in file.items if isinstance(i, t.Function)}
         self.reductions = {i.name: i for i in file.items if isinstance(i, t.Reduction)}
         self._degrees = {"degree": graph.degree, "indegree": graph.indegree, "outdegree": graph.outdegree}
@@ -186,6 +186,8 @@ class Evaluator:
         if name == "wrap":
             with self._computing("wrap"):
                 return self.eval(expr.args[0], rows, env)
+        if (longer := self.written_out(expr)) is not None:
+            return self.eval(longer, rows, env)
         args = [self.eval(a, rows, env) for a in expr.args]
         if name in self.functions:
             return self._function(self.functions[name], args, env)
@@ -200,15 +202,32 @@ class Evaluator:
             return result
         return self._built_in(name, args)
 
+    def written_out(self, expr: t.Call) -> t.Expr | None:
+        """`pow(a, b)` as `a ** b`, and `clamp(x, low, high)` as `min(max(x, low), high)`; None for other calls."""
+        if expr.name in self.functions or expr.name in self.reductions:
+            return None
+        if expr.name == "pow":
+            return t.Binary(expr.span, "**", *expr.args)
+        if expr.name == "clamp":
+            value, low, high = expr.args
+            return t.Call(expr.span, "min", expr.span, (t.Call(expr.span, "max", expr.span, (value, low)), high))
+        return None
+
     def _built_in(self, name: str, args: list[Value]) -> Value:
         precision = self.precision
         match name:
+            case "atan2":
+                return ops.angle(args[0], args[1], precision)
             case "dot":
                 return ops.folded("sum", ops.binary("*", args[0], args[1], precision), precision)
             case "reverse":
                 return ops.vector_of(ops.components(args[0])[::-1])
             case "bit":
                 return ops.bit(args[0])
+            case t.CONTAINED:
+                return Value(BOOL, special.position(args[0], args[1], precision).raw >= 0)
+            case "len":
+                return self._integers(np.asarray(len(args[0].raw)))
             case "position":
                 return special.position(args[0], args[1], precision)
             case "random":
@@ -240,7 +259,7 @@ class Evaluator:
         return read(convert(result, type_), type_)
 
     def _argument_type(self, param: t.Param, env: Env) -> Type:
-        """The declared type, else the type of the default, else `float`."""
+        """The type of a parameter of a `fn`: the declared type, else that of the default, else `float`."""
         if param.type is not None:
             return declared(param.type, self.precision)
         if param.default is not None:
@@ -251,27 +270,27 @@ class Evaluator:
         return declared(reduction.type, self.precision) if reduction.type else scalar_named("float", self.precision)
 
     def join(self, reduction: t.Reduction, a: Value, b: Value, env: Env) -> Value:
-        """A declared reduction as a function of two values."""
+        """Combine two values by a declared reduction."""
         type_ = self._reduction_type(reduction)
         wide = widest(type_) if computes(reduction.value) else type_
         a, b = (convert(convert(x, type_), wide) for x in (a, b))
         return narrowed(self._joined(reduction, wide, a, b, env), type_)
 
     def _joined(self, reduction: t.Reduction, wide: Type, a: Value, b: Value, env: Env) -> Value:
-        """Two values of a type with integers of 64 bits joined, exactly. Raises OverflowError outside 64 bits."""
+        """Combine two values with 64-bit integers exactly. Raises OverflowError if a result does not fit 64 bits."""
         inner: dict[str, Binding] = {reduction.left: a, reduction.right: b}
         with self._computing("exact"):
             return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), wide)
 
     def _within(self, sides: tuple[Value, ...], result: Value) -> Value:
-        """A result, which in the body of a reduction is finite if its integer operands are."""
+        """A result. In the body of a reduction, an infinite one from finite integers raises OverflowError."""
         if self._mode == "exact" and item(result.type).kind == "int":
             refuse_infinite(sides, result)
         return result
 
     @contextmanager
     def _computing(self, mode: str) -> Iterator[None]:
-        """Inside the context, `+ - *` of integers wrap ("wrap"), or must not leave 64 bits ("exact")."""
+        """Inside the context, `+ - *` of integers wrap ("wrap") or must fit 64 bits ("exact")."""
         outer, self._mode = self._mode, mode
         try:
             yield

@@ -1,4 +1,4 @@
-"""Declared reductions of the reference interpreter: integers of 64 bits inside, and an error where one is left."""
+"""Declared reductions of the reference interpreter: integers have 64 bits inside, and overflow is an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["computes", "narrowed", "refuse_infinite", "widest"]
 
 
 def widest(type_: Type) -> Type:
-    """The type with integers of 64 bits: i64, or u64 beside a u64."""
+    """The type with all integers widened to 64 bits: i64, or u64 if a component is u64."""
     if isinstance(type_, Tuple):
         unsigned = U64 if U64 in type_.items else I64
         return Tuple(tuple(cast(Scalar, unsigned if i.kind == "uint" else widest(i)) for i in type_.items))
@@ -26,7 +26,7 @@ def widest(type_: Type) -> Type:
 
 
 def computes(node: object) -> bool:
-    """Whether an expression has arithmetic of its own, outside `wrap`."""
+    """Whether an expression contains arithmetic outside `wrap`."""
     if isinstance(node, t.Call):
         return node.name != "wrap" and any(map(computes, node.args))
     if isinstance(node, t.Binary) and node.op in ("+", "-", "*", "**"):
@@ -39,7 +39,7 @@ def computes(node: object) -> bool:
 
 
 def refuse_infinite(sides: tuple[Value, ...], result: Value) -> None:
-    """Raise OverflowError where finite integers of 64 bits gave an infinite one."""
+    """Raise OverflowError if finite integers of 64 bits gave an infinite one."""
     if callable(result.data) or item(result.type) != I64:
         return
     ends = (I64.highest, I64.lowest)
@@ -51,7 +51,7 @@ def refuse_infinite(sides: tuple[Value, ...], result: Value) -> None:
 
 
 def narrowed(value: Value, type_: Type) -> Value:
-    """A value with integers of 64 bits in its own type. Raises OverflowError where a finite one does not fit."""
+    """A value with integers of 64 bits, converted to `type_`. Raises OverflowError if a finite one does not fit."""
     if isinstance(type_, Tuple):
         return Value(type_, tuple(narrowed(p, i) for p, i in zip(value.parts, type_.items, strict=True)))
     source, target = item(value.type), item(type_)

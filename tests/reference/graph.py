@@ -22,7 +22,7 @@ class RefGraph:
         columns: Name -> one value per stored edge.
         directed: If False, every edge between two vertices is listed in both directions with the same columns, and a
             self-loop once.
-        ids: The caller's vertex numbers, increasing, which `random` mixes; 0 .. n-1 if None.
+        ids: The caller's vertex numbers, increasing, from which `random` draws; 0 .. n-1 if None.
     """
 
     n: int
@@ -60,7 +60,7 @@ class RefGraph:
 
     @property
     def degree(self) -> Array:
-        """Edge ends at each vertex: both directions if directed, otherwise each neighbour once."""
+        """Edge ends at each vertex, int64[n]: in-edges and out-edges if directed, otherwise each neighbour once."""
         return self.indegree + self.outdegree if self.directed else self.indegree
 
     def with_columns(self, **columns: Array) -> RefGraph:

@@ -30,7 +30,7 @@ def _grid(rows: int, columns: int) -> Edges:
 
 
 def _rmat(scale: int, degree: int, seed: int) -> Edges:
-    """Recursive matrix with quadrants .57 .19 .19 .05, repetitions and self-loops kept."""
+    """An R-MAT graph with quadrants .57 .19 .19 .05, including repeated edges and self-loops."""
     rng = np.random.default_rng(seed)
     count = degree << scale
     src, dst = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -41,7 +41,7 @@ def _rmat(scale: int, degree: int, seed: int) -> Edges:
 
 
 def _messy(seed: int) -> Edges:
-    """Random with self-loops, parallel edges and vertices without edges."""
+    """A random graph with self-loops, parallel edges and vertices without edges."""
     rng = np.random.default_rng(seed)
     edges = [(int(u), int(v)) for u, v in rng.integers(0, 14, (40, 2))]
     return 17, edges + edges[:8] + [(3, 3), (3, 3), (5, 5)]
@@ -149,7 +149,7 @@ def listed_once(graph: RefGraph) -> tuple[Array, Array, dict[str, Array]]:
 
 
 def to_graph(graph: RefGraph) -> Graph:
-    """The same graph for the engine, with its ids, or 0 .. n-1 without: results have the same rows."""
+    """The same graph for the engine. Its ids are those of the graph or 0 .. n-1, so results have the same order."""
     from vlang import Graph
 
     src, dst, listed = listed_once(graph)

@@ -20,7 +20,7 @@ Elementwise = Callable[[Array, Array, Scalar], Array]
 
 
 def clamped(numbers: Array, scalar: Scalar) -> Array:
-    """Exact integers as elements of an integer type: too large ones are its largest value, too small ones its least."""
+    """Exact integers clamped to the range of an integer type."""
     flat = [min(max(int(x), scalar.lowest), scalar.highest) for x in np.asarray(numbers, object).ravel()]
     return np.array(flat, dtype(scalar)).reshape(np.shape(numbers))
 
@@ -33,7 +33,7 @@ def _ends(a: Array, scalar: Scalar) -> tuple[Array, Array]:
 
 
 def _with_infinite(numbers: Array, high: Array, low: Array, scalar: Scalar) -> Array:
-    """Exact integers converted, except where the value is `inf` or, next, `-inf`."""
+    """Exact integers converted to `scalar`, with `inf` where `high` holds and, elsewhere, `-inf` where `low` holds."""
     result = np.where(low, np.array(scalar.lowest, dtype(scalar)), clamped(numbers, scalar))
     return np.where(high, np.array(scalar.highest, dtype(scalar)), result)
 
@@ -60,7 +60,7 @@ def _negated(a: Array, scalar: Scalar) -> Array:
 
 
 def _floor_divide(a: Array, b: Array, scalar: Scalar) -> Array:
-    """`a // b`, of infinities as the numbers that they are stored as; 0 for b = 0."""
+    """`a // b`, with infinities taken as the numbers that represent them; 0 for b = 0."""
     return clamped(np.where(b == 0, 0, exact(a) // exact(np.where(b == 0, 1, b))), scalar)
 
 
@@ -69,7 +69,7 @@ def _modulo(a: Array, b: Array, scalar: Scalar) -> Array:
 
 
 def _wrapped(combine: Callable[[Array, Array], Array]) -> Elementwise:
-    """The operation modulo 2 to the number of bits; infinities are patterns."""
+    """The operation modulo 2^bits. Infinities are treated as bit patterns."""
 
     def work(a: Array, b: Array, scalar: Scalar) -> Array:
         numbers = np.asarray(combine(exact(a), exact(b)), object)
@@ -80,7 +80,7 @@ def _wrapped(combine: Callable[[Array, Array], Array]) -> Elementwise:
 
 
 def _power(times: Elementwise) -> Elementwise:
-    """A power as repeated `times`; 0 for a negative exponent."""
+    """A power computed by repeated `times`; 0 for a negative exponent."""
 
     def work(a: Array, b: Array, scalar: Scalar) -> Array:
         a, b = np.broadcast_arrays(a, b)
@@ -106,4 +106,4 @@ WRAPPING: dict[str, Elementwise] = {
 NEGATED: dict[bool, Callable[[Array, Scalar], Array]] = {
     False: _negated, True: lambda a, scalar: _minus_wrapped(np.zeros_like(a), a, scalar),
 }
-"""Unary minus, by whether it wraps."""
+"""Unary minus: False -> saturating, True -> wrapping."""

@@ -1,7 +1,7 @@
 """The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
 
-It works on the syntax tree and shares nothing with the compiler but the tree and the types: names, levels and types
-are found at run time. Where the document leaves a choice, `operators` and `run` document the one taken.
+It works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and types are
+resolved at run time. Where the document leaves a choice, `operators` and `run` document the one taken.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def run(
         graph: The graph.
         params: Name -> number, dense vertex, or list of dense vertices.
         fields: Input fields and warm starts, [n] arrays.
-        edges: Edge columns in addition to those of the graph, or replacing them; one value per stored edge.
-        max_rounds: Bound of every execution of a loop.
+        edges: Edge columns that extend or replace those of the graph; one value per stored edge.
+        max_rounds: The bound of rounds for every execution of a loop.
         precision: Bits of `int` and `float`.
 
     Raises:
@@ -68,7 +68,7 @@ _NEEDS = {"undirected": lambda graph: not graph.directed, "simple": _simple, "lo
 
 
 class _Machine:
-    """Executes statements. Values last sent are 0 whenever a loop is entered."""
+    """Executes statements. The sent values of fields are 0 at the start of every loop."""
 
     def __init__(
         self, file: t.File, graph: RefGraph, precision: int, max_rounds: int | None, inputs: dict[str, Any]
@@ -254,10 +254,9 @@ class _Machine:
             self.block(statement.block, selected[levels == level], env)
 
     def _for_vertices(self, statement: t.ForVertices, selected: Array, env: Env) -> None:
-        group = env[statement.set_name]
-        assert isinstance(group, Value)
+        group = env.get(statement.set_name)
         self.depth += 1
-        for vertex in group.raw:
+        for vertex in group.raw if isinstance(group, Value) else self.all:
             inner = env.new_child({statement.name: Value(VERTEX, np.array(vertex))})
             self.block(statement.block, selected, inner)
         self.depth -= 1
@@ -300,7 +299,7 @@ class _Machine:
         self.evaluator.frames.pop()
 
     def _record(self, loop: t.Repeat | t.ForRange) -> LoopRun:
-        """Enter a loop with counted rounds."""
+        """Record the start of a loop whose rounds are counted."""
         record = LoopRun(loop.span.line, self.depth)
         self.outcome.loops.append(record)
         self.depth += 1
@@ -364,7 +363,7 @@ def _limit_reason(loop: t.Repeat) -> str:
 
 
 def _note(frame: Frame, store: Store) -> None:
-    """Begin to store the old and last sent values of a field."""
+    """Start to keep the old value and the sent value of a field."""
     if isinstance(store.type, Tuple):
         return
     frame.old[store] = store.value

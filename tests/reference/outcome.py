@@ -16,7 +16,7 @@ class LoopRun:
     """One execution of a `repeat` or `for i from a to b`.
 
     Attributes:
-        line: Of the loop.
+        line: The line of the loop.
         depth: The number of `repeat` and `for` blocks around it.
         rounds: The number of rounds.
         reason: "count" (`n times` or the range is done), "until", "inactive" (no vertex is active), "limit" (`at most`
@@ -51,11 +51,11 @@ class Outcome:
 
     @property
     def converged(self) -> bool:
-        """Whether every loop ended as written: not cut off, and not stalled."""
+        """Whether every loop ended as written, neither cut off nor stalled."""
         return all(loop.reason in CONVERGED for loop in self.loops)
 
     @property
     def reason(self) -> str:
-        """The reason of the first loop that did not converge, else of the last one; "" without loops."""
+        """The reason of the first loop that did not converge, or else of the last loop; "" without loops."""
         failed = [loop.reason for loop in self.loops if loop.reason not in CONVERGED]
         return failed[0] if failed else self.loops[-1].reason if self.loops else ""

@@ -32,7 +32,7 @@ def reduce_groups(
     """Fold the rows of `body` in each group by a built-in reduction, in the order of the rows.
 
     Args:
-        name: Of the reduction.
+        name: The name of the reduction.
         body: The contributions.
         group: The number of the group of each row.
         groups: The number of groups.
@@ -61,7 +61,10 @@ def reduce_groups(
 
 
 def _monoid(name: str, body: Value, group: Array, groups: int, over_vertices: bool) -> Value:
-    """Float sums and products in 64 bits, rounded once; integer ones exact, and over vertices of type i64 or u64."""
+    """Sums, products and other monoids. Floats use 64 bits and are rounded once; integers are exact.
+
+    Over vertices, integer results have the type i64 or u64.
+    """
     scalar = item(body.type)
     work = result = scalar
     tail = (body.type.size,) if isinstance(body.type, Vector) else ()
@@ -78,7 +81,7 @@ def _monoid(name: str, body: Value, group: Array, groups: int, over_vertices: bo
 
 
 def _exact_sum(terms: Array, scalar: Scalar, group: Array, shape: tuple[int, ...], result: Scalar) -> Array:
-    """Exact sums of integers, converted once: `inf` if some term is, else `-inf` if some term is."""
+    """Exact sums of integers, converted once. A sum is `inf` if a term is `inf`, else `-inf` if a term is `-inf`."""
     total = np.zeros(shape, object)
     np.add.at(total, group, exactly(terms))
     data = clamped(total, result)
@@ -90,13 +93,13 @@ def _exact_sum(terms: Array, scalar: Scalar, group: Array, shape: tuple[int, ...
     return data
 
 
-_FAR = 1 << 200  # the size of an infinite factor, which stays larger than every finite number of 64 bits
+_FAR = 1 << 200  # stands for an infinite factor; larger than every product with a finite result
 
 
 def _exact_product(factors: Array, scalar: Scalar, group: Array, shape: tuple[int, ...], result: Scalar) -> Array:
-    """Exact products of integers, converted once; an infinite factor gives an infinite product, and 0 with a 0.
+    """Exact products of integers, converted once. An infinite factor makes a product infinite, unless a factor is 0.
 
-    In 64 bits a product of size 2^63 - 1 or more is infinite.
+    In 64 bits, a product of magnitude 2^63 - 1 or more is infinite.
     """
     total = np.full(shape, 1, object)
     for place in np.ndindex(factors.shape):
@@ -110,7 +113,7 @@ def _exact_product(factors: Array, scalar: Scalar, group: Array, shape: tuple[in
 
 
 def _vertices(name: str, body: Value, group: Array, groups: int) -> Value:
-    """Least or greatest vertex; `none` is neutral."""
+    """The smallest or largest vertex of each group. `none` is neutral."""
     some = body.raw >= 0
     if name == "max":
         greatest = np.full(groups, -1, np.int64)
@@ -148,13 +151,13 @@ def _mode(values: list[int]) -> int:
 
 
 def _mode_of_vertices(values: list[int]) -> int:
-    """The mode of vertices; as for `min`, every vertex beats `none`."""
+    """The mode of vertices. As under `min`, `none` loses to every vertex."""
     found = _mode([v if v >= 0 else _NONE for v in values])
     return -1 if found == _NONE else found
 
 
 def _median(values: list[Any]) -> Any:
-    """Number floor((k - 1) / 2) of k values in order, counted from 0; -0.0 becomes 0.0."""
+    """The value at index floor((k - 1) / 2) of the k sorted values; -0.0 becomes 0.0."""
     return sorted(values)[(len(values) - 1) // 2] + 0 if values else 0
 
 
@@ -169,7 +172,7 @@ def _hindex(values: list[int]) -> int:
 
 
 def _tuples(name: str, body: Value, group: Array, groups: int, precision: int) -> tuple[Value, Array]:
-    """Lexicographic `min` or `max`; tuples without a value are no contributions."""
+    """Lexicographic `min` or `max` of tuples. Tuples without a value do not count as contributions."""
     if name not in ("min", "max"):
         raise TypeError(f"{name} of tuples")
     kept = np.flatnonzero(~without_value(name, body))
@@ -192,7 +195,7 @@ def tuple_identity(name: str, type_: Type, rows: int) -> Value:
 
 
 def halved(combine: Combine, body: Value, group: Array) -> tuple[Value, Array]:
-    """Neighbouring rows of a group combined pairwise, until one row is left.
+    """Combine adjacent rows of each group pairwise until one row is left.
 
     For an associative operation the result is that of `fold`, in far fewer rounds.
     """

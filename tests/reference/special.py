@@ -1,4 +1,4 @@
-"""Functions with a section of their own in the language: random numbers, HyperLogLog, common neighbours, positions."""
+"""Functions with separate sections in language.md: random numbers, HyperLogLog, common neighbours, positions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def position(vertex: Value, group: Value, precision: int) -> Value:
 
 
 def common_neighbours(graph: RefGraph, a: Value, b: Value, precision: int) -> Value:
-    """`common(u, v)`: the number of common neighbours; directions, loops and repetitions do not count."""
+    """`common(u, v)`: the number of common neighbours. Directions, loops and parallel edges are ignored."""
     near: list[set[int]] = [set() for _ in range(graph.n)]
     for u, v in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
         if u != v:

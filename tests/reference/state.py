@@ -15,7 +15,7 @@ from vlang.types import VERTEX, Tuple, Type, Vector
 
 @dataclass(eq=False)
 class Store:
-    """A vertex field or an accumulator: one value per vertex. data: [n] or [n, k], or one such array a component."""
+    """A vertex field or an accumulator. data: [n] or [n, k], or for tuples one such array per component."""
 
     type: Type
     value: Value
@@ -26,14 +26,14 @@ class Store:
 
 
 def _with_none(value: Value) -> Value:
-    """The rows of a value and one more, the zero of the type, for index -1."""
+    """A value with one more row at the end, the zero of its type, which index -1 reads."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(_with_none(p) for p in value.data))
     return Value(value.type, np.concatenate([value.raw, zeros(value.type, 1).raw]))
 
 
 def zeros(type_: Type, rows: int) -> Value:
-    """The zero of a type (`none` for a vertex), `rows` times."""
+    """`rows` rows of the zero of a type, which is `none` for vertices."""
     if isinstance(type_, Tuple):
         return Value(type_, tuple(zeros(i, rows) for i in type_.items))
     shape = (rows, type_.size) if isinstance(type_, Vector) else (rows,)
@@ -41,7 +41,7 @@ def zeros(type_: Type, rows: int) -> Value:
 
 
 def read(value: Value, type_: Type) -> Value:
-    """A stored value in the type for computing (f16 becomes f32)."""
+    """A stored value, converted to the type in which it is computed (f16 becomes f32)."""
     return convert(value, computing(type_))
 
 
@@ -82,8 +82,8 @@ class Frame:
     """One running `repeat`.
 
     Attributes:
-        iteration: The superstep.
-        old: Fields at its start.
+        iteration: The number of the superstep.
+        old: The fields at its start.
         sent: The values last sent.
         active: The active vertices.
     """
@@ -95,7 +95,7 @@ class Frame:
 
 
 def as_input(data: Any, type_: Type) -> Array:
-    """An array or number from the caller as elements of `type_`; floats for an integer type must be whole or inf."""
+    """An array or number from the caller as elements of `type_`. Floats for an integer type must be whole or inf."""
     scalar = item(type_)
     array = np.asarray(data)
     if scalar == VERTEX:

@@ -15,7 +15,7 @@ from tests.reference.cases import STDLIB, case
 from tests.reference.graph import Array, RefGraph, ref_graph
 from tests.reference.graphs import all_families
 from tests.reference.interpreter import Outcome, run
-from tests.reference.verify import verify
+from tests.reference.verifiers.verify import verify
 from vlang.check import parse
 from vlang.syntax import tree as t
 

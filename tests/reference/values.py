@@ -1,8 +1,8 @@
 """Values of the reference interpreter: NumPy arrays with a type of the language.
 
-A graph-level value has shape (), a value per row (vertex or edge) shape [rows]; vectors have one more axis. Literals
-and counters are *weak*: their data is a function from the scalar type of their place to the array. So an expression of
-literals is computed in the type in which it is used, as the language defines it.
+A graph-level value has shape (), and a value per row (vertex or edge) has shape [rows]. Vectors have one more axis.
+Literals and counters are *weak*: their data is a function that takes the scalar type of the place of use and returns
+the array. So an expression of literals is computed in the type in which it is used, as the language defines it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def item(type_: Type) -> Scalar:
 
 
 def computing(type_: Type) -> Type:
-    """The type for computing with a stored value: f16 is a storage type."""
+    """The type in which a stored value is computed: f32 for f16, otherwise the type itself."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, computing(type_.item)), type_.size)
     if isinstance(type_, Tuple):
@@ -91,7 +91,7 @@ def computing(type_: Type) -> Type:
 
 
 def concrete(type_: Type, precision: int) -> Type:
-    """The final type for a weak one, inside vectors and tuples too."""
+    """The final type for a weak type, also inside vectors and tuples."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, defaulted(type_.item, precision)), type_.size)
     if isinstance(type_, Tuple):
@@ -119,7 +119,7 @@ def declared(written: t.TypeExpr, precision: int) -> Type:
 
 
 def literal(value: bool | int | float | None) -> Value:
-    """A literal of the text; a float inf is the word `inf`, which is valid for integers and floats."""
+    """A literal of the text. A float inf stands for the word `inf`, which is valid for integers and floats."""
     if value is None:
         return Value(VERTEX, np.array(-1, np.int64))
     if isinstance(value, bool):
@@ -132,12 +132,12 @@ def literal(value: bool | int | float | None) -> Value:
 
 @dataclass(frozen=True)
 class _Weak:
-    """Elements that are computed in the type of their place.
+    """Elements that are computed in the type of the place where they are used.
 
     Attributes:
-        make: Computes them in a scalar type.
-        counts: Whether a counter (`N`, `iteration`) is inside: then the place converts what 64 bits give.
-        apart: Whether the operands, rather than the value, are converted to the place.
+        make: A function that computes them in a scalar type.
+        counts: Whether a counter (`N`, `iteration`) is inside. Then they are computed in 64 bits and converted.
+        apart: Whether the operands, rather than the value, are converted to the type of the place.
         literal: The value of an integer literal.
     """
 
@@ -153,7 +153,7 @@ class _Weak:
 
 
 def counter(number: int | float, counts: bool = False) -> Value:
-    """An integer (or inf) with a width that its place decides. counts: of `N`, `M`, `iteration` or a loop variable."""
+    """An integer (or inf) whose place decides its width. counts: True for `N`, `M`, `iteration`, loop variables."""
 
     def at(scalar: Scalar) -> Array:
         if number in (float("inf"), float("-inf")):
@@ -193,7 +193,7 @@ def tuple_of(parts: tuple[Value, ...]) -> Value:
 
 
 def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
-    """Elements of one final type in another: exact if finite there, else the nearest end; `inf` stays `inf`."""
+    """Elements converted between final types: exact if they fit, else the nearest limit; `inf` stays `inf`."""
     if source == target:
         return data
     if not (source.numeric and target.numeric) or (source.floating and target.integral):
@@ -210,7 +210,7 @@ def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
 
 
 def exactly(data: Array) -> Array:
-    """Integers as Python's, which have no width."""
+    """Integers as Python integers, which have no width."""
     return np.asarray(np.asarray(data).astype(object), object)
 
 
@@ -270,9 +270,9 @@ def meet(a: Type, b: Type) -> Type:
 
 
 def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apart: bool = False) -> Value:
-    """A value of `type_`; `make` computes its elements in a scalar type, at once or, for a weak type, later.
+    """A value of `type_`. `make` computes its elements in a scalar type, for a weak type when the type is known.
 
-    operands: of the operation. apart: whether they, rather than the value, are converted to the place.
+    operands: of the operation. apart: whether they, rather than the value, are converted to the type of the place.
     """
     scalar = item(type_)
     if not scalar.weak:
@@ -282,7 +282,7 @@ def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apa
 
 
 def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
-    """An operand of an operation that has a result of type `type_` and is computed in `scalar`."""
+    """The array of an operand, for an operation that has a result of type `type_` and is computed in `scalar`."""
     return elements_as(value, Vector(scalar, type_.size) if isinstance(type_, Vector) else scalar)
 
 

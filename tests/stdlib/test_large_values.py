@@ -9,7 +9,7 @@ from vlang import Graph, load
 
 
 def graph_of(pairs: list[tuple[int, int]], chance: float = 1.0) -> Graph:
-    """An undirected graph of these edges, with the same chance on each."""
+    """An undirected graph of these edges, all with the column value `chance`."""
     src, dst = (np.array(side) for side in zip(*pairs, strict=True))
     return Graph.from_edges(src, dst, directed=False, chance=np.full(len(pairs), chance))
 
@@ -23,8 +23,8 @@ def wheel(spokes: int) -> Graph:
 def test_shortest_paths_are_counted_in_64_bits() -> None:
     """There are about 10^58 paths from corner to corner of the grid.
 
-    The dependencies of a source add up to the sum of all distances less the number of vertices reached, as a path of d
-    hops has d - 1 inner vertices.
+    The dependencies of a source sum to all distances minus the number of reached vertices, because a path of d hops has
+    d - 1 inner vertices.
     """
     side = 100
     score = load("betweenness")(Graph.read(f"grid:{side}x{side}"), sources=[0], threads=1).score
@@ -52,7 +52,7 @@ def test_many_triangles_at_one_vertex() -> None:
 
 
 def test_a_path_of_small_probability() -> None:
-    """0.5 ** 300 is 0 in 32 bits, which would say that there is no path."""
+    """0.5 ** 300 is 0 in 32 bits, which would mean that there is no path."""
     graph = graph_of([(k, k + 1) for k in range(300)], chance=0.5)
     best = load("viterbi")(graph, source=0, threads=1).best
     np.testing.assert_array_equal(best, 0.5 ** np.arange(301))

@@ -12,7 +12,7 @@ from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.graphs import FAMILIES, family
-from tests.reference.verify_more import MORE_VERIFIERS
+from tests.reference.verifiers.verify_more import MORE_VERIFIERS
 from vlang import Program, Result, load, stdlib
 
 CUTS: tuple[dict[str, Any], ...] = (
@@ -21,13 +21,13 @@ CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "pull", "threads": 2, "page_size": 1024, "blocking": "always"},
 )
 UNTIL = ("eigenvector", "hits", "linbp", "pagerank_delta", "php", "ppr")
-"""Loops that end when floats come to rest; rounding may delay this by a superstep."""
+"""Programs whose loops end when floats stop changing. Rounding may delay the end by a superstep."""
 DRAWN = 9
 
 
 @functools.cache
 def program(name: str) -> Program:
-    """Each program is compiled once."""
+    """A program of the library, compiled once."""
     return load(name)
 
 
@@ -58,9 +58,9 @@ def test_every_program_is_tested() -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_on_families(name: str) -> None:
-    """Every family, directed or undirected in turn: the same bits for every partition, and a correct result.
+    """On every family, directed or undirected in turn, every partition gives the same bits and the right result.
 
-    The result equals the interpreter's and that of another algorithm.
+    The right result is that of the interpreter and of another algorithm.
     """
     for number, shape in enumerate(FAMILIES):
         graph = family(shape, directed=(number + MORE.index(name)) % 2 == 0, weights="float")
@@ -90,7 +90,7 @@ def test_on_a_random_graph(name: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_one_wrong_value_is_noticed(name: str) -> None:
-    """In every field and global that is neither an input nor auxiliary."""
+    """A wrong value is noticed in every field and global that is neither an input nor auxiliary."""
     given, found = middle(name, False)
     aside = {*given.fields, "total" if name == "php" else "", *_AUXILIARY.get(name, ())}
     for watched in found.keys() - aside:

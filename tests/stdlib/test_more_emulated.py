@@ -1,11 +1,11 @@
-"""Programs of the standard library on an emulated GPU that differ in kind from the language tests run there."""
+"""Programs of the standard library whose kernels differ in kind from those of other tests on an emulated GPU."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.cpu.compare import assert_as_interpreted
-from tests.cuda.emulated import needs_compiler
+from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import expected, given, program, run
 
 pytestmark = needs_compiler

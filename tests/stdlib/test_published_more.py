@@ -16,7 +16,7 @@ THREADS = 2
 
 @functools.cache
 def undirected(name: str) -> Graph:
-    """The simple undirected graph; the reference has its cores and triangles."""
+    """The simple undirected graph of that name, whose cores and triangles are in the reference."""
     published(name)
     return Graph.read(DATA / name / GRAPHS[name], directed=False, self_loops="drop", parallel="drop")
 
@@ -38,7 +38,7 @@ def test_core_numbers(name: str, what: str) -> None:
 
 @pytest.mark.parametrize("name", ["wiki-Vote", "soc-Slashdot0902", "rome99"])
 def test_strongly_connected_components(name: str) -> None:
-    """The same components; ours are named by the largest vertex, the reference's by the smallest."""
+    """The components are the same. vlang labels them by the largest vertex, the reference by the smallest."""
     have = published(name)
     found, want = program("scc")(have.graph, threads=THREADS)["scc"], have.reference["scc"]
     pairs = np.unique(np.stack([found, want]), axis=1)

@@ -1,4 +1,4 @@
-"""The measurements on the CPU: they run, compare results, and become a table."""
+"""The CPU benchmarks run, compare results, and write a table."""
 
 from __future__ import annotations
 

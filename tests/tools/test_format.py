@@ -1,4 +1,4 @@
-"""`vlang fmt`: the same program and comments, one layout, and nothing to change in it the second time."""
+"""`vlang fmt` keeps program and comments, gives one layout, and changes nothing the second time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Call, vlang
-from tests.reference.programs import Generated, programs
+from tests.reference.generators.programs import Generated, programs
 from vlang.check import parse
 from vlang.errors import ProgramError
 from vlang.syntax.format import format_text
@@ -59,7 +59,7 @@ def test_programs(name: str) -> None:
 def test_the_programs_of_the_design_are_laid_out_like_this(path: Path) -> None:
     text = path.read_text()
     changed = [a for a, b in zip(text.splitlines(), format_text(text).splitlines(), strict=True) if a != b]
-    # One is aligned with `activate`, one leaves a longer name out, one a line that is an edge field.
+    # In one file names are aligned with `activate`, in one a longer name is not aligned, in one an edge field is not.
     assert len(changed) <= {"sssp": 3, "bipartite": 2, "sssp_tree": 1}.get(path.stem, 0)
 
 
@@ -93,7 +93,7 @@ def test_comments_and_line_ends_anywhere(name: str, chance: random.Random) -> No
 
 
 def respaced(text: str, chance: random.Random) -> str:
-    """The text with other spaces within its lines, and other widths of indentation."""
+    """The text with other spaces inside lines and other widths of indentation."""
     unit = chance.randint(1, 9)
     lines = []
     for line in text.split("\n"):
@@ -107,7 +107,7 @@ def respaced(text: str, chance: random.Random) -> str:
 
 
 def disturbed(text: str, chance: random.Random) -> str:
-    """The text with comments and blank lines between its rows, and broken within them."""
+    """The text with comments and blank lines between its lines, and with line breaks inside them."""
     lines = []
     for row in read_rows(text if text.endswith("\n") else text + "\n").rows:
         line = " " * (3 * row.depth)

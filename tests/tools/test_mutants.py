@@ -1,4 +1,4 @@
-"""Formatter and editor functions on damaged programs: a result or the problems, never an error of Python."""
+"""Formatter and editor functions on damaged programs give a result or diagnostics, never a Python exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`%%vp NAME`: with a stand-in for IPython's shell, and with IPython where it is installed."""
+"""`%%vp NAME`, tested with a stand-in for IPython's shell and, if installed, with IPython."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ WRONG = "program p  # \U0001f600\nvertex x: float = y\nrepeat 3 times:\n    appl
 
 
 class Client:
-    """A client of the language server in a process of its own."""
+    """A client of the language server, which runs in another process."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen([sys.executable, "-m", "vlang", "lsp"], stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The services for editors: problems, hover, completion and fixes, as functions of a text and a place in it."""
+"""The services for editors: problems, hover, completion and fixes, as functions of a text and a position."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ let far = max(v.dist for v in vertices if v.outdegree > 0)
 
 
 def at(text: str, marked: str) -> tuple[str, int]:
-    """The place of `|` in a piece of the text."""
+    """The text, and the offset of the `|` of `marked`, which is a piece of the text with this bar added."""
     piece = marked.replace("|", "")
     assert text.count(piece) == 1, piece
     return text, text.index(piece) + marked.index("|")

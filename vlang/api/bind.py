@@ -25,16 +25,16 @@ __all__ = ["bind_fields", "bind_parameters", "kept_parameters"]
 def bind_parameters(
     program: f.Program, graph: Graph, arguments: dict[str, Any], name: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values for the parameters given, and the remaining arguments.
+    """Convert the arguments that are parameters, and return them and the remaining arguments.
 
     Args:
         program: the IR, with the declarations of the parameters.
         graph: maps vertex ids to dense numbers.
         arguments: the keywords of the call.
-        name: of the program, for messages.
+        name: the name of the program, for messages.
 
     Returns:
-        Values by name, vertices as dense numbers; and the arguments that are no parameters.
+        The values by name, with vertices as dense numbers; and the arguments that are not parameters.
 
     Raises BindError for a missing or wrong parameter.
     """
@@ -52,7 +52,7 @@ def bind_parameters(
 
 
 def kept_parameters(program: f.Program, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with lists of vertices copied, so that a later run can bind them again as they are now."""
+    """The arguments with every list of vertices copied, so that a later run can bind the same values again."""
     return {**arguments, **{param.name: _copied(arguments[param.name]) for param in program.params
                             if isinstance(param.type, VertexSet) and param.name in arguments}}
 
@@ -65,7 +65,7 @@ def _copied(value: Any) -> Any:
 
 @contextmanager
 def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """A hint for a wrong value of an argument with the name of an option: the caller may have meant the option."""
+    """A context manager that adds a hint to errors of an argument named like an option, which may have been meant."""
     try:
         yield
     except (BindError, GraphError) as error:
@@ -92,7 +92,7 @@ def _spoken(param: f.ParamDecl) -> str:
 
 
 def _members(name: str, graph: Graph, value: Any) -> NDArray[np.uint32]:
-    """The dense numbers of a list of vertices, in its order."""
+    """The dense numbers of a list of vertices, in the order of the list."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise BindError(f"`{name}` is a list of vertices, not {value!r}")
     members = value if isinstance(value, np.ndarray) else list(value)
@@ -107,7 +107,7 @@ def _article(type_: Scalar) -> str:
 
 
 def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
-    """A value converted to a parameter's type, or BindError."""
+    """Convert a value to the type of a parameter. Raises BindError."""
     value = value.item() if isinstance(value, np.generic) else value
     if type_ == BOOL:
         if isinstance(value, bool):
@@ -140,10 +140,10 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
         program: the IR, with the declarations of the fields.
         graph: the graph of the run.
         arguments: fields by name, without the parameters of the call.
-        name: of the program, for messages.
+        name: the name of the program, for messages.
 
-    Raises BindError for a field that is missing or has the wrong shape or type, and GraphError for an edge field with a
-    column that could not be read.
+    Raises BindError for a field that is missing or has the wrong shape or type, and GraphError if the column of an edge
+    field could not be read.
     """
     arrays: dict[str, NDArray[Any]] = {}
     for decl in program.fields:
@@ -205,7 +205,7 @@ def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[
         raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values are NaN")
     infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
     finite = array[~infinite]
-    # Limits are compared as Python's integers: as a float, the largest i64 is one that does not fit.
+    # Limits are compared as Python integers: the largest i64, as a float, is rounded up to a number that does not fit.
     outside = len(finite) and (int(finite.min()) < type_.lowest or int(finite.max()) > type_.highest)
     if outside or (finite != np.trunc(finite)).any():
         raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values do not fit")

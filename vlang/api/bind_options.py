@@ -1,4 +1,4 @@
-"""The options of a run among the arguments of a call: each is read by its own rule, then all are checked together.
+"""Finds the options of a run among the arguments of a call, reads each by the rule of its kind, and checks them all.
 
 A program's parameters and fields take precedence: an argument with such a name is bound to them, and an option of that
 name must be given in `options`. Every other argument is an everyday option, `research` or `options`.
@@ -57,7 +57,7 @@ def bind_options(
 
 
 def check_options(given: Mapping[str, Any]) -> Options:
-    """Options by name, read and checked against each other. Raises BindError."""
+    """Read options given by name, and check them against each other. Raises BindError."""
     values = {name: read_option(name, value) for name, value in given.items()}
     options = Options(**{name: value for name, value in values.items() if value is not None})
     _fitting(options)
@@ -71,7 +71,7 @@ def read_option(name: str, value: Any) -> Any:
 
 
 def option_choices(option: Option) -> tuple[str, ...]:
-    """The values that an option takes, as texts, where they can be listed."""
+    """The values that an option accepts, as texts; () if they cannot be listed."""
     if option.kind == "kernel":
         return _kernel_names()
     if option.kind == "names":
@@ -103,7 +103,10 @@ def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str,
 
 
 def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, Any]:
-    """The items of `options={...}` or `research={...}`. Raises BindError for an unknown name."""
+    """The items of `options={...}` or `research={...}`, by name. Raises BindError for an unknown name.
+
+    door: "options" or "research". known: the options that it may hold.
+    """
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -165,7 +168,7 @@ def _fitting(options: Options) -> None:
 
 
 def _at_target(options: Options) -> None:
-    """Refuse options that conflict with a target: only a loop in order of priority can stop at one."""
+    """Refuse options that conflict with a target: only a loop in priority order can stop at a target."""
     asked = {"schedule=\"rounds\"": options.schedule == "rounds", "max_rounds": options.max_rounds is not None,
              f"mode={options.mode!r}": options.mode != "auto", "asynchronous=True": options.asynchronous,
              "blocking=\"always\"": options.blocking == "always"}
@@ -190,7 +193,7 @@ def _by_priority(options: Options) -> None:
         raise BindError(f"{asked} says how supersteps run, and schedule=\"priority\" has none; leave one of them out")
 
 
-# -------------------------------------------------------------------------------------------------- how each is read
+# ------------------------------------------------------------------------------------------------ readers of values
 
 
 def _mode(option: Option, value: Any) -> str:
@@ -201,7 +204,7 @@ def _mode(option: Option, value: Any) -> str:
 
 
 def _check_mode(options: Options) -> None:
-    """Refuse a mode that no way of the device has."""
+    """Refuse a mode that no way of the device supports."""
     from vlang.runtime.cpu.ways.ways import modes  # start-up
     from vlang.runtime.gpu.ways.ways import modes as gpu_modes  # start-up
 
@@ -329,7 +332,7 @@ def _notices(option: Option, value: Any) -> Any:
 
 
 def _streams(option: Option, value: Any) -> int:
-    if value == "auto" or (value == 0 and _is_whole(value)):  # 0 in Options means this
+    if value == "auto" or (value == 0 and _is_whole(value)):  # Options stores "auto" as 0
         return 0
     number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
     if not _is_whole(number) or not 1 <= number <= _MOST_STREAMS:
@@ -356,7 +359,7 @@ def _replication(_option: Option, value: Any) -> str | int:
 
 
 def _names(option: Option, value: Any) -> frozenset[str]:
-    """Names of optimisations: a text with commas, or several texts."""
+    """Names of optimisations, from one text with commas between them or from a collection of texts."""
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(one, str) for one in names):
         raise BindError(f"{option.name} is names of optimisations, such as \"hoist,merge\", not {value!r}")

@@ -29,7 +29,7 @@ class Stages:
         checked: the tree with the checker's tables.
         program: the IR.
         facts: the facts of its loops.
-        derived: fields of the loops that rule D rewrote.
+        derived: the fields of loops that rule D rewrote into delta form.
     """
 
     checked: Checked
@@ -49,13 +49,13 @@ class Call:
 
     Attributes:
         graph: the graph of the run.
-        options: its options.
+        options: the options of the run.
         precision: 32 or 64, the bits of `int` and `float`.
-        parameters: as the caller passed them.
+        parameters: the parameters as the caller passed them.
         scalars: the parameters in the form that the engine takes.
-        fields: arrays that the caller passed, as stored.
-        old: further arrays that replace initializers.
-        starts: by number of the loop, the state from which it continues.
+        fields: the vertex fields that the caller passed, as stored.
+        old: fields of an earlier result that also replace initializers.
+        starts: the states from which loops continue, by the number of the loop.
     """
 
     graph: Graph

@@ -1,4 +1,4 @@
-"""A second run that uses every freedom granted by the facts of a program; its result must be the same.
+"""Chaos mode: runs a program a second time, in a random one of all orders that its rules permit, and compares results.
 
 The rules are in section 10 of the language definition.
 """
@@ -33,23 +33,23 @@ __all__ = ["chaos_run"]
 _MOST_THREADS = 4
 _MOST_PAGES = 64
 _LEAST_PAGE = 64  # bytes
-_ROUNDING = {16: 1e-2, 32: 1e-4, 64: 1e-9}  # relative, by the bits of a float
-_FACTOR = 100  # distance from its limit, in tolerances, at which a loop with a tolerance may stop
+_ROUNDING = {16: 1e-2, 32: 1e-4, 64: 1e-9}  # allowed relative difference, by the bits of a float
+_FACTOR = 100  # a loop that stops on a tolerance may end this many tolerances away from its limit
 
 Run = Callable[[Graph, Options, Draws], "Result"]
 
 
 def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: Mapping[str, Any],
               plain: Result) -> ChaosReport:
-    """Run once more with every freedom, and compare.
+    """Run the program once more, with random choices wherever its facts permit them, and compare the results.
 
     Args:
-        run: runs the program on a graph with options and draws.
+        run: runs the program on a graph, with options and with draws for the free choices.
         graph: the graph of the plain run.
-        options: its options.
-        facts: of the program.
-        scalars: parameters of the call.
-        plain: the outcome of the plain run.
+        options: the options of the plain run.
+        facts: the facts of the program.
+        scalars: the parameters in the form that the engine takes.
+        plain: the result of the plain run.
 
     Raises ChaosError for the first value that differs.
     """
@@ -89,7 +89,11 @@ def _freedoms(loop: LoopFacts, draws: Draws) -> Iterator[Freedom]:
 
 @dataclass(frozen=True)
 class _Bound:
-    """The allowed difference of floats. rounds: sums are rounded in another order. slack: allowance for tolerances."""
+    """The allowed difference of floats.
+
+    rounds: whether results may differ by the rounding of sums in another order. slack: a further absolute difference,
+    for loops that stop on a tolerance.
+    """
 
     rounds: bool
     slack: float
@@ -140,9 +144,9 @@ def _floating(type_: Type) -> bool:
 
 
 def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
-    """The distance from the limit that the tolerances of the loops allow.
+    """The distance from its limit at which a run may stop under the tolerances of its loops.
 
-    It adds the tolerances in `until` and n times the tolerances of single vertices, each multiplied by `_FACTOR`.
+    Adds the tolerances in `until`, and n times the tolerances in `activate when`, and multiplies the sum by `_FACTOR`.
     """
     total = 0.0
     for loop in facts.loops.values():
@@ -155,13 +159,13 @@ def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
 
 
 def _limits(program: f.Program, cond: f.Expr, scalars: Mapping[str, Any]) -> Iterator[float]:
-    """The floats that a condition compares with, as far as they are literals and parameters."""
+    """The absolute values of the floats, literals or parameters, with which a condition compares."""
     defaults = {param.name: param.default for param in program.params}
     for part in f.walk(cond):
         if not isinstance(part, f.Op) or part.op not in ("lt", "le", "gt", "ge"):
             continue
         for side in part.args:
-            while isinstance(side, f.Op) and side.op == "cast":  # a tolerance in 32 bits beside a field of 64
+            while isinstance(side, f.Op) and side.op == "cast":  # a 32-bit tolerance is cast if the field has 64 bits
                 (side,) = side.args
             expr: f.Expr | None = side
             if isinstance(side, f.GraphValue) and side.kind == "parameter":

@@ -21,11 +21,13 @@ _OFFSET = 8  # bytes of an offset into the edges
 
 @dataclass(frozen=True)
 class SuperstepCost:
-    """One superstep of a loop in which every vertex is active and pulls.
+    """The cost of a superstep in which every vertex is active and pulls.
 
-    line: of the loop. edges: the number traversed. bytes: read and written by its passes, without regard to caches.
-    Neighbour numbers, edge columns and values of neighbours count once per edge; offsets and written fields count once
-    per vertex.
+    Attributes:
+        line: the line of the loop in the program.
+        edges: the number of edges that the superstep traverses.
+        bytes: the number of bytes that it reads and writes, as if there were no caches. Neighbour ids, edge columns
+            and values of neighbours count once per edge; offsets and written fields count once per vertex.
     """
 
     line: int
@@ -39,12 +41,13 @@ class Cost:
 
     Attributes:
         state: bytes of arrays with one value per vertex.
-        adjacency: bytes of neighbours and offsets of every direction read, and of both together for neighbourhoods.
-        columns: bytes of the edge columns read.
+        adjacency: bytes of the neighbour lists and offsets of every adjacency direction that the program reads.
+            Functions of neighbourhoods, such as `common`, also read the lists of both directions together.
+        columns: bytes of the edge columns that the program reads.
         supersteps: one entry per loop, in the order of the text.
-        memory: bytes of host memory at most at any time: while the graph is built, and while the program runs.
-        building, running: the most while adjacencies are built, and while the program runs.
-        optional: bytes that a run takes beside, where they are free, to be faster.
+        memory: the peak of host memory in bytes, the larger one of `building` and `running`.
+        building, running: the peak in bytes while adjacency lists are built, and while the program runs.
+        optional: further bytes that a run uses if they are free, in order to be faster.
     """
 
     state: int
@@ -71,10 +74,10 @@ def cost_of(plan: Plan, facts: Facts, graph: Graph, need: Need, without: frozens
 
     Args:
         plan: the plan.
-        facts: of the same program.
+        facts: the facts of the same program.
         graph: the graph of the run.
-        need: the host memory of the run.
-        without: optimisations that the plan leaves out.
+        need: the host memory that the run needs.
+        without: the names of the optimisations that the plan leaves out.
     """
     arrays = {spec.slot: _stored(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
     fields = {spec.name: _stored(spec.dtype) * spec.width for spec in plan.fields}
@@ -96,12 +99,12 @@ def cost_of(plan: Plan, facts: Facts, graph: Graph, need: Need, without: frozens
 
 
 def _kept(graph: Graph, domain: str) -> str:
-    """The domain whose adjacency is kept in memory: an undirected graph has one for all directions."""
+    """The direction of the adjacency that is in memory. An undirected graph has one adjacency for all directions."""
     return domain if graph.directed else "in"
 
 
 def _edges(graph: Graph, domain: str) -> int:
-    """Entries of the adjacency of a domain: both directions of a directed graph, or one."""
+    """The number of entries in an adjacency. In the domain "both" of a directed graph, every edge has two entries."""
     return graph.m * (2 if domain == "both" and graph.directed else 1)
 
 
@@ -124,7 +127,7 @@ def _superstep(
 
 
 def _of_neighbours(gather: f.Gather, facts: GatherFacts, without: frozenset[str]) -> Iterator[f.Expr]:
-    """The values of the neighbour that an edge reads: messages where they are stored, else fields and degrees."""
+    """The values of a neighbour that a gather reads per edge: stored messages, else fields and degrees."""
     messages = () if "hoist" in without else facts.messages
     reduce = gather.reduce
     return _values((reduce.body, *(() if reduce.cond is None else (reduce.cond,))), messages)
@@ -139,7 +142,7 @@ def _values(exprs: Iterable[f.Expr], messages: tuple[f.Expr, ...]) -> Iterator[f
 
 
 def _width(type_: Type) -> int:
-    """Bytes of a value of a type."""
+    """The size of a value of a type in bytes."""
     if isinstance(type_, Vector):
         return type_.size * _width(type_.item)
     if isinstance(type_, Tuple):
@@ -148,5 +151,5 @@ def _width(type_: Type) -> int:
 
 
 def _stored(dtype: str) -> int:
-    """Bytes of a value of a stored type, such as f32."""
+    """The size of a value of a stored type, such as f32, in bytes."""
     return int(dtype[1:]) // 8

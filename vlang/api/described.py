@@ -1,4 +1,4 @@
-"""What a program shows its users: parameters and fields, the signature of a call, and its docstring."""
+"""Describes a program to Python users: its parameters and fields, the signature of a call, and its docstring."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Parameter:
     Attributes:
         name: its name.
         type: its type, as text.
-        default: its value if the text has a literal, else the text of the expression; None if required.
+        default: the default value if the program has a literal there, else the text of the expression; None if the
+            parameter is required.
         required: whether a call must pass it.
     """
 
@@ -37,7 +38,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class FieldInfo:
-    """A vertex or edge field. required: it has no initializer (vertex) or default (edge)."""
+    """A vertex or edge field. required: whether it has no initializer (vertex field) or no default (edge field)."""
 
     name: str
     type: str
@@ -69,14 +70,14 @@ def documented(program: Program) -> str:
 
 
 def _fresh(name: str, taken: Collection[str]) -> str:
-    """The name, or one like it that is not taken."""
+    """The name, with as many underscores at its end as make it differ from the taken names."""
     while name in taken:
         name += "_"
     return name
 
 
 def parameter_of(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
-    """A parameter from its node and declaration. source: the text of the program."""
+    """The description of a parameter, from its tree node and its declaration. source: the text of the program."""
     default: bool | int | float | str | None = None
     if node.default is not None:
         value = decl.default

@@ -25,16 +25,16 @@ Array = NDArray[Any]
 
 
 def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
-    """An argument as an array with a row for each vertex; a value without labels is returned unchanged.
+    """An argument as an array with one row per vertex. A value without labels keeps its order.
 
-    Labels are vertex ids. Raises BindError where they are not exactly the graph's ids, each once; and for a default
-    index (0, 1, 2, ...) on a graph of other ids, since the values may then be meant by position.
+    Labels are vertex ids. Raises BindError unless the labels are exactly the graph's ids, each once. A default index
+    (0, 1, 2, ...) on a graph with other ids is an error too, since its values may be meant in the order of vertices.
 
     Args:
         name: The field, for messages.
         graph: The graph of the run.
         value: An array-like value, or a dict, pandas Series or pandas DataFrame by vertex id.
-        vector: Whether the field holds vectors; the one column of a DataFrame is taken for [n] otherwise.
+        vector: Whether the field holds vectors. If not, a DataFrame with one column gives an array of shape [n].
     """
     if isinstance(value, Mapping):
         return _ordered(name, graph, _labels(list(value)), _array(list(value.values())))
@@ -60,7 +60,7 @@ def _default(index: Any) -> bool:
 
 
 def _array(values: Any) -> Array:
-    """Values as an array; of objects where the rows of a list differ in length."""
+    """Values as an array. A list whose rows differ in length gives an array of objects."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -85,7 +85,10 @@ def _labels(labels: Any) -> Array:
 
 
 def _ordered(name: str, graph: Graph, labels: Array, rows: Array) -> Array:
-    """The row of each vertex. labels: a vertex id for each row. Raises BindError unless each vertex has one row."""
+    """The rows in the order of vertices. labels: the vertex id of each row.
+
+    Raises BindError unless each vertex has exactly one row.
+    """
     ranks, known = located(graph.ids, labels)
     counts = np.bincount(ranks[known], minlength=graph.n)
     unknown = labels[~known].tolist()
@@ -106,7 +109,7 @@ def _ordered(name: str, graph: Graph, labels: Array, rows: Array) -> Array:
 
 
 def _vertices(graph: Graph, found: NDArray[np.intp]) -> str:
-    """Vertices, given by dense numbers, as text: their number and the first few."""
+    """A text about vertices, given by dense numbers: how many there are, and the first few ids."""
     count = f"{len(found):,} {'vertex' if len(found) == 1 else 'vertices'}"
     return f"{count} of the graph: {_listed([graph.label(i) for i in found[: _SHOWN + 1].tolist()])}"
 

@@ -26,7 +26,7 @@ __all__ = ["Lowered", "lower_program"]
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program lowered for a graph or, without one, for graphs with all of its edge columns.
+    """A program lowered for a graph or, without one, for graphs that have all edge columns which the program reads.
 
     Attributes: program, graph, options. Public as `vlang.Lowered`; `program.lower` makes it.
     """
@@ -51,7 +51,7 @@ class Lowered:
         return self.plan_for("numba" if self.options.device == "cpu" else "cuda")
 
     def plan_for(self, target: str) -> Plan:
-        """The plan for "numba" (CPU) or "cuda" (GPU), whatever the device."""
+        """The plan for the target "numba" (CPU) or "cuda" (GPU), independently of the option `device`."""
         columns = frozenset(e.name for e in self.program.edges) if self.graph is None else frozenset(self.graph.columns)
         sizes = USUAL if self.graph is None else sizes_of(self.graph.n, self.graph.m)
         return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without,
@@ -62,9 +62,9 @@ class Lowered:
         return stage_text(self, stage)
 
     def cost(self) -> Cost:
-        """The memory of a run on the graph, and the cost of its supersteps. Raises BindError without a graph.
+        """The memory that a run on the graph needs, and the cost of its supersteps. Raises BindError without a graph.
 
-        Nothing is run: the numbers follow from the counts of vertices and edges and the stored types.
+        The numbers are computed from the counts of vertices and edges and from the stored types, without a run.
         """
         if self.graph is None:
             raise BindError(f"a cost is that of a run on a graph: write {self.program.name}.lower(graph).cost()")
@@ -75,13 +75,13 @@ class Lowered:
 def lower_program(program: Program, graph: Graph | None, device: str, options: Mapping[str, Any]) -> Lowered:
     """The stages of a program for one target (see `Program.lower`).
 
-    Raises BindError for options that do not fit.
+    Raises BindError for unknown, wrong or conflicting options.
 
     Args:
-        program: to lower.
-        graph: whose columns and shape decide; None for a graph with every column.
+        program: the program to lower.
+        graph: the graph for whose edge columns and size it is lowered; None for graphs with every edge column.
         device: "cpu" or "gpu".
-        options: of a run, by name.
+        options: the options of a run, by name.
     """
     keywords = {name: value for name, value in options.items() if name != "options"}
     chosen, rest = bind_options(program, keywords, {"device": device, **options_by_name(options.get("options"))})

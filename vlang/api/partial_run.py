@@ -1,4 +1,4 @@
-"""Runs on the CPU that end at a superstep of one loop."""
+"""Runs on the CPU that stop at a given superstep of one loop."""
 
 from __future__ import annotations
 
@@ -28,13 +28,17 @@ def run_to(
     program: Program, precision: int, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]],
     options: Options, goal: Goal, starts: Mapping[int, Start] | None = None,
 ) -> Outcome:
-    """Run a program up to a goal; the outcome holds the fields there, and why the loop of the goal ended.
+    """Run a program up to a goal. The outcome holds the fields at the goal, and why the loop of the goal ended.
 
     Args:
-        scalars: parameters in the form that the engine takes.
-        arrays: vertex fields that skip their initializers, as stored.
-        options: of a run on the CPU.
-        starts: by number, loops that continue another run.
+        program: the program.
+        precision: 32 or 64, the bits of `int` and `float`.
+        graph: the graph of the run.
+        scalars: the parameters in the form that the engine takes.
+        arrays: vertex fields that replace initializers, as stored.
+        options: the options of a run on the CPU.
+        goal: the loop and the superstep at which the run stops.
+        starts: the states from which loops continue, by the number of the loop; None if all loops start as usual.
     """
 
     def plan_for(target: str) -> Plan:
@@ -52,10 +56,10 @@ def one_more_superstep(
 
     Args:
         program: the program of the result.
-        result: of a run; it has its origin.
+        result: a result of a run in this process, so that its origin is known.
         loop: the number of the loop in the text.
         names: the fields that the loop takes from the result.
-        options: of a run on the CPU.
+        options: the options of a run on the CPU.
     """
     origin = result.origin
     assert origin is not None, "the result of a run in this process"

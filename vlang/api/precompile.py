@@ -18,7 +18,13 @@ __all__ = ["Warmed", "folder", "warm_graphs", "warm_program"]
 
 @dataclass(frozen=True)
 class Warmed:
-    """The work done: kernels, seconds by the clock, bytes of object code. All 0 if everything was cached."""
+    """The result of compiling in advance. All values are 0 if everything was cached.
+
+    Attributes:
+        compiled: the number of kernels compiled.
+        seconds: the elapsed time.
+        size: bytes of their object code.
+    """
 
     compiled: int = 0
     seconds: float = 0.0
@@ -34,7 +40,7 @@ class Warmed:
 
 
 def folder() -> Path:
-    """The cache directory. Raises DiskError if there is none to write to."""
+    """The cache directory. Raises DiskError if there is no writable one."""
     place, why_not = find_cache()
     if place is None:
         raise DiskError(f"compiled programs cannot be kept: {why_not}; VLANG_CACHE names another folder")
@@ -56,7 +62,7 @@ def warm_graphs() -> Warmed:
 def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
     """Compile a program (see `load`) for graphs with all of its edge columns, and with the required ones only.
 
-    Required fields are passed. Raises the errors of `load`.
+    The kernels are those of a call that passes the required fields only. Raises the errors of `load`.
     """
     program = load(name, precision)
 
@@ -64,14 +70,14 @@ def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
         from vlang.runtime.cpu.cpu_machine import prepare_all  # start-up
 
         given = frozenset(field.name for field in program.fields if field.required)
-        for columns, sizes in itertools.product(_columns(program), SIZES[:2]):  # mostly the same kernels for both
+        for columns, sizes in itertools.product(_columns(program), SIZES[:2]):  # mostly the same kernels
             prepare_all(program.plan(columns, given, sizes=sizes))
 
     return program, _counted(work)
 
 
 def _columns(program: Program) -> Iterator[frozenset[str]]:
-    """The sets of edge columns to compile for: all that the program reads, and only the required ones."""
+    """The sets of edge columns to compile for: all columns that the program reads, and only the required ones."""
     every = frozenset(edge.name for edge in program.edges)
     least = frozenset(edge.name for edge in program.edges if edge.required)
     yield every
@@ -80,7 +86,10 @@ def _columns(program: Program) -> Iterator[frozenset[str]]:
 
 
 def _counted(work: Callable[[], None]) -> Warmed:
-    """The kernels compiled by some work. The cache directory does not show this: other processes may write to it."""
+    """Do some work, and count the kernels that it compiles.
+
+    New files in the cache directory are not counted, since other processes may write there at the same time.
+    """
     from vlang.runtime.compile.objects import compiled  # start-up
 
     before, begin = compiled(), time.perf_counter()

@@ -1,4 +1,4 @@
-"""Programs: text compiled once, bound to a graph and run as often as you like."""
+"""Programs: a text is compiled once, and can then run on any number of graphs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Program:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The keywords of a call; a name that Python does not allow, such as `lambda`, is passed through `**`."""
+        """The signature of a call. Names that Python does not allow, such as `lambda`, are passed through `**`."""
         return signature_of(self.params, self.fields)
 
     def __call__(
@@ -81,12 +81,14 @@ class Program:
 
         Args:
             graph: the graph; it is not changed.
-            options: run options all at once, as `vlang.Options` or a dict of its fields; also as the keyword `options`.
-            arguments: the program's parameters (vertices as the graph's ids); vertex fields (those without
-                initializer must be given) as arrays, shape [n], or [n, k] for vectors, in the order of graph.ids, or by
-                vertex id as a dict, a pandas Series or a DataFrame; everyday options by name, and `research`,
-                a dict of research options. Both override `options`. A keyword that names both a
-                parameter or field and an option means the former; the option is then passed in `options`.
+            options: all run options at once, as `vlang.Options` or as a dict of its fields. They can also be passed as
+                the keyword `options`.
+            arguments: parameters of the program, vertex fields, and run options. A vertex is given by its id in the
+                graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids; or
+                its values by vertex id in a dict, a pandas Series or a DataFrame. Fields without initializer must be
+                given. Everyday options are given by name, and research options as a dict `research`; both override
+                `options`. If a name is that of an option and also of a parameter or field, the keyword means the
+                parameter or field, and the option must be passed in `options`.
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
@@ -106,14 +108,14 @@ class Program:
             return program._run_bound(graph, program._at_target(graph, chosen), rest)
 
     def _at_target(self, graph: Graph, options: Options) -> Options:
-        """Options with the dense number of the target in place of its name."""
+        """The options, with the number that the engine uses for the target in place of its id."""
         if options.target is None:
             return options
         target = graph.find(options.target)
         return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
     def _run_bound(self, graph: Graph, options: Options, arguments: dict[str, Any]) -> Result:
-        """Run with options already read, and arguments of the program only."""
+        """Run with options that are already read; `arguments` holds parameters and fields only."""
         precision = options.precision or self.precision
         stages = self.stages(precision)
         arguments = kept_parameters(stages.program, arguments)
@@ -140,21 +142,21 @@ class Program:
         return result
 
     def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
-        """Run the program on a changed graph, from the result before the change where that is proved right.
+        """Run the program on a changed graph, starting from its result on the graph before the change.
 
-        Loops for which rule I is granted continue from their last state. Statements around them and later loops that
-        are refused are computed again.
+        Loops for which rule I is granted continue from their last state; the result is that of a new run. Statements
+        around these loops are computed again, and so are later loops for which rule I is refused.
 
         Args:
-            result: of this program; its parameters, given fields and precision are used again.
+            result: a result of this program; its parameters, given fields and precision are used again.
             added: edges to insert, as `Graph.changed` takes them.
             removed: edges to delete, as `Graph.changed` takes them.
-            options: run options as in a call: everyday ones by name, `research`, `options`.
+            options: run options as in a call: everyday options by name, `research`, `options`.
 
         Returns:
-            The result on the new graph; its `graph` is that graph.
+            The result on the new graph; its attribute `graph` is the new graph.
 
-        Raises ResumeError, with the reason, where no loop may continue, and the errors of a call.
+        Raises ResumeError, with the reason, if no loop may continue, and the errors of a call.
         """
         from vlang.api.resume import resume  # start-up
         from vlang.runtime.results.result import Result  # start-up
@@ -164,13 +166,13 @@ class Program:
         return _apart(resume, self, result, added, removed, options)
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
-        """Run a bound call. draws: makes every free choice at random."""
+        """Run a bound call. With `draws`, the engine makes every free choice at random (chaos mode)."""
         from vlang.api.running.run_call import run_call  # start-up
 
         return run_call(self, call, draws)
 
     def leaving(self, precision: int, given: frozenset[str], sizes: Sizes) -> tuple[Ranges, Leaving]:
-        """The values that integers may have on graphs of a size, and which of them may become infinite.
+        """The ranges of the program's integers on graphs of a size, and the outputs that may become infinite.
 
         given: names of the vertex fields that the caller passes.
         """
@@ -182,10 +184,10 @@ class Program:
         return self._leaving[key]
 
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
-        """The program lowered for a graph, or for graphs with all of its edge columns: facts, plan, texts and cost.
+        """Lower the program for a graph or, without one, for graphs that have all edge columns which the program reads.
 
-        Nothing is compiled or run, and no GPU is needed. device: "cpu" or "gpu". options: run options as in a call,
-        by name, `research` and `options`. Raises BindError.
+        The result gives the facts, the plan, texts and the cost. Nothing is compiled or run, and no GPU is needed.
+        device: "cpu" or "gpu". options: run options as in a call, by name, `research` and `options`. Raises BindError.
         """
         from vlang.api.lowered import lower_program  # start-up
 
@@ -217,9 +219,9 @@ class Program:
         return known
 
     def derived(self, form: str | None) -> Program:
-        """The program with linear loops rewritten to send changes, form "delta" (rule D); itself for None.
+        """The program with linear loops rewritten to send changes (rule D), for form "delta"; the same one for None.
 
-        Loops that may not be rewritten are kept. Raises BindError, with the reasons, if no loop may be rewritten.
+        Loops that rule D refuses stay as they are. Raises BindError, with the reasons, if it refuses all loops.
         """
         if form not in (None, "delta"):
             raise BindError(f"derive is 'delta' or None, not {form!r}")
@@ -239,9 +241,10 @@ class Program:
             given: names of the vertex fields that the caller passes.
             precision: 32 or 64, the bits of `int` and `float`; None for the program's own.
             target: "numba" (CPU) or "cuda" (CUDA C).
-            without: optimisations left out, of vlang.ir.switches.OPTIMISATIONS.
-            renumbered: whether the graph has an order of its own (vlang.runtime.graph.edges.order).
-            sizes: how large the graph is at most, one of vlang.ir.forms.ranges.SIZES.
+            without: names of optimisations to leave out, from vlang.ir.switches.OPTIMISATIONS.
+            renumbered: whether the rows of the graph are stored in another order than that of the vertex ids
+                (vlang.runtime.graph.edges.order).
+            sizes: an upper bound of the graph's size, one of vlang.ir.forms.ranges.SIZES.
         """
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
@@ -254,7 +257,7 @@ class Program:
 
 
 def checked_graph(graph: object, name: str) -> Graph:
-    """The graph. Raises BindError for what is no graph."""
+    """Return the argument if it is a Graph. Raises BindError otherwise."""
     from vlang.runtime.graph.graph import Graph  # start-up
 
     if not isinstance(graph, Graph):
@@ -270,16 +273,16 @@ def _shown(value: object) -> str:
 
 
 def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
-    """Make a function run in a copy of the context, which holds NumPy's error handling.
+    """Call a function in a copy of the current context, which holds NumPy's error handling.
 
-    `np.errstate` restores it in Python code. An interrupt may skip that code; then the caller's NumPy would report no
-    errors.
+    `np.errstate` changes the error handling, and restores it by Python code. An interrupt may skip that code. Without
+    the copy, NumPy would then report no errors to the caller.
     """
     return copy_context().run(function, *args, **named)
 
 
 def _derived(plain: Stages) -> Stages:
-    """The stages with loops rewritten by rule D. Raises BindError if none may be."""
+    """The stages after rule D has rewritten loops. Raises BindError if it refuses all loops."""
     from vlang.ir.derived import derived  # start-up
 
     program, fields, refused = derived(plain.program, plain.facts)
@@ -290,9 +293,10 @@ def _derived(plain: Stages) -> Stages:
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:
-    """The program of a text. Raises ProgramError with every problem of the text, each with its line and advice.
+    """Compile the text of a program. `filename` is shown in messages; `precision` is 32 or 64.
 
-    BindError for a text that is no str, or a precision that is not 32 or 64.
+    Raises ProgramError with every problem of the text, each with its line and advice. Raises BindError if the text is
+    not a str, or if the precision is neither 32 nor 64.
     """
     if not isinstance(text, str) or not isinstance(filename, str):
         raise BindError(f"vlang.compile takes the text of a program, not {_shown(text)}")
@@ -306,9 +310,10 @@ def _check_precision(precision: object) -> None:
 
 
 def load(name: str | Path, precision: int = 32) -> Program:
-    """The program of a `.vp` file, of standard input (`-`), or of the standard library by name.
+    """Load a program from a `.vp` file, from standard input (`-`), or by its name from the standard library.
 
-    Raises DiskError if there is neither, ProgramError if the text is wrong.
+    Raises DiskError if there is no such file or program, ProgramError if the text is wrong, and BindError for a wrong
+    argument.
     """
     from vlang import stdlib  # start-up
 

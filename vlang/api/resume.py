@@ -34,16 +34,16 @@ Array = NDArray[Any]
 
 
 def resume(program: Program, result: Result, added: Any, removed: Any, arguments: dict[str, Any]) -> Result:
-    """Go on from a result after edges were added or removed (see `Program.resume`).
+    """Continue from a result after edges were added or removed (see `Program.resume`).
 
-    Raises ResumeError where the result is not known to be that of a new run.
+    Raises ResumeError unless the rules prove that the result equals that of a new run.
 
     Args:
-        program: that gave the result.
-        result: of a run that converged.
-        added: edges, as for `Graph.changed`; None for none.
-        removed: edges, as for `Graph.changed`; None for none.
-        arguments: options of the run by name, and parameters that are to change.
+        program: the program that gave the result.
+        result: the result of a run that converged.
+        added: the added edges, as for `Graph.changed`; None if there are none.
+        removed: the removed edges, as for `Graph.changed`; None if there are none.
+        arguments: options of the run, by name.
     """
     origin = _origin(program, result)
     program = program.derived(origin.derive)
@@ -59,7 +59,7 @@ def resume(program: Program, result: Result, added: Any, removed: Any, arguments
 
 
 def _origin(program: Program, result: Result) -> Origin:
-    """The origin of the result. Raises ResumeError for a result that no run can continue."""
+    """The origin of the result. Raises ResumeError if no run can continue from the result."""
     origin = result.origin
     if origin is None:
         raise ResumeError("this result has lost the graph that it was computed on (it was read, or copied by pickle): "
@@ -95,7 +95,7 @@ def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Opt
 
 
 def _loops(stages: Stages, result: Result, changed: Change) -> tuple[Going, ...]:
-    """The loops that may continue. Raises ResumeError with the reasons if none may."""
+    """The loops that may continue from the result. Raises ResumeError, with the reasons, if there are none."""
     name, grows = stages.program.name, changed.graph.n > changed.old.n
     if grows and result.origin is not None and result.origin.fields:
         given = min(result.origin.fields)
@@ -136,18 +136,21 @@ class _Work:
 
     @staticmethod
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
-        """The fields that must replace initializers: otherwise the kernels of loops with a uniform initial frontier
-        (rule X2) rely on that frontier.
+        """The fields that must replace their initializers, by name.
+
+        These are the fields of loops with a uniform initial frontier (rule X2). If the initializers were compiled in,
+        the kernels of such a loop would rely on that frontier.
         """
         return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
                 for name, array in starts[loop.number].fields.items()}
 
     # --------------------------------------------------------------------------------------- I1
     def _merged(self, loop: Going, fields: dict[str, Array]) -> Start:
-        """One superstep over the inserted edges alone; the vertices that it changes are active.
+        """The state after one superstep over the inserted edges alone; the vertices that it changes are active.
 
-        It computes L v e_new(L). That is enough: over all edges, e(L) is the join of e_old(L) and e_new(L), and L is a
-        fixed point of the old edges.
+        Let L be the old result, and let e(L), e_old(L) and e_new(L) be the gathers over all, the old and the inserted
+        edges. The superstep computes L v e_new(L), where v is the join. This equals a superstep over all edges:
+        e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old edges.
         """
         after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
         flags = np.zeros(self.changed.graph.n, np.uint8)
@@ -157,18 +160,19 @@ class _Work:
         return Start(after, flags=flags)
 
     def _ends(self) -> Array:
-        """The ends of every changed edge, by new numbers, with repetitions."""
+        """Both ends of every changed edge, as vertex numbers of the new graph, with repetitions."""
         return np.concatenate([*self.changed.added, *map(self.changed.moved, self.changed.removed)])
 
     # --------------------------------------------------------------------------------------- I2
     def _sent_again(self, loop: Going) -> Start:
-        """The state of a loop that sends changes, with the contributions of changed edges withdrawn.
+        """The initial state of a loop in delta form, after withdrawal of the contributions of changed edges.
 
-        Let t be the sum that each vertex has sent; x = b + A t holds for the old edges. A vertex with changed
-        contributions withdraws what it sent, over the old edges. With its t = 0 the equation holds for the new edges as
-        well, and its whole value is still to be sent. Only these vertices are active at first: otherwise other vertices
-        would forward the withdrawal before the new contribution arrives. Vertices that lost a contribution run in the
-        first superstep, which decides whether they become active.
+        Let x be the values of the vertices, b their constant terms, A the coefficients of the edges, and t the values
+        sent so far. The old result satisfies x = b + A t over the old edges. Each vertex whose contributions depend on
+        a changed edge withdraws its sent value over the old edges, which sets its t to 0. The equation then holds over
+        the new edges as well, and the whole value of such a vertex is still to be sent. Only these vertices are active
+        at first: other vertices would otherwise forward the withdrawal before the new contribution arrives. Vertices
+        that lost a contribution run in the first superstep, which decides whether they become active.
         """
         (name,) = loop.fields
         sent, value = self.origin.sent[loop.number][name], self.result.stored(name)
@@ -187,7 +191,7 @@ class _Work:
         return Start(fields, {name: rest}, None if self.options.device != "cpu" else flags)
 
     def _sources(self, loop: Going) -> Array:
-        """The vertices of the old graph with contributions that depend on the changed edges."""
+        """The vertices of the old graph whose contributions depend on a changed edge."""
         gone = tuple(map(self.changed.moved, self.changed.removed))
         picked = [end for ends in (self.changed.added, gone) for end, word in zip(ends, ("tail", "head"))
                   if word in loop.sources or not self.changed.graph.directed]
@@ -202,7 +206,7 @@ class _Work:
 
     # --------------------------------------------------------------------------------------- fields
     def _moved(self, loop: Going, fields: dict[str, Array]) -> dict[str, Array]:
-        """Fields of the old graph as fields of the new one; new vertices have their initial values."""
+        """Convert fields over the old graph to fields over the new graph; new vertices have initial values."""
         if self.changed.places is None:
             return fields
         types = {decl.name: decl.type for decl in self._stages.program.fields}
@@ -217,7 +221,10 @@ class _Work:
         return found
 
     def _spread(self, values: Array, new: Array) -> Array:
-        """Rows of old vertices at their new numbers. new: rows of all vertices, or one row for all new vertices."""
+        """Move the rows of old vertices to their places in the new graph.
+
+        new: one row for each vertex of the new graph, or a single row; it fills the places of new vertices.
+        """
         if self.changed.places is None:
             return values
         n, width = self.changed.graph.n, max(1, len(values) // max(1, self.changed.old.n))
@@ -239,7 +246,10 @@ class _Work:
     def _run(
         self, graph: Graph, scalars: Mapping[str, Any], given: dict[str, Array], starts: Mapping[int, Start], goal: Goal
     ) -> dict[str, Array]:
-        """The fields at a goal, on the CPU. given: fields that skip their initializers, besides the caller's."""
+        """The fields of a run on the CPU at a goal.
+
+        given: fields that replace initializers, besides those that the caller of the old run passed.
+        """
         arrays = {**self.origin.fields, **given}
         options = Options(threads=self.options.threads, without=self.options.without)
         return run_to(self.program, self.origin.precision, graph, scalars, arrays, options, goal, starts).values.fields

@@ -55,7 +55,7 @@ def _numba(lowered: Lowered) -> str:
 
 
 def _cuda(lowered: Lowered) -> str:
-    """The CUDA text generated from the program; the skeletons before it are the same for all programs."""
+    """The CUDA text generated from the program, without the skeletons, which are the same for all programs."""
     from vlang.emit.cuda.cuda_notes import wrapped  # start-up
     from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS  # start-up
 
@@ -65,7 +65,7 @@ def _cuda(lowered: Lowered) -> str:
 
 
 def _plan(lowered: Lowered) -> str:
-    """The steps of the run, with the fields and permissions of each; with a graph, also the memory needed."""
+    """The plan: its steps, and the ways of each loop. With a graph, also the memory that a run needs."""
     plan = lowered.plan_for("numba")
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:
@@ -76,7 +76,10 @@ def _plan(lowered: Lowered) -> str:
 
 
 def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
-    """The ways of each loop on a GPU; how passes over edges push and, with a graph, which kernel pulls from a page."""
+    """Lines about a GPU: how each pass over edges pulls and pushes, and the ways of each loop.
+
+    With a graph, the lines name the kernel that is chosen for its rows.
+    """
     from vlang.runtime.gpu.kernels.choose_kernel import Rows, choose_kernel  # start-up
     from vlang.runtime.gpu.ways.ways import said  # start-up
 
@@ -92,7 +95,7 @@ def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
         why = f" ({gpu.push_reason})" if gpu.push_reason else ""
         lines.append(f"    pass {stage.name}: pulls {pull}; pushes: {push}{why}")
     for loop in plan.loops:
-        if loop.nested:  # its passes run in full
+        if loop.nested:  # the passes of a nested loop always run in full
             continue
         lines.append(f"    loop in line {loop.line}")
         lines += [f"        {line}" for line in said(loop, graph)]
@@ -115,7 +118,8 @@ def _lines(step: Step, graph: Graph | None) -> list[str]:
         order = "increasing" if step.up else "decreasing"
         return [f"sweep in line {step.line}, once for each value of {step.field} in {order} order", *inside]
     if isinstance(step, ForVerticesSpec):
-        return [f"block in line {step.line}, once for each vertex of {step.members}", *inside]
+        of = f" of {step.members}" if step.members else ""
+        return [f"block in line {step.line}, once for each vertex{of}", *inside]
     until = ", until its condition holds" if step.until is not None else ""
     return [f"block in line {step.line}, once for each number of a range{until}", *inside]
 

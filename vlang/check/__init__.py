@@ -1,4 +1,4 @@
-"""The checker: names, types, levels, and what each statement may read and write."""
+"""The checker: finds names, types and levels, and checks what each statement may read and write."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "p
 def parse(text: str, filename: str) -> t.File:
     """The tree of a program text.
 
-    Raises ProgramError if there are syntax errors (V001). It lists them and the problems that the checker finds in the
-    lines that could be parsed.
+    Raises ProgramError if there are syntax errors (V001). The error lists them, and the problems that the checker finds
+    in the lines that could be parsed.
     """
     text = text.removeprefix("\ufeff")
     reading = read(text, filename)
@@ -35,8 +35,8 @@ def parse(text: str, filename: str) -> t.File:
 def check(file: t.File, precision: int = 32) -> Checked:
     """Check a program; `precision` (32 or 64) is the number of bits of `int` and `float`.
 
-    Raises ProgramError with all problems of the text, in order (ProgramTypeError if all of them are
-    V106, wrong types).
+    Raises ProgramError with all problems of the text, in order. It is a ProgramTypeError if all problems are wrong
+    types (V106).
     """
     checked, problems = problems_of(file, precision)
     if checked is None:
@@ -46,9 +46,9 @@ def check(file: t.File, precision: int = 32) -> Checked:
 
 def problems_of(file: t.File, precision: int = 32,
                 broken: frozenset[str] = frozenset()) -> tuple[Checked | None, tuple[Problem, ...]]:
-    """All problems of a program, and its tables if none of the problems is an error.
+    """The tables of a program (None if a problem is an error), and all of its problems.
 
-    broken: names on lines that did not parse; uses of them are not reported.
+    broken: the names on lines that did not parse; they are not reported as unknown.
     """
     run, laws = examine(file, precision, broken)
     problems = in_order(run.problems)
@@ -60,9 +60,10 @@ def problems_of(file: t.File, precision: int = 32,
 
 def examine(file: t.File, precision: int = 32,
             broken: frozenset[str] = frozenset()) -> tuple[Run, dict[t.Reduction, Laws]]:
-    """The tables of a program, incomplete where it is wrong; they include its problems.
+    """The tables of a program with its problems, and the laws of its declared reductions.
 
-    broken: names on lines that did not parse; uses of them are not reported.
+    The tables leave out wrong parts of the program. broken: the names on lines that did not parse; they are not
+    reported as unknown.
     """
     run = Run(file, precision, broken)
     x = Expressions(run)
@@ -78,7 +79,7 @@ def examine(file: t.File, precision: int = 32,
     if not run.problems:
         declarations.sizes.program()
     laws = {} if run.problems else _laws(run)
-    if not run.problems and not broken:  # loops are judged as a whole
+    if not run.problems and not broken:  # a loop can only be judged if all of its lines are known
         judge_loops(run)
         judge_gathers(run)
         judge_sums(run)
@@ -86,11 +87,11 @@ def examine(file: t.File, precision: int = 32,
 
 
 def _laws(run: Run) -> dict[t.Reduction, Laws]:
-    """The laws known to hold for each declared reduction; V301 where one does not hold."""
+    """The laws of each declared reduction. A reduction whose laws are refuted is reported (V301) and left out."""
     nodes = [item for item in run.file.items if isinstance(item, t.Reduction)]
     if not nodes:
         return {}
-    from vlang.check.laws.judge import judge_reduction  # start-up: loads NumPy, which most programs are checked without
+    from vlang.check.laws.judge import judge_reduction  # start-up: loads NumPy, which few programs need here
 
     judged = {node: judge_reduction(run, node, run.declared[node][0]) for node in nodes}
     return {node: laws for node, laws in judged.items() if laws is not None}

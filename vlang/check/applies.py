@@ -1,4 +1,4 @@
-"""`apply`: writes only fields of the own vertex, each with a value of its type (V107, V111, V113, V117, V118, V120)."""
+"""Checks `apply`: it writes fields of "this vertex" only, with values that fit (V107, V111, V113, V117, V118, V120)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _UPDATES = {"+=": "sum", "-=": "sum", "*=": "prod", "|=": "bitor", "&=": "bitand
 
 
 def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> None:
-    """Check an `apply`, or an assignment that should have been one.
+    """Check an `apply`, or an assignment without the word `apply`.
 
     Args:
         x: the checker of expressions.
         item: the statement.
-        at: the names and the level at its place.
-        sweep: the sweep around it; None for none.
+        at: the context of its expressions.
+        sweep: the innermost sweep around it; None if there is none.
     """
     if item.target.owner is not None:
         _foreign(x, item, at)
@@ -60,7 +60,7 @@ def _is_field(item: t.Apply, at: Sight) -> bool:
 
 
 def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
-    """Report an assignment without `apply` to a target that is no field."""
+    """Report an assignment that has no `apply` and whose target is not a field."""
     value = x.value(item.value, replace(at, place="let"))
     name = item.target.names[0]
     if name in x.run.broken:
@@ -78,7 +78,7 @@ def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
 
 
 def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> tuple[Symbol, ...] | None:
-    """The fields that the statement writes; None after a message."""
+    """The fields that the statement writes. Reports targets that are not fields, and then returns None."""
     run, found = x.run, []
     for name, span in zip(item.target.names, item.target.name_spans, strict=True):
         symbol = at.scope.find(name) or run.builtins.get(name)
@@ -112,7 +112,7 @@ def _instead(symbol: Symbol) -> tuple[str, ...]:
 
 
 def _fits(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: Type | None, at: Sight) -> None:
-    """Whether the value has the type of the target."""
+    """Report a value that does not fit the type of the target."""
     run, names = x.run, item.target.names
     goals = [s.type for s in symbols]
     if type_ is None or None in goals:
@@ -135,7 +135,7 @@ def _fits(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: Typ
 
 
 def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: Type, at: Sight) -> None:
-    """`apply f op= e` means `apply f = f op (e)`."""
+    """Report a wrong type in an update: `apply f op= e` means `apply f = f op (e)`."""
     name, op = item.target.names[0], item.op[:-1]
     if item.target.many:
         x.run.report(Code.WRONG_TYPE, f"`{item.op}` has no meaning for a tuple", item.target.span,
@@ -161,7 +161,7 @@ def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: 
 
 
 def _reduction_for(op: str, type_: Type | None) -> tuple[str, bool]:
-    """A reduction that suits a target, and whether its operands are combined by a call."""
+    """A reduction to propose for a target, and whether it joins two operands by a call, as `min` does."""
     if op != "=":
         return _UPDATES[op], False
     if type_ == BOOL:
@@ -180,7 +180,7 @@ def _joined(name: str, op: str, reduction: str, word: str) -> str:
 
 
 def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> None:
-    """V113: `apply x = e for u -> self`."""
+    """Report V113 for `apply x = e for u -> self`."""
     run, domain = x.run, item.domain
     assert domain is not None
     names, type_ = item.target.names, symbols[0].type
@@ -191,7 +191,7 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
     whole = f"{reduction}({body} for {rewrite.one_line(run.text(domain))}{cond})"
     write: tuple[str, ...] = ()
     edges = over_edges(domain)
-    wide = not edges and reduction in ("sum", "prod") and type_ not in (F32, F64)  # integers over vertices: 64 bits
+    wide = not edges and reduction in ("sum", "prod") and type_ not in (F32, F64)  # such sums of integers have 64 bits
     if len(names) == 1 and not wide:
         keyword = "gather" if edges else "let"
         write = (f"{keyword} {word} = {whole}", _joined(names[0], item.op, reduction, word))
@@ -203,7 +203,7 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
 
 
 def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
-    """V111: `apply u.f = e for self -> u`. The proposed program receives instead of sending."""
+    """Report V111 for `apply u.f = e for self -> u`. The proposed lines pull values instead of pushing them."""
     run, name, owner = x.run, item.target.names[0], item.target.owner or ""
     symbol = at.scope.find(name)
     domain = item.domain
@@ -224,7 +224,10 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
 
 
 def _turned(x: Expressions, node: t.Expr | None, owner: str, at: Sight) -> str | None:
-    """An expression seen from the other end of the edge: fields of `self` and of `owner` are exchanged."""
+    """The text of an expression with `self` and `owner` exchanged; None if that is not possible.
+
+    owner: the name of the other end of the edge.
+    """
     if node is None:
         return None
     edits, skip = [], set()

@@ -1,4 +1,4 @@
-"""`old(f)`, `changed(f)` and `change(f)`: fields in time (language.md sections 4.3, 4.5 and 7)."""
+"""Checks `old(f)`, `changed(f)` and `change(f)`: earlier values of fields (language.md sections 4.3, 4.5 and 7)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ __all__ = ["change", "changed", "old"]
 
 
 def old(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """`old(f)`: the field at the start of the superstep."""
+    """The type and level of `old(f)`, the field at the start of the superstep."""
     return _in_time(x, node, at)[1]
 
 
 def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """`changed(f)`: whether the field differs from its old value."""
+    """The type and level of `changed(f)`: whether the field differs from its old value."""
     value = _in_time(x, node, at)[1]
     return Value(None if value.type is None else BOOL, value.level, value.cause)
 
 
 def change(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """`change(f)`: the change not yet sent; allowed in gathers (of a neighbour), `activate when` and `until`."""
+    """The type and level of `change(f)`, the change that has not been sent yet.
+
+    It is allowed in gathers (the change of a neighbour), in `activate when` and in `until`.
+    """
     symbol, value = _in_time(x, node, at)
     if symbol is None or value.type is None:
         return value
@@ -39,7 +42,7 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
     owner = run.symbols.get(arg.value) if isinstance(arg, t.Member) else None
     of_neighbour = owner is not None and owner.kind == "neighbour"
     of_member = owner is not None and owner.kind == "member"
-    # In `until`, an own change has the wrong level: the caller reports that, and how to fold it.
+    # In `until`, the change of "this vertex" has the wrong level. The caller reports that, and proposes a reduction.
     judged = {"gather": of_neighbour, "activate": at.inside is None, "until": of_member or at.inside is None}
     right = judged.get(at.place, False)
     if not right:
@@ -64,7 +67,10 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Value]:
-    """The field that the argument names, and its value; reports an argument that is no field or never changes."""
+    """The field that the argument names, with its type and level.
+
+    Reports an argument that is not a field or never changes; the field is then None.
+    """
     run, nothing = x.run, (None, Value(None))
     if len(node.args) != 1:
         run.report(Code.WRONG_TYPE, f"`{node.name}` takes 1 argument, not {len(node.args)}", node.span)
@@ -97,7 +103,7 @@ def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Va
 
 
 def _moving(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> bool:
-    """Whether the field has an old value in some superstep."""
+    """Whether the field has an old value in this place. Reports it if not."""
     if at.loop is None:
         x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` needs a superstep, and there is no `repeat` here",
                      node.span)

@@ -1,12 +1,13 @@
-"""Declarations: parameters, fields, globals, functions, reductions, contracts (language.md section 5)."""
+"""Checks declarations of parameters, fields, globals, functions, reductions and contracts (language.md section 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vlang.check.calls import FUNCTIONS
+from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.check.expressions import Expressions
 from vlang.check.graphlevel import graph_level
+from vlang.check.numbers import NUMBERS
 from vlang.check.sizes import MOST_COMPONENTS, Sizes, too_long
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Loop, Scope, Sight, Value
@@ -27,7 +28,7 @@ class Declarations:
     def __init__(self, x: Expressions) -> None:
         self.x = x
         self.run = x.run
-        self.visible = Scope()  # names visible in a body besides its arguments: parameters, and globals declared so far
+        self.visible = Scope()  # the names that a body may use besides arguments: parameters, and globals so far
         self.sizes = Sizes(self.run)
         self._done: set[str] = set()
         self._busy: list[str] = []
@@ -35,7 +36,7 @@ class Declarations:
     # -------------------------------------------------------------------- types
 
     def type_of(self, expr: t.TypeExpr) -> Type | None:
-        """The type that the expression names; None after a message."""
+        """The type that a type expression names. Reports a wrong one, and then returns None."""
         if expr.kind == "vertex":
             return VERTEX
         if expr.kind == "vertices":
@@ -74,7 +75,7 @@ class Declarations:
     # --------------------------------------------------------------- parameters
 
     def parameters(self, params: Iterable[t.Param], scope: Scope) -> None:
-        """The parameters of the program."""
+        """Check and declare the parameters of the program."""
         for param in params:
             type_ = self._allowed(param.type, "a parameter", Scalar, VertexSet) if param.type else None
             if param.default is not None:
@@ -106,7 +107,7 @@ class Declarations:
         Args:
             item: the declaration.
             scope: the names of its block.
-            loop: around it; None outside of loops.
+            loop: the innermost `repeat` around it; None outside of loops.
             local: whether it is in the block of a loop.
         """
         type_ = self._allowed(item.type, "a vertex field", Scalar, Vector)
@@ -125,7 +126,7 @@ class Declarations:
                 loop.local.add(symbol)
 
     def edge_field(self, item: t.EdgeField, scope: Scope) -> None:
-        """`edge f: T = e`."""
+        """Check and declare `edge f: T = e`."""
         type_ = self._allowed(item.type, "an edge field", Scalar)
         if type_ == VERTEX:
             self.run.report(Code.WRONG_TYPE, "an edge field cannot be a vertex", item.type.span,
@@ -137,7 +138,7 @@ class Declarations:
             self.run.declare(scope, item, "edge", name, span, type_)
 
     def global_value(self, item: t.GlobalValue, scope: Scope) -> None:
-        """`global g: T = e`."""
+        """Check and declare `global g: T = e`."""
         at = Sight(scope, "global", item)
         type_ = self._allowed(item.type, "a global", Scalar) if item.type is not None else None
         value = self.x.value(item.value, at)
@@ -150,7 +151,7 @@ class Declarations:
         self.visible.names.setdefault(item.name, symbol)
 
     def contract(self, item: t.Contract, scope: Scope) -> None:
-        """`require e`, or what the graph must be: `require simple`."""
+        """Check `require e`. A property of the graph, such as `require simple`, needs no check."""
         if need_of(self.run.file, item) is not None:
             return
         self.x.condition(item.cond, Sight(scope, "require", item), "`require`")
@@ -158,9 +159,9 @@ class Declarations:
     # ---------------------------------------------------- functions, reductions
 
     def announce(self, item: t.Function | t.Reduction, scope: Scope) -> None:
-        """Enter a function or reduction: its name can be used in the whole file."""
+        """Declare a function or reduction before all statements are checked: the whole program can use its name."""
         run = self.run
-        if item.name in REDUCTIONS or item.name in FUNCTIONS or item.name in ("old", "change", "changed", "position"):
+        if item.name in REDUCTIONS or item.name in FUNCTIONS.keys() - NUMBERS.keys() or item.name in SPECIAL:
             run.report(Code.NAME_TAKEN, f"`{item.name}` is a function of the language", item.name_span,
                        "choose another name")
         if isinstance(item, t.Reduction):
@@ -171,7 +172,10 @@ class Declarations:
         run.declare(scope, item, "function", item.name, item.name_span, type_)
 
     def function(self, name: str) -> Symbol | None:
-        """A function or reduction, its body checked: at its first call, or at the end of the file."""
+        """The symbol of a function or reduction, after its body is checked. None if there is none of this name.
+
+        The body is checked at the first call, or at the end of the program if there is no call.
+        """
         symbol = self.run.root.names.get(name)
         if symbol is None or not isinstance(symbol.decl, (t.Function, t.Reduction)):
             return None
@@ -183,7 +187,7 @@ class Declarations:
         return self.run.root.names[name]
 
     def call_of(self, node: t.Call | t.Reduce) -> Symbol | None:
-        """The function or reduction that a call names; reports a definition that calls itself."""
+        """The symbol of the function or reduction that is called. Reports recursion, and then returns None."""
         if node.name in self._busy:
             self._recursive(node, self._busy)
             return None
@@ -215,7 +219,7 @@ class Declarations:
         self.x.fitting(item.identity, outer, symbol.type, f"the identity of `{item.name}`")
 
     def _give_type(self, item: t.Function, symbol: Symbol, type_: Type | None) -> None:
-        """Set the type of a function to the type of its body, which is known only now."""
+        """Set the type of a function to the type of its body, once the body has been checked."""
         typed = Symbol(symbol.kind, symbol.name, type_, item)
         self.run.root.names[item.name] = typed
         self.run.places[typed] = item.name_span

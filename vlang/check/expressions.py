@@ -1,4 +1,4 @@
-"""The type and level of every expression (language.md sections 6 and 7)."""
+"""Finds the type and level of every expression (language.md sections 6 and 7)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Expressions:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._level = 0  # of the current expression, through the bodies of functions
+        self._level = 0  # nesting depth of the current expression, including the functions that are being checked
         self.find_declared: Callable[[t.Call | t.Reduce], Symbol | None] = lambda node: None
         self._by_class: dict[type, Callable[[Any, Sight], Value]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
@@ -40,14 +40,14 @@ class Expressions:
         }
 
     def declared(self, node: t.Call | t.Reduce) -> Symbol | None:
-        """The `fn` or declared reduction that a node calls, its body checked first."""
+        """The symbol of the `fn` or declared reduction that a node calls; its body is checked first."""
         symbol = self.find_declared(node)
         if symbol is not None:
             self.run.symbols[node] = symbol
         return symbol
 
     def value(self, node: t.Expr, at: Sight) -> Value:
-        """Type and level of an expression; they are entered in the tables."""
+        """The type and level of an expression. They are also entered in the tables."""
         if self._level >= MOST_LEVELS:
             too_deep(self.run, node)
             return Value(None)
@@ -60,26 +60,26 @@ class Expressions:
         return value
 
     def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str) -> Value:
-        """Type and level of a value that must fit its place; V106 if it does not.
+        """The type and level of an expression that must fit a type. Reports V106 if it does not.
 
         Args:
             node: the expression.
-            at: its place.
-            target: the type needed; None for any.
-            what: names the place in the message.
+            at: its context.
+            target: the type that it must fit; None for any type.
+            what: the text in the message for the place that needs the type.
         """
         value = self.value(node, at)
         self.fit(node, value.type, target, what)
         return value
 
     def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str) -> bool:
-        """Whether a value fits its place; V106 if not.
+        """Whether an expression fits a type. Reports V106 if it does not.
 
         Args:
             node: the expression.
-            source: its type; None after a message.
-            target: the type needed; None for no value.
-            what: names the place in the message.
+            source: its type; None if it is wrong and has been reported.
+            target: the type that it must fit; None for any type.
+            what: the text in the message for the place that needs the type.
         """
         if source is None or target is None:
             return source is not None
@@ -91,16 +91,16 @@ class Expressions:
         source_item, target_item = item(source), item(target)
         if source_item and target_item and not converts(source, target):
             if source_item.floating and target_item.integral:
-                help_ = "`floor(x)` gives an int"
+                help_ = "`floor(x)`, `round(x)` and `int(x)` give an int"
             elif source_item == BOOL and target_item.numeric:
-                help_ = "a bool is not a number: write `1 if c else 0`"
+                help_ = "a bool is not a number: `int(c)` is 0 or 1"
             elif source_item.numeric and target_item.numeric:
-                help_ = "only conversions that lose nothing happen by themselves"
+                help_ = f"only conversions that lose nothing happen by themselves: `{spoken(target_item)}(x)` converts"
         self.run.report(Code.WRONG_TYPE, f"{what} needs {a(target)}", part.span, reason, help=help_)
         return False
 
     def condition(self, node: t.Expr, at: Sight, what: str) -> Value:
-        """A value that must be a bool."""
+        """The type and level of an expression that must be a bool. Reports V106 if it is not."""
         value = self.value(node, at)
         if value.type is not None and value.type != BOOL:
             self.run.report(Code.WRONG_TYPE, f"{what} needs a condition", node.span, f"this is {a(value.type)}")
@@ -108,7 +108,7 @@ class Expressions:
         return value
 
     def concrete(self, type_: Type | None) -> Type | None:
-        """The type with definite types in place of weak ones."""
+        """The type with `int` and `float` in place of the types of literals."""
         return None if type_ is None else concrete(type_, self.run.precision)
 
     # ------------------------------------------------------------------ leaves
@@ -146,7 +146,7 @@ class Expressions:
     # --------------------------------------------------------------- operators
 
     def _operand(self, node: t.Expr, type_: Type, op: str, at: Sight, whole: t.Expr, integral: bool) -> bool:
-        """Whether a value is a number (for bit operators: an integer); V106 if not."""
+        """Whether an operand is a number or, with `integral`, an integer. Reports V106 if it is not."""
         scalar = item(type_)
         if numeric(type_) and not (integral and scalar is not None and not scalar.integral):
             return True
@@ -208,14 +208,14 @@ class Expressions:
 
     def combined(self, node: t.Expr, op: str, left: tuple[t.Expr, Type], right: tuple[t.Expr, Type],
                  at: Sight) -> Type | None:
-        """The type of `left op right`; None after a V106.
+        """The type of `left op right`. Reports V106 for types that do not fit, and then returns None.
 
         Args:
             node: the expression.
             op: the operator.
             left: the first operand and its type.
             right: the second operand and its type.
-            at: the names and the level at its place.
+            at: the context of the expression.
         """
         integral = op in _BITS
         good = [self._operand(part, type_, op, at, node, integral) for part, type_ in (left, right)]
@@ -240,7 +240,7 @@ class Expressions:
         return result
 
     def divided(self, type_: Type) -> Type:
-        """The type of a real division: `float` for integers."""
+        """The type of the quotient of two values of a type: `float` for integers."""
         scalar = item(type_)
         if scalar is None or scalar.floating:
             return type_
@@ -348,5 +348,5 @@ class Expressions:
 
 
 def _item_of(result: Type, part: Type) -> Type:
-    """The type that one operand takes in an elementwise operation."""
+    """The type to which an operand of type `part` is converted in an operation with this result type."""
     return result.item if isinstance(result, Vector) and not isinstance(part, Vector) else result

@@ -1,4 +1,4 @@
-"""Places that need one value for the whole graph: the message and proposal for other values (V105)."""
+"""Checks values that must be one value for the whole graph; V105 proposes a reduction for other values."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _FOLDS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
 
 
 def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: str) -> bool:
-    """Whether an expression has one value for the whole graph; V105 if not.
+    """Whether an expression has one value for the whole graph. Reports V105 if it does not.
 
     Args:
         x: the checker of expressions.
         node: the expression.
         value: its type and level.
-        at: its place.
-        title: of the message.
+        at: its context.
+        title: the beginning of the message.
     """
     if value.level == GRAPH or value.type is None:
         return value.level == GRAPH
@@ -50,7 +50,7 @@ def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: st
 
 
 def _sum_type(x: Expressions, node: t.Expr) -> str | None:
-    """The type of a sum of integers over vertices."""
+    """The result type of a sum of an integer expression over vertices, as text; None for other types."""
     type_ = x.run.types.get(node)
     scalar = item(type_) if type_ is not None else None
     if scalar is None or not scalar.integral:
@@ -59,7 +59,7 @@ def _sum_type(x: Expressions, node: t.Expr) -> str | None:
 
 
 def _folded(x: Expressions, node: t.Expr, at: Sight) -> str | None:
-    """The expression folded over all vertices; None where the checker cannot choose a reduction."""
+    """The text of the expression reduced over all vertices; None if the checker cannot choose a reduction."""
     type_ = x.run.types.get(node)
     if isinstance(node, t.Compare) and node.op in _FOLDS:
         left, right = (x.run.text(part) for part in (node.left, node.right))
@@ -75,7 +75,7 @@ def _folded(x: Expressions, node: t.Expr, at: Sight) -> str | None:
 
 
 def _own(x: Expressions, node: t.Expr) -> list[t.Name | t.Self]:
-    """The parts that belong to "this vertex"."""
+    """The parts of an expression that refer to "this vertex"."""
     return [p for p in rewrite.inside(node) if isinstance(p, (t.Name, t.Self)) and _is_own(x, p)]
 
 
@@ -87,7 +87,10 @@ def _is_own(x: Expressions, node: t.Name | t.Self) -> bool:
 
 
 def _of_member(x: Expressions, node: t.Expr, at: Sight) -> str | None:
-    """`node` for a member v of the vertices, with its domain: `abs(v.rank) for v in vertices`."""
+    """The text of an expression for each vertex v, with the domain: `abs(v.rank) for v in vertices`.
+
+    None if the expression has an accumulator or a reduction.
+    """
     parts = _own(x, node)
     kinds = {s.kind for s in (x.run.symbols.get(p) for p in parts) if s is not None}
     if any(isinstance(p, t.Reduce) for p in rewrite.inside(node)) or "accumulator" in kinds:

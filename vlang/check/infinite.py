@@ -1,7 +1,7 @@
-"""Integer sums with terms that a program makes infinite (V205): `inf` and `-inf` are followed through the program.
+"""Warns of integer sums whose terms may be infinite (V205), by tracing `inf` and `-inf` through the program.
 
-Signs are "+" for `inf` and "-" for `-inf`. Values that become infinite because they do not fit their type count as
-finite here, and so do values that a caller passes. A comparison excludes infinities: `x < y` is false where x is `inf`.
+The sign "+" stands for `inf`, and "-" for `-inf`. Two kinds of infinities are not traced: results that do not fit their
+type, and values that the caller passes. A comparison excludes infinities: `x < y` is false if x is `inf`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OTHER_WAY = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="
 
 
 def judge_sums(run: Run) -> None:
-    """Report V205 for sums of integers with terms that statements of the program may make infinite."""
+    """Report V205 for each sum of integers with a term to which the program may assign an infinity."""
     flow = _Flow(run)
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Reduce) and node.name == "sum" and _signed(run, node.body) and _plain(node.body):
@@ -35,7 +35,7 @@ def judge_sums(run: Run) -> None:
 
 
 class _Flow:
-    """The values that may be infinite, followed through the program until no more are found."""
+    """Finds the symbols that may hold an infinity, by passes over the program until a pass finds no more."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -59,7 +59,10 @@ class _Flow:
             self._known[symbol] = self._known.get(symbol, _NO) | signs
 
     def within(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
-        """The infinities that an expression may have. excluded: by text of a value, the infinities ruled out here."""
+        """The infinities that may be the value of an expression.
+
+        excluded: the infinities that conditions around the expression rule out, by the text of a value.
+        """
         return self._signs(node, excluded) - excluded.get(self._run.text(node), _NO)
 
     def _signs(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
@@ -107,7 +110,7 @@ class _Flow:
         return body | frozenset(_BY_FOLD.get(node.name, ""))
 
     def excluded(self, cond: t.Expr | None) -> dict[str, Signs]:
-        """By text of a value, the infinities that it cannot have where a condition holds."""
+        """The infinities that a condition rules out, by the text of a value."""
         if isinstance(cond, t.Logical) and cond.op == "and":
             return _joined(self.excluded(cond.left), self.excluded(cond.right))
         if not isinstance(cond, t.Compare):
@@ -116,7 +119,7 @@ class _Flow:
         return {self._run.text(value): self._against(op, other) for value, op, other in sides}
 
     def _against(self, op: str, other: t.Expr) -> Signs:
-        """The infinities that x cannot have where `x op other` holds."""
+        """The infinities that cannot be the value of x if `x op other` holds."""
         if op in ("<", ">"):
             return frozenset("+" if op == "<" else "-")
         signs = self.within(other, {})
@@ -141,7 +144,7 @@ def _signed(run: Run, node: t.Expr) -> bool:
 
 
 def _plain(node: t.Expr) -> bool:
-    """Whether a term is a stored value, or a choice between stored values, rather than computed."""
+    """Whether a term is a stored value or a choice between stored values, not a computed one."""
     if isinstance(node, t.Conditional):
         return _plain(node.yes) and _plain(node.no)
     if isinstance(node, t.Call):

@@ -1,4 +1,4 @@
-"""Loops that cannot work as written, and gathers without effect (V201 to V204; language.md sections 9 and 15)."""
+"""Finds loops that cannot work as written, and gathers without effect (V201 to V204; language.md sections 9 and 15)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import item
+from vlang.maths import REAL
 from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -21,7 +22,11 @@ _FORGETS = {"any": "or", "all": "and", "bitor": "|", "bitand": "&"}
 
 @dataclass(frozen=True)
 class _Write:
-    """One `apply` in a loop. gated: it is in a `where` with a condition that changes in the loop."""
+    """One `apply` in a loop.
+
+    gated: whether some supersteps may skip it, since it is in an inner loop, or in a `where` whose condition depends on
+    fields of the loop.
+    """
 
     node: t.Apply
     fields: tuple[Symbol, ...]
@@ -29,7 +34,13 @@ class _Write:
 
 
 class _Loop:
-    """A `repeat` with the fields that it writes."""
+    """A `repeat` and its writes.
+
+    Attributes:
+        moving: the fields that the loop writes or declares.
+        lasting: the fields that the loop writes, and that are declared outside of it.
+        writes: every `apply` in the loop.
+    """
 
     def __init__(self, run: Run, node: t.Repeat) -> None:
         self.run, self.node = run, node
@@ -58,7 +69,7 @@ class _Loop:
                 yield from self.parts(symbol.decl.value)
 
     def reads(self, node: t.Node) -> set[Symbol]:
-        """The fields written in the loop that an expression depends on."""
+        """The fields that an expression reads and that the loop writes or declares."""
         found = (self.run.symbols.get(p) for p in self.parts(node) if isinstance(p, (t.Name, t.Member)))
         return {s for s in found if s is not None and s in self.moving}
 
@@ -69,13 +80,13 @@ class _Loop:
 
     @property
     def fixpoint(self) -> bool:
-        """Whether the loop runs until nothing changes: no limit, no `until`, default activation."""
+        """Whether the loop runs until no field changes: it has no limit, no `until` and the default activation."""
         if self.node.limit is not None or self.node.until is not None:
             return False
         return self.activate is None or self._default(self.activate.cond) >= self.lasting
 
     def _default(self, cond: t.Expr) -> set[Symbol]:
-        """The fields in a condition that only tests for changes bit by bit; empty for any other condition."""
+        """The fields that a condition tests for any change at all; empty if it also tests something else."""
         if isinstance(cond, t.Logical) and cond.op == "or":
             left, right = self._default(cond.left), self._default(cond.right)
             return left | right if left and right else set()
@@ -93,7 +104,7 @@ class _Loop:
 
 
 def judge_loops(run: Run) -> None:
-    """V201 for loops that add the same value for ever, V202 for floats that may never come to rest."""
+    """Report V201 for loops that add the same value forever, and V202 for floats that may never converge."""
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Repeat):
             loop = _Loop(run, node)
@@ -105,7 +116,10 @@ def judge_loops(run: Run) -> None:
 
 
 def _repeats(loop: _Loop) -> bool:
-    """Report each `x += e` where e is constant in the loop, or sums the whole x of the neighbours."""
+    """Report each `x += e` where e is constant in the loop, or sums whole values of x instead of changes.
+
+    Returns whether it has reported one.
+    """
     found = False
     for write in loop.writes:
         added = _added(loop, write)
@@ -119,7 +133,7 @@ def _repeats(loop: _Loop) -> bool:
 
 
 def _added(loop: _Loop, write: _Write) -> t.Expr | None:
-    """The e of `x += e`, `x -= e`, `x = x + e`, `x = e + x`, `x = x - e`."""
+    """The expression e of a write `x += e`, `x -= e`, `x = x + e`, `x = e + x` or `x = x - e`; None for others."""
     node, symbols = write.node, loop.run.symbols
     if len(write.fields) != 1:
         return None
@@ -135,7 +149,11 @@ def _added(loop: _Loop, write: _Write) -> t.Expr | None:
 
 
 def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
-    """How an expression depends on fields written in the loop: "constant", "linear" in the neighbours' x, or None."""
+    """How an expression depends on the fields that the loop writes: "constant", "linear" or None.
+
+    It is "constant" if it does not depend on them, "linear" if it is linear in the x of neighbours and depends on no
+    other such field, and None otherwise.
+    """
     run = loop.run
     symbol = run.symbols.get(node) if isinstance(node, (t.Name, t.Member)) else None
     if isinstance(node, t.Name) and symbol is not None and isinstance(symbol.decl, (t.Gather, t.Let)):
@@ -206,7 +224,7 @@ def _from_changes(run: Run, gather: t.Gather, x: Symbol) -> str:
 
 
 def _creeps(loop: _Loop) -> None:
-    """Report a float that is computed from itself by rounding operations and compared bit by bit."""
+    """Report a float field that is computed from itself with rounding, in a loop that compares it bit by bit (V202)."""
     run = loop.run
     creeping = [w for w in loop.writes if not w.gated and _rounds(loop, w) and not _forgotten(run, w.node)]
     if not creeping:
@@ -242,12 +260,12 @@ def _rounding(run: Run, node: t.Node) -> bool:
     if isinstance(node, t.Reduce):
         rule = REDUCTIONS.get(node.name)
         return rule is None or not rule.exact
-    smooth = isinstance(node, t.Call) and node.name in ("sqrt", "exp", "log", "log1p", "tanh", "dot", "sum")
+    smooth = isinstance(node, t.Call) and node.name in REAL | {"pow", "dot", "sum"}
     return smooth or (isinstance(node, t.Binary) and node.op in ("+", "-", "*", "/", "**"))
 
 
 def _joins(loop: _Loop, write: _Write) -> bool:
-    """Whether the old value is combined by min, max or a declared reduction; the field then moves one way only."""
+    """Whether a write joins the old value by min, max or a declared reduction, and so moves it in one direction."""
     value = write.node.value
     if write.node.op != "=" or not isinstance(value, t.Call):
         return False
@@ -262,7 +280,7 @@ def _joins(loop: _Loop, write: _Write) -> bool:
 
 
 def _depends(loop: _Loop, write: _Write) -> set[Symbol]:
-    """The fields that a write depends on, through other writes of the loop as well."""
+    """The fields that a write depends on, directly or through other writes of the loop."""
     sources: dict[Symbol, set[Symbol]] = {}
     for other in loop.writes:
         read = loop.reads(other.node.value) | (set(other.fields) if other.node.op != "=" else set())
@@ -282,7 +300,7 @@ def _depends(loop: _Loop, write: _Write) -> set[Symbol]:
 
 
 def judge_gathers(run: Run) -> None:
-    """V203 for accumulators that no statement reads, V204 for applies that discard the old value."""
+    """Report V203 for accumulators that no statement reads, and V204 for writes that discard the old value."""
     used = {s for n, s in run.symbols.items() if isinstance(n, t.Name)}
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Gather) and not used & set(run.declared[node]):
@@ -295,7 +313,7 @@ def judge_gathers(run: Run) -> None:
 
 
 def _forgotten(run: Run, node: t.Apply) -> tuple[t.Gather, ReductionRule] | None:
-    """The gather of `apply x = acc` where acc is an idempotent reduction of the neighbours' x."""
+    """The gather of `apply x = acc`, and its reduction, if acc is an idempotent reduction of the neighbours' x."""
     accumulator = run.symbols.get(node.value) if isinstance(node.value, t.Name) else None
     gather = accumulator.decl if accumulator is not None else None
     if node.op != "=" or not isinstance(gather, t.Gather) or not isinstance(gather.value, t.Reduce):

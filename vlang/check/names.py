@@ -1,4 +1,4 @@
-"""The meaning of a name, `self` or `v.f`, and whether it may be read at a place."""
+"""Finds what a name, `self` or `v.f` refers to, and checks whether it may be read in its context."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlang.check.tables.typing import as_read
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.keywords import VALUES, WORDS
+from vlang.syntax.keywords import RESERVED, VALUES
 from vlang.syntax.needs import NEEDS
 from vlang.syntax.problems import nearest
 from vlang.types import BOOL, VERTEX, Scalar, Type
@@ -28,7 +28,7 @@ _GRAPH_KINDS = frozenset({"parameter", "global", "let", "loop", "argument"})
 
 
 def read_name(run: Run, node: t.Name, at: Sight) -> Value:
-    """A name standing alone."""
+    """The type and level of a name that is an expression by itself."""
     symbol = at.scope.find(node.name) or run.builtins.get(node.name)
     if symbol is None:
         return unknown(run, node, node.name, node.span, at)
@@ -72,7 +72,7 @@ def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 
 
 def read_self(run: Run, node: t.Self, at: Sight) -> Value:
-    """`self` as a value."""
+    """The type and level of `self`."""
     if at.inside == "vertices":
         run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=_member_name(at))
         return Value(None)
@@ -80,7 +80,7 @@ def read_self(run: Run, node: t.Self, at: Sight) -> Value:
 
 
 def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) -> Value:
-    """An own value of the vertex: field, accumulator, or degree."""
+    """The type and level of a field, accumulator or degree of "this vertex"."""
     name = node.name
     if at.inside == "vertices":
         member = _member_name(at)
@@ -98,14 +98,14 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
 
 
 def _compared(run: Run, node: t.Name, at: Sight) -> Iterator[str]:
-    """The text of the expression that a name is compared with."""
+    """The texts of the expressions with which a statement compares a name."""
     for part in rewrite.inside(at.item):
         if isinstance(part, t.Compare) and node in (part.left, part.right):
             yield run.text(part.right if node is part.left else part.left)
 
 
 def _placed(run: Run, node: t.Expr, name: str, type_: Type | None, at: Sight, symbol: Symbol | None = None) -> Value:
-    """An own value, where there is a "this vertex"; otherwise an error."""
+    """The type and level of a value of "this vertex". Reports an error in places where there is no such vertex."""
     if at.place in ("fn", "reduction"):
         run.report(Code.UNKNOWN_NAME, f"`{name}` cannot be seen inside `{at.place}`", node.span,
                    "there is no \"this vertex\" here", help="pass it as an argument")
@@ -156,14 +156,14 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 
 
 def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value:
-    """Report a name that is not visible here: an accumulator outside its block, or unknown.
+    """Report a name that is not visible: an accumulator whose block has ended, or an unknown name.
 
     Args:
-        run: the check.
-        node: the expression, for the tables.
+        run: the running check.
+        node: the expression.
         name: the name.
-        span: of the name.
-        at: the place of the expression.
+        span: the place of the name.
+        at: the context of the expression.
     """
     if name in run.broken:
         return Value(None)
@@ -172,7 +172,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
         run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` ends with the block of its gather", span, "no longer there",
                    notes=run.note(past, "gathered here"), help="apply it to a field inside the block")
         return Value(None)
-    if name in WORDS and name not in VALUES:
+    if name in RESERVED and name not in VALUES:
         run.report(Code.UNKNOWN_NAME, f"`{name}` is a word of the language, not a value", span)
         return Value(None)
     later = next((s for s in run.later if s.name == name), None)
@@ -201,16 +201,16 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
 
 
 def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -> Symbol | None:
-    """The symbol of a name that is used for its symbol, not its value (`for s in S`, `position(v, S)`).
+    """The symbol of a name that a statement refers to without reading a value, such as S in `for s in S`.
 
-    None after a V101.
+    Reports V101 and returns None if the name is not visible.
 
     Args:
-        run: the check.
-        name: as written.
-        span: its place.
-        node: that uses it.
-        at: the names and the level at its place.
+        run: the running check.
+        name: the name.
+        span: the place of the name.
+        node: the node that uses the name.
+        at: the context of the name.
     """
     symbol = at.scope.find(name)
     if symbol is None and name in ("self", "edges"):
@@ -227,13 +227,13 @@ def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -
 
 
 def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
-    """The value of `value.name`: a field or degree of a vertex.
+    """The type and level of `value.name`, a field or degree of a vertex.
 
     Args:
-        run: the check.
+        run: the running check.
         node: the expression.
-        owner: the value before the dot.
-        at: the names and the level at its place.
+        owner: the type and level of the value before the dot.
+        at: the context of the expression.
     """
     if owner.type is None:
         return Value(None)
@@ -254,7 +254,7 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
 
 
 def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight) -> Value:
-    """A field of a vertex that need not be a neighbour."""
+    """The type and level of a field of any vertex, neighbour or not. Reports places that do not allow it."""
     text = rewrite.short(run.text(node.value))
     if at.inside is not None:
         run.report(Code.NOT_A_VERTEX,
@@ -273,7 +273,7 @@ def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sig
 
 
 def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
-    """The field or degree that `v.name` names; reports a name that is neither."""
+    """The symbol of the field or degree that `v.name` reads. Reports any other name, and then returns None."""
     name = node.name
     symbol = run.builtins.get(name) if name.endswith("degree") else at.scope.find(name)
     owner = rewrite.short(run.text(node.value))

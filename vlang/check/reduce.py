@@ -26,21 +26,21 @@ _WORDS = {"sum": "total", "min": "least", "max": "greatest", "any": "some", "all
 _VERTEX_PLACES = {"apply": "`apply`", "where": "`where`", "activate": "`activate when`"}
 
 
-_OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # one value of these per member
+_OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # symbols with one value per member
 
 
 def over_edges(domain: t.Domain) -> bool:
-    """Whether the domain is a set of edges."""
+    """Whether a reduction with this domain ranges over edges."""
     return domain.kind in ("in", "out", "both")
 
 
 def word_for(reduction_name: str) -> str:
-    """A name for the result of a reduction."""
+    """A name to propose for the result of a reduction."""
     return _WORDS.get(reduction_name, "found")
 
 
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
-    """The value of a reduction, after checking that one is allowed here."""
+    """The type and level of a reduction. Reports a reduction in a place where none is allowed."""
     run = x.run
     if at.inside is not None:
         run.report(Code.NESTED_REDUCTION, "a reduction inside a reduction", node.span, "the inner one",
@@ -63,7 +63,7 @@ def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
 
 
 def _outside(x: Expressions, node: t.Reduce, at: Sight) -> str:
-    """The proposal for a reduction inside another."""
+    """The help text for a reduction inside another reduction."""
     if over_edges(node.domain):
         return "apply the inner one to a field first"
     bound = {s.name for s in at.scope.visible() if s.kind in ("neighbour", "member")}
@@ -75,7 +75,7 @@ def _outside(x: Expressions, node: t.Reduce, at: Sight) -> str:
 
 
 def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
-    """Report a reduction where only named values are allowed. A text is proposed if its body is correct."""
+    """Report a reduction in a place that allows only named values. If its body is correct, propose to name it."""
     run, word, before = x.run, x.run.fresh(word_for(node.name)), len(x.run.problems)
     reduced(x, node, replace(at, place="gather" if edges else "let"))
     right = len(run.problems) == before
@@ -93,7 +93,7 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
 
 
 def _head(text: str, item_: t.Node) -> t.Span:
-    """The line of a statement, with the colon of its block."""
+    """The span of a statement; of a `where`, only its first line, up to the colon."""
     if isinstance(item_, t.Where):
         end = text.index(":", item_.cond.span.end) + 1
         return t.Span(item_.span.start, end, item_.span.line, item_.span.column)
@@ -117,7 +117,7 @@ def _second(x: Expressions, node: t.Reduce, first: t.Reduce, at: Sight, type_: T
 
 
 def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
-    """Type and level of a reduction that is allowed here."""
+    """The type and level of a reduction that is allowed in this place."""
     run, domain = x.run, node.domain
     edges = over_edges(domain)
     group = None
@@ -188,7 +188,7 @@ def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -
 
 
 def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, edges: bool) -> Type | None:
-    """The type of the result of a built-in reduction over values of type `body`."""
+    """The result type of a built-in reduction over values of type `body`; None after a message."""
     scalar = item(body)
     kinds = {kind_of(body)} | ({kind_of(scalar)} if isinstance(body, Vector) and scalar is not None else set())
     if not kinds <= rule.accepts:

@@ -1,7 +1,7 @@
-"""How large expressions become when the functions that they call are written out, and the limits (V402).
+"""Limits on the size of expressions after functions have been inlined (V402).
 
-The IR holds no calls of a `fn`: each is replaced by its body. Ten functions of the form `f(f(x))` are 1,024 calls, so
-sizes are computed from the sizes of the callees, without the expansion.
+The IR has no calls of a `fn`: each call is replaced by the body. Ten functions, each of which calls the one before it
+twice, expand to 1,024 calls. So sizes are computed from the sizes of the called functions, without expanding them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from vlang.syntax.recovery import MOST_LEVELS
 __all__ = ["MOST_COMPONENTS", "MOST_OPERATIONS", "Sizes", "too_deep", "too_long"]
 
 MOST_OPERATIONS = 20_000
-MOST_COMPONENTS = 1024  # of a vector: its operations are unrolled for a CPU, and take LLVM a minute at this length
+MOST_COMPONENTS = 1024  # of a vector: a CPU kernel unrolls its operations; at this length LLVM takes a minute
 
 
 @dataclass(frozen=True)
 class _Size:
-    """The number of operations and levels of an expression, without its arguments.
+    """The size of an expression. In the body of a function, the arguments of the function are counted apart.
 
     Attributes:
-        operations: In the expression.
-        levels: Of nesting.
-        uses: For each argument of the function: how often it occurs in the expression, and at which level at most.
+        operations: The number of operations.
+        levels: The number of nesting levels.
+        uses: For each argument of the function: how often it occurs, and the deepest level at which it does.
     """
 
     operations: int = 0
@@ -35,12 +35,12 @@ class _Size:
     uses: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def within(self) -> _Size:
-        """One level deeper, as an operand of one more operation."""
+        """The size of an operation that has this expression as an operand."""
         uses = {name: (count, levels + 1) for name, (count, levels) in self.uses.items()}
         return _Size(self.operations + 1, self.levels + 1, uses)
 
     def beside(self, other: _Size, times: int = 1, below: int = 0) -> _Size:
-        """The size with another expression inserted `times` times, `below` levels down."""
+        """The size after another expression is inserted `times` times, at most `below` levels deep."""
         uses = dict(self.uses)
         for name, (count, levels) in other.uses.items():
             old_count, old_levels = uses.get(name, (0, 0))
@@ -53,7 +53,7 @@ def _cut(count: int) -> int:
 
 
 class Sizes:
-    """The sizes of the functions so far, and of the program."""
+    """Computes the sizes of functions, and of the whole program, and reports sizes above the limits."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -61,7 +61,7 @@ class Sizes:
         self._total = 0
 
     def function(self, node: t.Function) -> None:
-        """Measure a function, after its callees."""
+        """Measure a function. The functions that it calls have been measured before."""
         size = self._functions[node] = self._of(node.value)
         self._judge(node.value, size.operations, size.levels, f"`{node.name}` becomes")
 
@@ -101,7 +101,7 @@ class Sizes:
 
 
 def too_deep(run: Run, node: t.Expr) -> None:
-    """Report an expression that is nested too deep when calls are replaced by the bodies of their functions."""
+    """Report an expression that is nested too deeply after functions have been inlined."""
     if _said(run):
         return
     run.report(Code.TOO_LARGE, f"the calls in this are nested more than {MOST_LEVELS} levels deep", node.span,
@@ -109,17 +109,17 @@ def too_deep(run: Run, node: t.Expr) -> None:
 
 
 def _said(run: Run) -> bool:
-    """Whether a limit has been reported: a program that exceeds one often does so in many places."""
+    """Whether an exceeded limit has been reported already. Others are not reported: a program often has many."""
     return any(p.code is Code.TOO_LARGE for p in run.problems)
 
 
 def too_long(run: Run, span: t.Span) -> None:
-    """Report a vector of too many components."""
+    """Report a vector with too many components."""
     run.report(Code.TOO_LARGE, f"a vector has at most {MOST_COMPONENTS:,} components", span)
 
 
 def _parts(node: t.Node) -> Iterator[t.Expr]:
-    """The expressions directly in a node."""
+    """The expressions that are direct children of a node."""
     for spec in fields(node):
         value = getattr(node, spec.name)
         for part in value if isinstance(value, tuple) else (value,):
@@ -128,7 +128,7 @@ def _parts(node: t.Node) -> Iterator[t.Expr]:
 
 
 def _roots(node: t.Node) -> Iterator[t.Expr]:
-    """The outermost expressions in a node, without those in functions."""
+    """The outermost expressions in a node, except in the bodies of functions."""
     for spec in fields(node):
         value = getattr(node, spec.name)
         for part in value if isinstance(value, tuple) else (value,):

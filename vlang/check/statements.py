@@ -1,4 +1,4 @@
-"""Statements: which fields each may write, and where each is allowed (language.md sections 5 and 7)."""
+"""Checks statements: where each kind is allowed, and which fields it may write (language.md sections 5 and 7)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LOOPS = (t.Repeat, t.Sweep, t.ForVertices, t.ForRange)
 
 @dataclass(frozen=True)
 class Around:
-    """The surroundings of a statement.
+    """The context of a statement.
 
     Attributes:
-        scope: the names visible.
-        block: the node that owns the block (None at top level).
-        loop: the innermost `repeat`.
-        last: the statement is the last of its block.
-        sweep: the innermost `sweep`.
+        scope: the visible names.
+        block: the node that owns the block; None at the top level.
+        loop: the innermost `repeat`; None if there is none.
+        last: whether the statement is the last one of its block.
+        sweep: the innermost `sweep`; None if there is none.
     """
 
     scope: Scope
@@ -43,7 +43,7 @@ class Around:
     sweep: t.Sweep | None = None
 
     def sight(self, place: str, item: t.Node) -> Sight:
-        """The place of an expression in a statement of this block."""
+        """The context of an expression in a statement of this block."""
         return Sight(self.scope, place, item, self.loop)
 
 
@@ -61,7 +61,7 @@ class Statements:
         }
 
     def items(self, items: Iterable[t.Statement], around: Around) -> None:
-        """The statements of a block, in order."""
+        """Check the statements of a block, in order."""
         listed = list(items)
         for index, item in enumerate(listed):
             self._by_class[type(item)](item, replace(around, last=index == len(listed) - 1))
@@ -118,7 +118,7 @@ class Statements:
         self.run.declare(around.scope, item, "accumulator", item.name, item.name_span, type_)
 
     def _no_gather(self, item: t.Gather, at: Sight) -> None:
-        """V115: something around the reduction, or none over edges."""
+        """Report a `gather` with a value other than one reduction over edges (V115)."""
         run, text = self.run, self.run.file.text
         inner = [n for n in rewrite.inside(item.value) if isinstance(n, t.Reduce)]
         edges = [n for n in inner if over_edges(n.domain)]
@@ -217,10 +217,7 @@ class Statements:
     def _for_vertices(self, item: t.ForVertices, around: Around) -> None:
         self._in_sweep(item, around)
         at = around.sight("let", item)
-        if item.set_name == "vertices":
-            self.run.report(Code.WRONG_TYPE, "`for` visits the vertices of a parameter, one after the other",
-                            item.set_span, "all vertices", help="every statement already runs for all vertices")
-        else:
+        if item.set_name != "vertices":
             symbol = applied_symbol(self.run, item.set_name, item.set_span, item, at)
             if symbol is not None and symbol.type is not None and symbol.type != VERTICES:
                 self.run.report(Code.WRONG_TYPE, f"`{item.set_name}` is no list of vertices", item.set_span,

@@ -1,8 +1,13 @@
-"""The command `vlang`. One module per command; this one turns every outcome into an exit status.
+"""The command `vlang`. Each subcommand has its own module; this module turns every outcome into an exit status.
 
-0: done. 1: the user's error (a program, a graph, a file). 2: wrong usage. 70: a bug of vlang. 130: interrupted, by
-Ctrl-C or SIGTERM.
-141: the reader of the output closed the pipe.
+| status | meaning |
+| --- | --- |
+| 0 | success |
+| 1 | an error of the user: in a program, a graph or a file |
+| 2 | wrong usage of the command |
+| 70 | a bug in vlang |
+| 130 | interrupted, by Ctrl-C or SIGTERM |
+| 141 | the reader of the output closed the pipe |
 """
 
 from __future__ import annotations
@@ -24,8 +29,8 @@ from vlang.errors import CacheWarning, InternalError, VlangError
 __all__ = ["main"]
 
 _COLLECTIONS = (50_000, 20, 100)
-"""Objects between garbage collections. Most objects of a short command are modules, and no garbage: with the default of
-700, collections take a tenth of its time."""
+"""Thresholds of garbage collection. Most objects of a short command are modules, which are never garbage. With the
+default threshold of 700 objects, collections would take a tenth of its time."""
 _LEAST = 500
 _NO_ROOM = ("cannot allocate memory", "failed to map segment", "can't start new thread", "cannot start new thread",
             "bad_alloc", "unable to allocate", "cannot enable executable stack")  # fmt: skip
@@ -40,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         gc.set_threshold(*_COLLECTIONS)
     try:
         status = _run(list(sys.argv[1:] if argv is None else argv))
-        if not sys.stdout.closed:  # the language server closes it
+        if not sys.stdout.closed:  # the language server closes stdout
             sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
@@ -56,16 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _one_blas_thread() -> None:
     """Limit OpenBLAS to one thread, unless the user sets the number.
 
-    On import of NumPy it starts a thread for each processor, and each spins for a while. vlang has no matrix product to
-    use them. Done in the process of the command only, not on `import vlang`.
+    When NumPy is imported, OpenBLAS starts one thread per processor, and each spins for a while. vlang computes no
+    matrix products, so it has no use for them. Only the command does this, not `import vlang`.
     """
     if not any(name in os.environ for name in _BLAS_THREADS):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def _end_like_an_interrupt() -> None:
-    """Make SIGTERM raise KeyboardInterrupt, so that files are removed and messages shown; in the process of the command
-    only."""
+    """Make SIGTERM raise KeyboardInterrupt, so that temporary files are removed and messages are shown.
+
+    Only the command does this, not `import vlang`.
+    """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -78,7 +85,7 @@ def _run(argv: list[str]) -> int:
 
         return shell_complete(cli, {}, "vlang", "_VLANG_COMPLETE", instruction)
     try:
-        # Not cli.main(): it handles a broken pipe in another way.
+        # cli.main() is not used, since it handles a broken pipe in another way.
         with warnings.catch_warnings(), cli.make_context("vlang", argv) as context:
             warnings.showwarning = _warned
             result = cli.invoke(context)
@@ -104,7 +111,7 @@ def _run(argv: list[str]) -> int:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
-            where = error.filename or "standard output"  # functions that write files name them
+            where = error.filename or "standard output"  # functions that write files set `filename`
             return _failed(f"error: {where}: {(error.strerror or str(error)).lower()}", 1)
         if short := _too_little(error):
             return _failed(f"error: {short}", 1)
@@ -112,7 +119,7 @@ def _run(argv: list[str]) -> int:
 
 
 def _no_memory(error: MemoryError) -> str:
-    """The message for a MemoryError: the need, what is there and what to try, if there is memory to find out."""
+    """The message for a MemoryError, with the needed and the available memory if they can be determined."""
     try:
         from vlang.runtime.storage.room import named  # start-up
 
@@ -122,9 +129,10 @@ def _no_memory(error: MemoryError) -> str:
 
 
 def _too_little(error: BaseException) -> str:
-    """The message for an error of a library, of threads or of LLVM that means too little memory; else "".
+    """The message if a lack of memory caused an error of a library, of threads or of LLVM; else "".
 
-    Under a limit, errors of the loader and of extension modules do, even if they do not say so.
+    Under a limit of the address space, errors of the loader and of extension modules count as such, even if they do
+    not mention memory.
     """
     from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit  # start-up
 
@@ -168,13 +176,13 @@ def _failed(message: str, status: int) -> int:
 def _say(message: str) -> None:
     from vlang.cli.show import visible  # start-up
 
-    with suppress(OSError):  # stderr is closed as well
+    with suppress(OSError):  # stderr may be closed as well
         print(visible(message), file=sys.stderr)
 
 
 def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int,
             file: TextIO | None = None, line: str | None = None) -> None:  # the parameters of warnings.showwarning
-    """Print a warning: those of vlang as one line, others as Python shows them."""
+    """Print a warning: one of vlang as a single line, any other as Python shows it."""
     ours = issubclass(category, CacheWarning)
     _say(f"warning: {message}" if ours else warnings.formatwarning(message, category, filename, lineno).rstrip())
 

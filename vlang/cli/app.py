@@ -1,4 +1,4 @@
-"""The commands and their common help. A command's module is loaded when it is called."""
+"""The group of all commands, and its help. The module of a command is loaded when the command is called."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        # A submodule `list` would hide the builtin in this package.
+        # The module of `list` is named `programs`: a submodule `list` would hide the builtin in this package.
         module = "programs" if name == "list" else name
         command: click.Command = import_module(f"vlang.cli.{module}").command
         return command

@@ -1,4 +1,4 @@
-"""The memory budget of a command: what a run will need, said before anything large is read."""
+"""The memory budget of a command. The need of a run is reported before anything large is read."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ __all__ = ["memory_budget"]
 def memory_budget(
     program: Program, spec: str, reading: Mapping[str, Any], options: Mapping[str, Any], quiet: bool
 ) -> Iterator[None]:
-    """A context for reading a graph and running a program on it, under the budget of the options or the environment.
+    """A context manager that enforces a memory budget while a graph is read and a program runs on it.
+
+    The budget is that of the options, or else of the environment. A note says what the run needs.
 
     Args:
         program: the program.
-        spec: the graph, a file or a generator.
-        reading: the options for reading it.
+        spec: the file or generator of the graph.
+        reading: the options for reading the graph, by name.
         options: the options of the run, by name.
-        quiet: whether only warnings are printed.
+        quiet: whether to print warnings only.
 
     Raises:
-        OutOfMemory: the need is known before the graph is read, and does not fit; or something did not fit later.
+        OutOfMemory: the known need of the run exceeds the budget, or memory runs out inside the context.
     """
     from vlang.api.bind_options import check_options  # start-up
     from vlang.api.running.memory import check_need, chosen_budget, need_on  # start-up
     from vlang.runtime.graph.edges.ends import Ends  # start-up
     from vlang.runtime.graph.estimate import estimate  # start-up
     from vlang.runtime.storage.ledger import budget  # start-up
-    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
+    from vlang.runtime.storage.magic import is_page_file  # start-up
 
     chosen = check_options(options)
     try:
@@ -47,7 +49,7 @@ def memory_budget(
     except BindError as error:
         raise click.UsageError(str(error)) from None
     with budget(limit):
-        if dict(reading) == dict(AS_IT_IS) and is_page_file(spec):  # the run says it, and may stream the edges
+        if dict(reading) == dict(AS_IT_IS) and is_page_file(spec):  # the run reports the need itself, and may stream
             yield
             return
         shape = estimate(spec, reading["directed"], reading["symmetrize"], reading["weights"], chosen.threads,
@@ -61,4 +63,4 @@ def memory_budget(
         yield
 
 
-_LARGE = 1 << 24  # vertices and edges from which the need is compared with the free memory before the graph is read
+_LARGE = 1 << 24  # the need is compared with free memory before reading if a graph has this many vertices and edges

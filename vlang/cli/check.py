@@ -31,7 +31,7 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
 
 
 def _wrapped_before(program: Program) -> str:
-    """A sentence about integers that may leave their type, which wrapped before they became infinite; "" for none."""
+    """A note about integers that may overflow, which older versions of vlang wrapped; "" if there are none."""
     from vlang.ir.forms.ranges import USUAL  # start-up
     from vlang.ir.integer_watch import noting_integers  # start-up
 

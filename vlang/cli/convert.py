@@ -19,7 +19,7 @@ from vlang.runtime.storage.output import check_writable
 
 __all__ = ["command"]
 
-_TERMINATED = 143  # as a shell reports it
+_TERMINATED = 143  # the exit status that a shell reports after SIGTERM
 
 
 def _size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
@@ -77,7 +77,7 @@ def command(
 
 
 def _say_columns(vertices: str | None) -> None:
-    """Name the columns of a table of vertices: a graph file has none."""
+    """Print the columns of a table of vertices, which a graph file does not store."""
     from vlang.runtime.graph.vertex_columns import columns_of_vertices  # start-up
 
     found = columns_of_vertices(vertices)
@@ -89,7 +89,7 @@ def _say_columns(vertices: str | None) -> None:
 
 @contextmanager
 def _cleaning_up() -> Iterator[None]:
-    """End the process by an exception when it is asked to terminate, so that nothing half is left on the disk."""
+    """A context manager that makes SIGTERM raise SystemExit, so that unfinished files are removed."""
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(_TERMINATED)

@@ -55,7 +55,7 @@ def _threads() -> str:
 
 
 def _costs() -> list[tuple[str, str]]:
-    """The measured cost of edges on this processor; empty if it was not measured."""
+    """A row with the measured cost of edges on this processor; no row if it has not been measured."""
     known = kept_costs()
     return [("measured", str(known))] if known else []
 
@@ -73,7 +73,7 @@ def _cache() -> str:
 
 
 def _gpu() -> list[tuple[str, str]]:
-    """The driver, the libraries and each GPU; or why none can be used, and what to do."""
+    """Rows about the driver, the libraries and each GPU; or the reason why no GPU can be used, with advice."""
     found = _cupy()
     rows = [("cupy", found)] if found else []
     try:
@@ -118,7 +118,7 @@ def _driver() -> str:
 
 
 def _listed() -> str:
-    """The NVIDIA devices that the kernel lists, whether or not they can be used."""
+    """A text with the NVIDIA devices that the system's kernel lists, usable or not; "" if there are none."""
     names = []
     for file in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         for line in file.read_text(errors="replace").splitlines():

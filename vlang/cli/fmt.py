@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
-    """Lay out programs in the one canonical way: the same program, the same comments, other spaces.
+    """Lay out programs in the one canonical way. Only spaces and blank lines change.
 
     `-` reads standard input and writes standard output. A file with errors of syntax is left as it is, and the
     errors are shown. Exits with 1 after errors, and with --check if a file would change.
@@ -44,7 +44,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
 
 
 def _formatted(name: str) -> tuple[str, str]:
-    """A file's text and its formatted text. Raises DiskError, ProgramError."""
+    """The text of a file before and after formatting. Raises DiskError and ProgramError."""
     from vlang.syntax.format import format_text  # start-up
     from vlang.syntax.program_file import program_bytes  # start-up
 
@@ -62,7 +62,7 @@ def _formatted(name: str) -> tuple[str, str]:
 def _report(name: str, before: str, after: str, check: bool, diff: bool) -> None:
     if diff:
         shown = "".join(_difference(name, before, after))
-        click.echo(visible(shown) if sys.stdout.isatty() else shown, nl=False)  # a pipe gets a patch that applies
+        click.echo(visible(shown) if sys.stdout.isatty() else shown, nl=False)  # a pipe gets the unescaped patch
     elif before != after:
         say(f"{name}: would be formatted")
 

@@ -58,18 +58,18 @@ AS_IT_IS: Mapping[str, Any] = MappingProxyType({
     "directed": None, "symmetrize": False, "weights": None, "self_loops": "keep", "parallel": "keep",
     "source_column": None, "target_column": None, "vertices": None, "missing": None,
 })  # fmt: skip
-"""The values of the reading options that change nothing."""
+"""The values of the reading options with which a graph is read unchanged."""
 
 
 def graph_options(command: F) -> F:
-    """Add the reading options to a command; they arrive as the keyword arguments of `read_graph`."""
+    """A decorator that adds the reading options to a command. Their names are those of `read_graph`'s arguments."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def check_reading(program: Program, reading: dict[str, Any]) -> None:
-    """Raise click.UsageError for reading options that supply data that the program does not read."""
+    """Raise click.UsageError for a reading option that has no effect on the program."""
     edges = [edge.name for edge in program.edges]
     if reading["weights"] is not None and "weight" not in edges:
         if not edges:
@@ -83,7 +83,7 @@ def check_reading(program: Program, reading: dict[str, Any]) -> None:
 
 
 def check_stdin(*sources: str | None) -> None:
-    """Raise click.UsageError if standard input (`-`) is named more than once: it can be read once."""
+    """Raise click.UsageError if standard input (`-`) is named more than once, since it can only be read once."""
     if sources.count("-") > 1:
         raise click.UsageError("standard input (-) can be read once; write one of its uses to a file")
 
@@ -95,16 +95,16 @@ def read_graph(
     """Read a file or generator, and report on stderr what the reader did.
 
     Args:
-        spec: the file or generator.
-        program: the program that will read the graph, if there is one.
-        quiet: print no report.
-        threads: CPU threads; None for all.
-        missing: as in `Graph.read`.
-        on_disk: leave the edges of a page file on disk, unless the options change the graph.
-        options: the options of `graph_options`.
+        spec: the file or generator of the graph.
+        program: the program that will run on the graph, if there is one.
+        quiet: whether to leave out the report; warnings are always printed.
+        threads: the number of CPU threads; None for all processors.
+        missing: the meaning of cells without a value, as in `Graph.read`.
+        on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
+        options: the options of `graph_options`, by name.
     """
     from vlang.runtime.graph.graph import Graph  # start-up
-    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
+    from vlang.runtime.storage.magic import is_page_file  # start-up
 
     columns = None if program is None else [edge.name for edge in program.edges]
     if on_disk and {"missing": missing, **options} == AS_IT_IS and is_page_file(spec):
@@ -117,7 +117,7 @@ def read_graph(
 
 
 def report_reading(name: str, notes: Sequence[str], warnings: Sequence[str]) -> None:
-    """Print on stderr what the reader of a graph did, and what may be read wrongly."""
+    """Print on stderr what the reader of a graph did, and its warnings."""
     if notes:
         said = ". ".join(line.rstrip(".") for line in notes)
         note(textwrap.fill(f"{name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))

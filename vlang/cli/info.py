@@ -1,4 +1,4 @@
-"""`vlang info GRAPH`: of a page file without reading its pages."""
+"""`vlang info GRAPH`. The command does not read the pages of a page file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["command"]
 def command(graph: str, as_json: bool, sums: bool, threads: int | None, **reading: Any) -> None:
     """Describe GRAPH: vertices, edges, ids, degrees and edge columns.
 
-    It is read for that, except if it is a page file (.vg), which says all of this in its header.
+    The whole graph is read, except for a page file (.vg): its header holds all of this.
     """
     unchanged = reading == AS_IT_IS
     if not unchanged and sums:
         raise click.UsageError("--sums checks a page file as it is; leave out the options that change the graph")
-    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
+    from vlang.runtime.storage.magic import is_page_file  # start-up
     from vlang.runtime.storage.page_file.page_file import PageFile  # start-up
 
     paged = is_page_file(graph)
@@ -50,7 +50,7 @@ def command(graph: str, as_json: bool, sums: bool, threads: int | None, **readin
 
 
 def describe_file(file: PageFile, sums: bool) -> dict[str, Any]:
-    """The properties of a page file, in types that JSON has; sums: read all of it and check its sums."""
+    """The properties of a page file, as JSON values by name. sums: whether to read all of it and verify checksums."""
     said = file.description.facts
     names = ("first_id", "last_id", "largest_out_degree", "largest_in_degree", "isolated_vertices")
     facts: dict[str, Any] = {
@@ -67,7 +67,7 @@ def describe_file(file: PageFile, sums: bool) -> dict[str, Any]:
 
 
 def describe(graph: Graph) -> dict[str, Any]:
-    """The properties of a graph, in types that JSON has."""
+    """The properties of a graph, as JSON values by name."""
     facts: dict[str, Any] = {
         "vertices": graph.n,
         "edges": graph.m,

@@ -29,7 +29,7 @@ __all__ = ["command", "warn"]
 
 
 class _Run(RunCommand):
-    """`--help` after a program's name describes that program as well."""
+    """The command `run`. Its help also describes the program, if the command line names one."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         name = ctx.params.get("program")
@@ -64,7 +64,7 @@ def command(
 ) -> None:
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
-    Without -o the first rows are shown as a table. Vertices are written as the graph's file names them.
+    Without -o the first rows are shown as a table. Vertices are written with the ids of the graph's file.
     """
     if wants_help:
         say(ctx.get_help())
@@ -120,7 +120,7 @@ def command(
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
         _write(result, output, top, as_json, quiet)
-        for text in result.warnings[len(read.warnings) :]:  # those of the graph were printed when it was read
+        for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
             if text not in notes:
                 note(f"warning: {_as_options(text)}")
         if result.interrupted:
@@ -137,13 +137,13 @@ def command(
 
 
 def _say(notes: list[str], text: str) -> None:
-    """Show a sentence of the run, and remember it."""
+    """Print a message of the run, and add it to `notes`."""
     notes.append(text)
     note(text)
 
 
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
-    """Say where the edges of a graph on disk will be, and fix the memory that decided so in `options`."""
+    """Print whether the edges of a graph on disk are read or streamed. If streamed, store the budget in `options`."""
     from vlang.api.bind_options import check_options  # start-up
     from vlang.api.running.on_disk import placed  # start-up
 
@@ -161,7 +161,10 @@ def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: di
 
 
 def _check_device(options: dict[str, Any]) -> None:
-    """Report problems of the device, and options that it does not have, before a graph is read."""
+    """Check the device and the options that it supports before a graph is read.
+
+    Raises click.UsageError for wrong options, and DeviceError.
+    """
     from vlang.api.bind_options import check_options  # start-up
     from vlang.runtime.gpu.device.choose import check_device  # start-up
 
@@ -213,7 +216,7 @@ def warn(program: Program) -> None:
 
 
 def describe(program: Program) -> str:
-    """What a program computes and takes, for `vlang run PROGRAM --help`."""
+    """A description of a program, its parameters and its outputs, for `vlang run PROGRAM --help`."""
     lines = [f"{program.name}: {program.doc}" if program.doc else program.name]
     if program.params:
         rows = [

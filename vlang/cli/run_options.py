@@ -1,4 +1,4 @@
-"""The options of a run on the command line, from the table in vlang.options: declared, read, completed, explained."""
+"""The options of a run on the command line, made from the table in vlang.options: declaration, reading, completion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RunCommand(click.Command):
-    """A command with options of a run. A research option written like an everyday one gets an explaining error."""
+    """A command with options of a run. If a research option is written as `--name`, the error explains `--research`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -36,9 +36,9 @@ class RunCommand(click.Command):
 
 
 def run_options(*names: str, research: Sequence[str] = tuple(RESEARCH)) -> Callable[[F], F]:
-    """Add everyday options by name, and `--research` for the research options named.
+    """A decorator that adds the everyday options in `names`, and `--research` for the options in `research`.
 
-    They arrive as keyword arguments of the command, None where they are not given; `--research` as a dict.
+    Each option becomes a keyword argument of the command: None if it is not given, and a dict for `--research`.
     """
 
     def add(command: F) -> F:
@@ -52,7 +52,7 @@ def run_options(*names: str, research: Sequence[str] = tuple(RESEARCH)) -> Calla
 
 
 def taken_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run, research ones included, among a command's keyword arguments."""
+    """The options of a run by name, including research options, from the keyword arguments of a command."""
     everyday = {name: value for name, value in given.items() if name in EVERYDAY and value is not None}
     return everyday | (given.get("research") or {})
 
@@ -109,7 +109,7 @@ def _read(_ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
 
 
 def _value(option: Option, text: str) -> Any:
-    """The text of an option as its value. Raises click.BadParameter."""
+    """Convert the text of an option to its value. Raises click.BadParameter."""
     from vlang.api.bind_options import read_option  # start-up
 
     value: Any = text

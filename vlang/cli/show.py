@@ -22,22 +22,22 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newlin
 
 
 def visible(text: str) -> str:
-    """A text with its control characters escaped, as \\x1b: ids, names and comments must not command a terminal."""
+    """A text with control characters escaped, as \\x1b, so that ids, names and comments cannot control a terminal."""
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """A text for readers, on stdout or stderr."""
+    """Print a text on stdout or stderr, with control characters escaped."""
     click.echo(visible(text), err=err)
 
 
 def note(text: str) -> None:
-    """A line on stderr."""
+    """Print a text on stderr, with control characters escaped."""
     say(text, err=True)
 
 
 def cell(value: Any) -> str:
-    """A value in a table, with six significant digits."""
+    """The text of a value in a table; floats have six significant digits."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -48,7 +48,7 @@ def cell(value: Any) -> str:
 
 
 def global_text(value: Any, type_: str) -> str:
-    """A graph-level value, in full; the integers that stand for infinity by name."""
+    """The full text of a graph-level value; an integer that stands for an infinity becomes "inf" or "-inf"."""
     from vlang.runtime.storage.output import json_value  # start-up
 
     if type_.startswith("i") and json_value(value, type_) is None:
@@ -57,7 +57,7 @@ def global_text(value: Any, type_: str) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Aligned columns, numbers to the right."""
+    """A table as text with aligned columns; columns of numbers are aligned to the right."""
     texts = [[cell(v) for v in row] for row in rows]
     right = [all(isinstance(row[i], (int, float)) or row[i] is None for row in rows) and bool(rows)
              for i in range(len(header))]  # fmt: skip
@@ -70,7 +70,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 class Advance:
-    """Shows how far a conversion is, on stderr: a status line on a terminal, else a line every five seconds."""
+    """Shows the progress of a conversion on stderr: a status line on a terminal, else a line every five seconds."""
 
     def __init__(self) -> None:
         self._start = self._shown = time.monotonic()
@@ -80,7 +80,7 @@ class Advance:
         return self
 
     def __call__(self, step: str, fraction: float) -> None:
-        """fraction: of the whole conversion."""
+        """Show progress. step: the current step. fraction: the part of the whole conversion that is done, 0 to 1."""
         now = time.monotonic()
         if now - self._shown < (0.2 if self._line.terminal else 5) or fraction <= 0:
             return
@@ -97,14 +97,17 @@ class Advance:
 
 
 def _span(seconds: float) -> str:
-    """A time that is left, roughly."""
+    """A rounded time as text."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 class _StatusLine:
-    """A line of a terminal that changes; it appears after some seconds, so that short runs do not load the library."""
+    """A status line on a terminal.
+
+    The line appears after `after` seconds, so that short runs do not load the library that draws it.
+    """
 
     def __init__(self, after: float) -> None:
         self.terminal = sys.stderr.isatty()
@@ -112,7 +115,7 @@ class _StatusLine:
         self._status: Status | None = None
 
     def show(self, text: str) -> None:
-        """Show a text in place of the last one."""
+        """Replace the text of the status line."""
         if self._status is not None:
             self._status.update(text)
         elif time.monotonic() > self._from:
@@ -122,7 +125,7 @@ class _StatusLine:
             self._status.start()
 
     def end(self) -> None:
-        """Remove the line."""
+        """Remove the status line."""
         if self._status is not None:
             self._status.stop()
 

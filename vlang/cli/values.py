@@ -23,10 +23,10 @@ __all__ = ["bindings", "field_values", "parameter_values", "unknown", "unused_co
 
 
 def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, str]:
-    """`name=value` words as a dict, checked against the parameters of the program.
+    """The texts of `name=value` words by name, checked against the parameters of the program.
 
-    example: the command so far, for messages. Raises click.UsageError for a word without `=`, an unknown or
-    repeated name, and a parameter that is missing.
+    example: the command so far, for messages. Raises click.UsageError for a word without `=`, for an unknown or
+    repeated name, and for a missing parameter.
     """
     known = {p.name: p for p in program.params}
     given: dict[str, str] = {}
@@ -48,7 +48,7 @@ def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, 
 
 
 def unknown(name: str, known: Iterable[str], program: str) -> str:
-    """The message for a name that is no parameter."""
+    """The message for a name that is not a parameter."""
     names = sorted(known)
     close = get_close_matches(name, names, n=1)
     if close:
@@ -59,9 +59,9 @@ def unknown(name: str, known: Iterable[str], program: str) -> str:
 
 
 def parameter_values(program: Program, given: dict[str, str], graph: Graph) -> dict[str, Any]:
-    """The given texts as values of the parameters' types; vertices as the graph names them.
+    """Convert texts to values of the parameters' types. A vertex becomes its id in the graph.
 
-    Raises click.UsageError for a text that is no value of the type, GraphError for a vertex not in the graph.
+    Raises click.UsageError for a text that is not a value of the type, and GraphError for a vertex not in the graph.
     """
     types = {p.name: p.type for p in program.params}
     return {name: _value(name, types[name], text, graph) for name, text in given.items()}
@@ -83,7 +83,7 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
 
 
 def _listed(name: str, path: str, graph: Graph) -> Any:
-    """The vertices in a file, as an array of ids."""
+    """The ids of the vertices that a file lists, as an array. Raises GraphError for ids that are not in the graph."""
     import numpy as np  # start-up
 
     from vlang.runtime.graph.edges.naming import located  # start-up
@@ -120,7 +120,7 @@ def _family(type_: str) -> str:
 
 
 def vertex_of(name: str, text: str, graph: Graph) -> int | str:
-    """A vertex as the user writes it: an integer, or the string itself where the ids are strings."""
+    """The id that the user wrote: an integer, or the text itself if the graph's ids are strings. Raises GraphError."""
     vertex: int | str = text
     if not graph.ids.text:
         key = graph.ids.key(text)
@@ -133,19 +133,22 @@ def vertex_of(name: str, text: str, graph: Graph) -> int | str:
 
 
 def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bool = False) -> dict[str, Any]:
-    """The arrays of `--field NAME=SOURCE` options, shape [vertices] each.
+    """The arrays of `--field NAME=SOURCE` options by name; the first dimension of each is the number of vertices.
 
-    Fields that must be given and are columns of the graph's table of vertices need no option.
+    A required field needs no option if it is a column of the graph's table of vertices.
 
     Args:
         program: the program.
-        words: NAME=SOURCE, where SOURCE is a .npy file; an .npz file (the array NAME in it, such as a result written by
-            `vlang run -o`); FILE:COLUMN of a text, Parquet or Arrow file of vertices; or one number, true or false.
+        words: the values NAME=SOURCE of the options. SOURCE has one of four forms: a .npy file; an .npz file with an
+            array NAME, such as a result written by `vlang run -o`; FILE:COLUMN for a text, Parquet or Arrow file of
+            vertices; a number, true or false for all vertices.
         graph: the graph of the run.
-        quiet: whether unused rows are not reported.
+        quiet: whether to leave out notes about unused rows.
 
     Raises:
-        click.UsageError, DiskError, GraphError: a word is wrong, a file cannot be read, or its content does not fit.
+        click.UsageError: an option is wrong.
+        DiskError: a file cannot be read.
+        GraphError: the content of a file does not fit the graph.
     """
     import numpy as np  # start-up
 
@@ -178,7 +181,7 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
 
 
 def _table_column(name: str, source: str) -> tuple[str, str] | None:
-    """(file, column) of `FILE:COLUMN`, or of `FILE` with a column of the field's name; None for other sources."""
+    """The file and column of the source `FILE:COLUMN`. The source `FILE` means the column `name`. Otherwise None."""
     path, colon, column = source.rpartition(":")
     if colon and column and os.path.exists(path):
         return path, column
@@ -186,13 +189,13 @@ def _table_column(name: str, source: str) -> tuple[str, str] | None:
 
 
 def _of_table(path: str, column: str, graph: Graph, quiet: bool) -> Any:
-    """A column of a file of vertices, in the order of the graph's.
+    """A column of a file of vertices, in the order of the graph's vertices.
 
     Args:
-        path: of the file.
-        column: its name in the file.
+        path: the path of the file.
+        column: the name of the column.
         graph: the graph of the run.
-        quiet: whether unused rows are not reported.
+        quiet: whether to leave out notes about unused rows.
     """
     from vlang.runtime.graph.vertex_columns import columns_of_file  # start-up
 
@@ -204,9 +207,9 @@ def _of_table(path: str, column: str, graph: Graph, quiet: bool) -> Any:
 
 
 def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
-    """A sentence about the columns of the graph's table of vertices; "" if there are none.
+    """A note about used and unused columns of the graph's table of vertices; "" if it has no columns.
 
-    given: the fields that options give.
+    given: the names of the fields given by options.
     """
     if graph.vertex_columns is None or not graph.vertex_columns.names:
         return ""
@@ -223,7 +226,10 @@ def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
 
 
 def _array(name: str, source: str, graph: Graph) -> Any:
-    """One array from a file, checked for shape and, where the file has vertices, for their order."""
+    """An array from a .npy or .npz file. Its length must fit the graph, and so must the vertex ids, if there are any.
+
+    Raises DiskError and GraphError.
+    """
     import numpy as np  # start-up
 
     from vlang.runtime.storage.spool import check_file  # start-up
@@ -246,7 +252,7 @@ def _is_zip(source: str) -> bool:
 
 
 def _of_npy(source: str) -> Any:
-    """The array of a .npy file, mapped: nothing is read before its shape is compared with the graph."""
+    """The array of a .npy file, as a memory map: its shape can be compared with the graph before data is read."""
     import tokenize  # start-up
 
     import numpy as np  # start-up
@@ -260,7 +266,7 @@ def _of_npy(source: str) -> Any:
 
 
 def _of_archive(name: str, source: str, n: int) -> tuple[Any, Any]:
-    """(an array of an .npz file, the ids of its vertices or None)."""
+    """The array `name` of an .npz file, and the vertex ids in the file, or None if there are no ids."""
     from vlang.runtime.graph.archive import Archive  # start-up
 
     with Archive(Path(source)) as archive:

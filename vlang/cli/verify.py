@@ -1,4 +1,4 @@
-"""`vlang run --verify`: a run with another partition must give the same bits, and loops must be at their fixpoints.
+"""`vlang run --verify`: a run with other threads and pages must give the same bits, and loops must be at fixpoints.
 
 The checks follow from the facts of a program, never from its name.
 """
@@ -25,16 +25,16 @@ __all__ = ["verify_run"]
 def verify_run(
     program: Program, graph: Graph, keywords: Mapping[str, Any], options: Mapping[str, Any], result: Result
 ) -> Iterator[str]:
-    """Verify a result; a sentence for each check done, and for each that could not be done.
+    """Verify a result. Yields a sentence for each check.
 
     Args:
         program: the program of the run.
-        graph: its graph.
-        keywords: its parameters and fields.
-        options: its run options by name.
+        graph: the graph of the run.
+        keywords: the parameters and fields of the run.
+        options: the options of the run, by name.
         result: the result of the run.
 
-    Raises InternalError where a check fails.
+    Raises InternalError if a check fails.
     """
     compared = {**options, "chaos": None, "progress": None, "device_arrays": False, "checkpoint": None,
                 "every": None, "on_interrupt": "stop", "notices": None}
@@ -55,14 +55,14 @@ def _another_cut(
     blocking = "never" if options.get("blocking") == "always" else "always"
     other_cut = {"threads": threads, "page_size": page_size, "mode": mode, "blocking": blocking,
                  "switching": "measured", "schedule": "rounds"}
-    if graph.stored is not None:  # its pages are cut already
+    if graph.stored is not None:  # the pages of a page file cannot be changed
         other_cut = {name: value for name, value in other_cut.items() if name not in ("page_size", "blocking")}
     other = program(graph, {**_on_cpu(options), **other_cut}, **keywords)
     for name in (*result.fields, *result.globals):
         if not _same_bits(np.asarray(result[name]), np.asarray(other[name])):
             raise InternalError(f"`{name}` of {program.name} differs between two cuts of the same run ({other_cut})")
-    # In place, the threads determine how fast changes spread. A loop that finds components (rule K) is one round, and
-    # rounds by priority (rule O) are buckets.
+    # The number of rounds is not always comparable: with updates in place it depends on the threads, a loop that finds
+    # components (rule K) is one round, and in priority order (rule O) a round is a bucket.
     comparable = not options.get("asynchronous") and \
         all(row.mode not in ("connect", "priority") for row in result.history)
     if other.rounds != result.rounds and comparable:
@@ -87,18 +87,18 @@ def _on_the_cpu(
 
 
 def _on_cpu(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run, changed for a run on the CPU."""
+    """The options of a run without those for GPUs, and with device="cpu"."""
     return {name: value for name, value in options.items() if OPTIONS[name].devices != "gpu"} | {"device": "cpu"}
 
 
 def _host(result: Result, name: str) -> np.ndarray[Any, Any]:
-    """A value of a result in host memory."""
+    """A value of a result, copied to host memory if it is on a GPU."""
     value = result[name]
     return np.asarray(value.get() if hasattr(value, "get") else value)
 
 
 def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two results agree: floats within 1e-5 of themselves or of their mean size, all else exactly."""
+    """Whether two arrays agree: floats up to 1e-5 of the value or of the mean magnitude, other values exactly."""
     if a.dtype.kind != "f":
         return _same_bits(a, b)
     sizes = np.abs(b[np.isfinite(b)].astype(np.float64))
@@ -107,7 +107,10 @@ def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def _once_more(program: Program, loop: Restart, options: Options, result: Result) -> str:
-    """The change of a loop's fields in the result by one more superstep."""
+    """Run one more superstep of a loop from the result, and say whether its fields stay as they are.
+
+    Raises InternalError if the loop must be at a fixpoint, and is not.
+    """
     from vlang.api.partial_run import one_more_superstep  # start-up
 
     after = one_more_superstep(program, result, loop.number, loop.fields, options)

@@ -1,1 +1,1 @@
-"""Support for editors and notebooks: colours, a language server, a cell magic."""
+"""Support for editors: syntax colouring, help texts and a language server."""

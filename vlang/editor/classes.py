@@ -22,13 +22,13 @@ PUNCTUATION = r"[()\[\],.:]"
 
 @dataclass(frozen=True)
 class WordClass:
-    """Words of one colour.
+    """Words that have the same colour.
 
     Attributes:
         words: the words.
         token: the name of a Pygments token.
         scope: the scope in a TextMate grammar.
-        called: the words are coloured only before a bracket.
+        called: whether the words are coloured only in front of an opening bracket.
     """
 
     words: frozenset[str]
@@ -45,11 +45,11 @@ WORDS = (
     WordClass(w.VALUES, "Keyword.Constant", "constant.language"),
     WordClass(w.TYPE_NAMES, "Keyword.Type", "support.type"),
     WordClass(w.PREDEFINED, "Name.Builtin.Pseudo", "variable.language"),
-    WordClass(frozenset(FUNCTIONS) | frozenset(SPECIAL) | frozenset(REDUCTIONS), "Name.Builtin", "support.function",
+    WordClass(frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS}) - w.TYPE_NAMES, "Name.Builtin", "support.function",
               called=True),
 )
 
 
 def alternatives(kind: WordClass) -> str:
-    """A regular expression for the words of a class, without a group that captures."""
-    return rf"\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")
+    """A regular expression for the words of a class, without capturing groups; what follows a dot is a field."""
+    return rf"(?<!\.)\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")

@@ -1,4 +1,4 @@
-"""Places in a text as the language server protocol counts them: lines, and units of the agreed encoding in them."""
+"""Positions in a text as lines and columns of the language server protocol. Columns count code units of an encoding."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import cached_property
 
 __all__ = ["Places"]
 
-_WIDTHS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}  # bytes of a unit
+_WIDTHS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}  # bytes of a code unit
 
 
 @dataclass(frozen=True)
 class Places:
-    """Converts between offsets in a text and (line, column), both from 0.
+    """Converts between character offsets in a text and (line, column), all from 0.
 
-    encoding: the unit of columns: "utf-16" (the protocol's default), "utf-8" or "utf-32".
+    encoding: "utf-16" (the protocol's default), "utf-8" or "utf-32"; columns count its code units.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Places:
         return line, self._units(self.text[self._starts[line] : offset])
 
     def offset(self, line: int, column: int) -> int:
-        """The offset of a line and column; the nearest one for a place outside the text."""
+        """The offset of a line and column. A position outside the text gives the nearest offset."""
         if line >= len(self._starts):
             return len(self.text)
         start = self._starts[line]

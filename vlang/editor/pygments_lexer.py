@@ -1,4 +1,4 @@
-"""Colours by Pygments: `pygmentize -l vp`, Sphinx, MkDocs, notebooks. Registered as the entry point `vp`."""
+"""Syntax colouring by Pygments, for `pygmentize -l vp`, Sphinx, MkDocs and notebooks. Its entry point is `vp`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language server (`vlang lsp`): the functions of `service` behind the protocol, by pygls."""
+"""The language server (`vlang lsp`): pygls calls the functions of `service` for requests of the protocol."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _KINDS = {
 
 
 def build_server() -> LanguageServer:
-    """The server, ready for `start_io()`."""
-    # Whole texts instead of edits: programs are short, and the copies cannot diverge.
+    """A language server; call its `start_io()` to run it."""
+    # Editors send whole texts instead of edits: programs are short, and the two copies cannot diverge.
     server = LanguageServer("vlang", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
     server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)(_opened)
     server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)(_changed)
@@ -43,7 +43,7 @@ def build_server() -> LanguageServer:
 
 
 class _Document:
-    """A document, with results in the types of the protocol."""
+    """An open document. Its methods return types of the protocol."""
 
     def __init__(self, server: LanguageServer, uri: str) -> None:
         document: TextDocument = server.workspace.get_text_document(uri)
@@ -61,7 +61,7 @@ class _Document:
         return self.range(span.start, span.end)
 
     def diagnostic(self, problem: Problem) -> lsp.Diagnostic:
-        """A problem with the full text of `vlang check`."""
+        """A problem as a diagnostic of the protocol; its message has all texts that `vlang check` shows."""
         said = [problem.title, problem.label, *(f"help: {line}" for line in problem.help),
                 *(f"write: {line}" for line in problem.write)]
         return lsp.Diagnostic(
@@ -110,7 +110,7 @@ def _complete(ls: LanguageServer, params: lsp.CompletionParams) -> list[lsp.Comp
 
 
 def _actions(ls: LanguageServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """The quick fixes of diagnostics in the range."""
+    """The quick fixes for the diagnostics in a range of the text."""
     document = _Document(ls, params.text_document.uri)
     first, last = document.offset(params.range.start), document.offset(params.range.end)
     found = []

@@ -1,6 +1,6 @@
-"""Services for editors: pure functions of a text and a place in it, as a character offset.
+"""Services for editors: pure functions of a program text and a character offset in it.
 
-They work for wrong texts as well: lines that do not parse are left out (`vlang.syntax.recovery`).
+They also work for programs with errors: lines that do not parse are left out (`vlang.syntax.recovery`).
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Completion:
 
     Attributes:
         label: the word.
-        kind: as of a Symbol, or "word", "type", "built-in reduction" or "built-in function".
-        detail: its type and level.
+        kind: the kind of its Symbol, or "word", "type", "built-in reduction" or "built-in function".
+        detail: its kind and type, as text.
         help: its meaning, as Markdown.
     """
 
@@ -73,13 +73,13 @@ class Edit:
 
 
 def problems_in(text: str, filename: str = "<text>") -> tuple[Problem, ...]:
-    """All problems of a text, warnings among them, in order."""
+    """All errors and warnings of a text, in order."""
     run, problems = _examined(text, filename)
     return in_order((*problems, *(run.problems if run is not None else ())))
 
 
 def _examined(text: str, filename: str = "<text>") -> tuple[Run | None, tuple[Problem, ...]]:
-    """The checker's tables, None where nothing could be read, and the errors of syntax."""
+    """The checker's tables (None if no line could be parsed), and the syntax errors."""
     reading = read(text, filename)
     if reading.file is None:
         return None, reading.problems
@@ -91,7 +91,10 @@ def _examined(text: str, filename: str = "<text>") -> tuple[Run | None, tuple[Pr
 
 @dataclass(frozen=True)
 class _Use:
-    """A use of a symbol. type, level: of the value at the place; None for the type and level of the symbol."""
+    """A use of a symbol.
+
+    type, level: the type and level of the expression that uses it; None for those of the symbol.
+    """
 
     span: t.Span
     symbol: Symbol
@@ -100,7 +103,7 @@ class _Use:
 
 
 def hover(text: str, offset: int) -> Hover | None:
-    """Type, level and declaration of the name at a place, or the meaning of the word there."""
+    """The type, level and declaration of the name at an offset, or the meaning of the word there; None if neither."""
     run, _ = _examined(text)
     if run is not None:
         for use in _uses(run):
@@ -128,7 +131,7 @@ def _uses(run: Run) -> Iterator[_Use]:
 
 
 def _name_span(node: t.Node) -> t.Span:
-    """The span of the name of a node's symbol."""
+    """The span of the name by which a node refers to its symbol."""
     if isinstance(node, (t.Member, t.Call, t.Reduce)):
         return node.name_span
     if isinstance(node, (t.Domain, t.ForVertices)) and node.set_span is not None:
@@ -162,7 +165,7 @@ def _called(run: Run, node: t.Call | t.Reduce) -> str:
     table = REDUCTION_HELP if isinstance(node, t.Reduce) else FUNCTION_HELP
     kind = "reduction" if isinstance(node, t.Reduce) else "function"
     type_, level = run.types.get(node), run.levels.get(node)
-    for gather in inside(run.file):  # a reduction over edges is not a separate value
+    for gather in inside(run.file):  # the type of a reduction over edges is that of its accumulator
         if isinstance(gather, t.Gather) and gather.value is node and gather in run.declared:
             type_, level = run.declared[gather][0].type, Level.VERTEX
     given = f", gives `{type_}`, {_LEVELS[level]}" if type_ is not None and level is not None else ""
@@ -185,7 +188,7 @@ def _word(text: str, offset: int) -> Hover | None:
 
 
 def completions(text: str, offset: int) -> tuple[Completion, ...]:
-    """The words that may be written at a place; names of the program come first."""
+    """The words that may be written at an offset; names of the program come first."""
     prefix = text[text.rfind("\n", 0, offset) + 1 : offset]
     if "#" in prefix:
         return ()
@@ -218,7 +221,7 @@ def _declared(symbols: Iterable[Symbol]) -> Iterator[Completion]:
 
 
 def _bound(text: str, offset: int) -> Iterator[Completion]:
-    """The vertices that the statement at a place names: the `u` of `for u -> self`."""
+    """The vertex names that the line at an offset introduces, such as the `u` of `for u -> self`."""
     end = text.find("\n", offset)
     line = text[text.rfind("\n", 0, offset) + 1 : len(text) if end < 0 else end]
     found = re.findall(r"\bfor[ \t]+(?:self[ \t]*(?:->|--)[ \t]*)?([A-Za-z_]\w*)", line)
@@ -233,7 +236,7 @@ def _words(names: Iterable[str]) -> Iterator[Completion]:
 
 
 def fix(text: str, problem: Problem) -> Edit | None:
-    """The edit that applies the `write:` of a diagnostic; None if it has none."""
+    """The edit that applies the `write:` lines of a diagnostic; None if it has none."""
     if not problem.write:
         return None
     span = problem.replaces or problem.span
@@ -242,6 +245,6 @@ def fix(text: str, problem: Problem) -> Edit | None:
     lines = ("\n" + indent).join(problem.write)
     stop = text.find("\n", span.start)
     stop = len(text) if stop < 0 else stop
-    if problem.replaces is not None and span.start == span.end:  # below the line
+    if problem.replaces is not None and span.start == span.end:  # an empty span: insert below its line
         return Edit(stop, stop, f"\n{indent}{lines}")
     return Edit(span.start, span.end, lines)

@@ -1,4 +1,4 @@
-"""Colours by a TextMate grammar, for Visual Studio Code, Sublime Text, TextMate and GitHub.
+"""Syntax colouring by a TextMate grammar, for Visual Studio Code, Sublime Text, TextMate and GitHub.
 
 `python -m vlang.editor.textmate FILE` writes the grammar of `editors/vscode`; a test checks that it is up to date.
 """
@@ -16,7 +16,7 @@ __all__ = ["grammar_text"]
 
 
 def grammar_text() -> str:
-    """The grammar as JSON."""
+    """The TextMate grammar as JSON text."""
     patterns: list[tuple[str, str]] = [
         ("comment.line.number-sign", classes.COMMENT),
         ("constant.numeric", rf"(?<![A-Za-z0-9_])(?:{classes.NUMBER})"),

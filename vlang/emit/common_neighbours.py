@@ -1,7 +1,8 @@
-"""Common neighbours of the two ends of an edge: a column of every graph, computed once for all runs.
+"""Common neighbours of the two ends of an edge: their numbers are an edge column, computed once per graph.
 
-For `common(self, u)` in a gather that reaches u over an edge, no lists are intersected during a run: the graph keeps
-the counts of all its edges (vlang.runtime.graph.topology.neighbours), and the pass reads them like an edge field.
+For `common(self, u)` in a gather where an edge joins self and u, a run does not intersect adjacency lists. Instead, the
+graph keeps the counts of all its edges (vlang.runtime.graph.topology.neighbours), and the pass reads them like the
+values of an edge field.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ COMMON = "common()"  # the column's name in the graph; no edge field of a progra
 
 
 def with_common(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mapping[str, str]]:
-    """The stage with `common(self, u)` read from the column, and the columns that the stage then reads.
+    """The stage with reads of the column instead of `common(self, u)`, and the edge columns that the stage then reads.
 
-    present: name -> stored type of the edge columns that the graph has.
+    present: for each edge column that the graph has, its name and its stored type.
     """
     gathers = tuple(replace(g, reduce=_reduce(g.reduce)) if _asks(g.reduce) else g for g in stage.gathers)
     if gathers == stage.gathers:

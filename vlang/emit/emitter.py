@@ -55,11 +55,11 @@ def emit(
         schedule: The program as a tree of steps.
         facts: The facts of its loops.
         present: The edge fields that the graph has.
-        contracts: Its `require`s, from `contract_stages`.
+        contracts: The program's `require`s, from `contract_stages`.
         target: "numba" or "cuda".
         without: Optimisations to leave out.
-        renumbered: Whether the graph has an order of its own.
-        sizes: How large the graph is at most.
+        renumbered: Whether the graph stores its vertices in another order than by number.
+        sizes: Upper bounds on the size of the graph.
 
     Raises:
         ProgramError: The program is correct, but cannot run on this target yet.
@@ -74,20 +74,20 @@ def emit(
 def _target(name: str) -> Target:
     if name == "numba":
         return NumbaTarget()
-    from vlang.emit.cuda.cuda_target import CudaTarget  # start-up: runs on the CPU start without it
+    from vlang.emit.cuda.cuda_target import CudaTarget  # start-up: a run on a CPU does not load it
 
     return CudaTarget()
 
 
 @dataclass(frozen=True)
 class ContractStage:
-    """A `require` as a step, with the pass or the scalar that computes the hidden value `contract.name`, if any.
+    """A `require` as a step, with the pass or the scalar that computes its hidden value `contract.name`, if any.
 
     Attributes:
         contract: The contract in the plan.
         stage: The pass, or None.
         scalar: The value of a graph-level contract, or None.
-        span: Of the `require`.
+        span: The place of the `require`.
     """
 
     contract: Contract
@@ -106,8 +106,8 @@ class _Emitter:
     frame: Frame = field(default_factory=Frame)
     sizes: Sizes = USUAL
     stages: list[StageText] = field(default_factory=list)
-    fused_work: dict[str, FusedWork] = field(default_factory=dict)  # by pass
-    fused_kernels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by pass, its fused kernels
+    fused_work: dict[str, FusedWork] = field(default_factory=dict)  # by the name of the pass
+    fused_kernels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the kernels fused into each pass
 
     def __post_init__(self) -> None:
         program = self.schedule.program
@@ -160,7 +160,7 @@ class _Emitter:
         return self.scalars.add(name, kind, value, span, times)
 
     def _steps(self, steps: tuple[ir.Step, ...], plan: LoopPlan | None, swept: ir.Sweep | None = None) -> list[Step]:
-        """The steps of a block of the loop of `plan`, None outside loops. swept: the sweep with this block."""
+        """The steps of a block. plan: the loop around the block, or None. swept: the sweep with this block, or None."""
         return [self._step(step, plan, swept) for step in steps]
 
     def _step(self, step: ir.Step, plan: LoopPlan | None, swept: ir.Sweep | None) -> Step:
@@ -174,7 +174,7 @@ class _Emitter:
             return self._sweep(step, plan)
         if isinstance(step, ir.ForVertices):
             self.frame.scalar(step.each.name, VERTEX)
-            return ForVerticesSpec(step.each.name, step.each.set_name, tuple(self._steps(step.steps, plan)),
+            return ForVerticesSpec(step.each.name, step.each.set_name or "", tuple(self._steps(step.steps, plan)),
                                    step.each.span.line)
         return self._range(step, plan)
 
@@ -185,7 +185,7 @@ class _Emitter:
         by_level = None if swept is None else self._by_level(stage, swept)
         if by_level is not None:
             stage, messages = by_level.stage, dict(by_level.messages)
-        else:  # in other sweeps all vertices would send for the few of one level
+        else:  # in other sweeps, all vertices would send although few are on the level
             messages = {} if plan is None or swept is not None else plan.messages(stage)
         two = frozenset(stage.written) & neighbour_reads(stage, messages)
         if plan is not None:
@@ -213,7 +213,7 @@ class _Emitter:
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:
-        """The stage of a sweep with messages by level, where the engine has the vertices of each level as a list."""
+        """The stage with messages by level, if the engine has a list of the vertices of each level; otherwise None."""
         if not self.target.lists_levels or self.without & {"levels", "hoist"}:
             return None
         return levelled(stage, swept, factors="factor" not in self.without)
@@ -232,7 +232,7 @@ class _Emitter:
             steps.append(self._stage(end, plan, ends=True))
         until = None
         if repeat.until is not None:
-            after = Times("next", plan.starts, plan.sent, loop.level)  # it is computed after a pass
+            after = Times("next", plan.starts, plan.sent, loop.level)  # `until` is computed after a pass
             until = self.scalars.add(f"{loop.name}.until", "until", repeat.until, repeat.span, after,
                                      tolerance(repeat.until))
         for name in plan.starts:
@@ -247,7 +247,7 @@ class _Emitter:
         )
 
     def _with_fused(self, steps: list[Step], until: ScalarSpec | None) -> tuple[Step, ...]:
-        """The steps of a loop, where each pass names the kernels that are fused into it."""
+        """The steps of a loop, where each pass lists the kernels that are fused into it."""
         stages = {step.name: step for step in steps if isinstance(step, StageSpec)}
         folds = {step.name: step.fold.kernel for step in (*steps, until)
                  if isinstance(step, ScalarSpec) and step.fold is not None}
@@ -284,7 +284,7 @@ class _Emitter:
         return ForRangeSpec(each.name, low, high, until, steps, each.span.line)
 
     def _count(self, name: str, value: f.Expr, span: Span, plan: LoopPlan | None) -> ScalarSpec:
-        """A limit, which is an i64."""
+        """The spec of a loop bound, which is an i64."""
         times = _NOW if plan is None else _during(plan)
         return self._scalar(name, "limit", f.Op(I64, "cast", (value,)), span, times)
 
@@ -300,7 +300,7 @@ class _Emitter:
 
 
 def tolerance(until: f.Expr) -> tuple[f.Expr, ...]:
-    """The sides of a condition `REDUCTION < TOLERANCE` over floats; () for another one."""
+    """The two sides of a condition `REDUCTION < TOLERANCE` over floats; () for any other condition."""
     if not isinstance(until, f.Op) or until.op not in ("lt", "le"):
         return ()
     measured, _ = until.args
@@ -309,5 +309,5 @@ def tolerance(until: f.Expr) -> tuple[f.Expr, ...]:
 
 
 def _during(plan: LoopPlan) -> Times:
-    """The places of past values, for values between the passes of a loop; with one pass only, before it."""
+    """The arrays of past values for scalars computed between the passes of a loop, or before its only pass."""
     return Times("field", plan.starts, plan.sent, plan.loop.level)

@@ -1,10 +1,10 @@
-"""Fusion: reductions over vertices and messages that need only the new values of a pass are part of that pass.
+"""Fusion: a pass also computes the reductions over vertices and the messages that need only its new values.
 
-Between two passes of a superstep there are reductions over vertices (those of a `let`, and of `until`) and the
-messages of the next pass; after the last pass there are those of the next superstep. Each reads only one vertex at a
-time, with its present values. So it can be computed for a block of vertices as soon as the block has its new values.
-These are then still in the cache, and another pass over all vertices is saved. Partial results of a reduction belong
-to blocks either way, so it has the same bits.
+After a pass, a superstep computes reductions over vertices (of a `let`, or of `until`) and then the messages of the
+next pass, which may belong to the next superstep. Some of these read only the present values of one vertex at a time.
+They can be computed for a block of vertices as soon as the block has its new values. These values are then still in the
+cache, and another pass over all vertices is saved. In both cases, a reduction merges one partial result per block, so
+its result has the same bits.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Messages = Callable[[Stage], Mapping[f.Expr, int]]
 class FusedWork:
     """The work fused into one pass.
 
-    scalars: values; their reductions over vertices are fused. sender: the pass for which messages are computed, or
-    None.
+    scalars: names of values whose reductions over vertices are fused. sender: the name of the pass whose messages are
+    computed, or None.
     """
 
     scalars: tuple[str, ...]
@@ -38,7 +38,7 @@ class FusedWork:
 
 
 def fused_work(plan: LoopPlan, messages: Messages) -> dict[str, FusedWork]:
-    """The work fused into each pass of a loop without inner blocks, by the name of the pass; others are absent."""
+    """The work fused into each pass of a loop, by the name of the pass; empty for a loop with inner blocks."""
     loop = plan.loop
     if loop.nested:
         return {}
@@ -52,9 +52,9 @@ def fused_work(plan: LoopPlan, messages: Messages) -> dict[str, FusedWork]:
 
 
 def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
-    """The work that can be fused into step `at`; into the last pass, also work of the next superstep."""
+    """The work that can be fused into step `at`; for the last pass, this includes work of the next superstep."""
     scalars: list[str] = []
-    later: set[str] = set()  # values that are computed after the pass, so they cannot be read in it
+    later: set[str] = set()  # values that are computed after the pass, so the fused work cannot read them
     for item, next_one in _steps_after(plan, at):
         if next_one:
             later.add("iteration")
@@ -70,7 +70,7 @@ def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
 
 
 def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, bool]]:
-    """The steps from a step to the next pass, each with whether it belongs to the next superstep."""
+    """The steps after step `at` up to the next pass; the bool says whether the step belongs to the next superstep."""
     loop = plan.loop
     for step in loop.steps[at + 1:]:
         assert isinstance(step, (Stage, ScalarStep))
@@ -84,9 +84,9 @@ def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, 
 
 
 def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
-    """Whether a value consists of reductions over all vertices that can be fused.
+    """Whether a value is computed from reductions over all vertices that can be fused.
 
-    Those of the next superstep must not read past values, because the next superstep has not begun.
+    Reductions of the next superstep (`next_one`) must not read past values, because that superstep has not begun.
     """
     reduces = [e for e in f.walk(value) if isinstance(e, f.Reduce)]
     return bool(reduces) and all(
@@ -94,7 +94,7 @@ def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
 
 
 def _at_hand(expr: f.Expr, of: str, later: set[str], now: bool) -> bool:
-    """Whether an expression reads only the current vertex and no value of `later`. now: and no past value either."""
+    """Whether an expression reads only the vertex `of` and no value in `later`. now: it must not read past values."""
     for e in f.walk(expr):
         if isinstance(e, f.Field) and (e.of != of or (now and e.time != "now")):
             return False

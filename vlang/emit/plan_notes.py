@@ -11,7 +11,7 @@ __all__ = ["stage_notes"]
 
 
 def stage_notes(writer: StageWriter, by_level: Levelled | None) -> tuple[str, ...]:
-    """The notes of a stage, one line each."""
+    """The notes of a pass, one line each."""
     stage = writer.stage
     notes = [f"message: {expression(expr)}, once per sender" for expr in writer.messages]
     if by_level is not None:

@@ -1,4 +1,4 @@
-"""Contracts (`require`) as passes that run before everything else and find the violations."""
+"""Contracts (`require`) as passes that run before the program's own steps and find violations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[str]) -> tuple[ContractStage, ...]:
-    """The contracts of a program as steps. present: the edge fields of the graph; others are graph-level defaults."""
+    """The contracts of a program as steps. present: the edge fields of the graph; others have graph-level defaults."""
     domain = _first_domain(schedule)
     found = [_needs(program)] if program.needs else []
     for number, require in enumerate(program.requires):
@@ -30,7 +30,7 @@ def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[s
             continue
         gathers: tuple[f.Gather, ...] = ()
         value = require.cond
-        if level == "edge":  # the smallest neighbour over an edge that violates the contract, or none
+        if level == "edge":  # the smallest neighbour whose edge violates the contract, or `none`
             bad = f.Op(BOOL, "not", (require.cond,))
             reduce = f.Reduce(VERTEX, "min", f.Vertex(VERTEX, "other"), f.Domain(domain), bad, None)
             gathers = (f.Gather(require.span, f"{name}.at", reduce),)
@@ -42,14 +42,14 @@ def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[s
 
 
 def _needs(program: f.Program) -> ContractStage:
-    """All that the graph must be, as one step, so that a message names all that does not hold."""
+    """All required properties of the graph as one step, so that one message names all properties that are missing."""
     first = program.needs[0].span
     words = " ".join(sorted({need.word for need in program.needs}, reverse=True))
     return ContractStage(Contract("require.graph", "needs", None, words, first.line), None, None, first)
 
 
 def _bounds(cond: f.Expr) -> tuple[Bound, ...]:
-    """The condition as bounds of one edge field, `field op number`; empty for any other condition."""
+    """The bounds on one edge field that the condition states, as `field op number`; empty for any other condition."""
     if not isinstance(cond, f.Op) or cond.op not in _MIRRORED:
         return ()
     op, (left, right) = cond.op, cond.args
@@ -73,5 +73,5 @@ def _level(cond: f.Expr, present: frozenset[str]) -> str:
 
 
 def _first_domain(schedule: Schedule) -> str:
-    """An adjacency direction that the program needs anyway."""
+    """An adjacency direction that a pass of the program reads anyway; "in" if there is none."""
     return next((stage.domain for stage in schedule.stages if stage.domain in ("in", "out")), "in")

@@ -1,4 +1,4 @@
-"""What holds of a plan, which the engine relies on: whatever its steps name is there."""
+"""The rules that every plan obeys, on which the engine relies: each name that a step uses is defined."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def verify_plan(plan: Plan) -> None:
 
 
 def _kernels(plan: Plan) -> Iterator[tuple[str, str]]:
-    """The kernels that steps name, and the steps."""
+    """Each kernel that a step names, with the name of the step."""
     for stage in plan.stages:
         yield from ((kernel, stage.name) for kernel in stage.kernels.values())
         if stage.fused is not None:
@@ -44,7 +44,7 @@ def _kernels(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _exported(plan: Plan) -> Iterator[str]:
-    """A GPU makes entries of what steps name when it builds them, and exports nothing."""
+    """Kernels that are named but not exported; plans for a GPU export nothing, since entries are built from names."""
     if not any(stage.gpu for stage in plan.stages) and plan.exports:
         yield from (f"{kernel}, of {step}" for kernel, step in _kernels(plan) if kernel not in plan.exports)
 
@@ -124,7 +124,7 @@ def _values(plan: Plan) -> Iterator[str]:
 
 
 def _stored(plan: Plan) -> Iterator[str]:
-    """A value of several parts is stored as NAME.0, NAME.1, ..."""
+    """Stored values that have no scalar; a value with several components has the scalars NAME.0, NAME.1, ..."""
     names = {name.rpartition(".")[0] for name in plan.scalars} | set(plan.scalars)
     wanted = [value.name for value in plan.values]
     for step in every_step(plan.steps):

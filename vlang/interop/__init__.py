@@ -1,1 +1,1 @@
-"""Bridges to other tools: notebooks."""
+"""Support for other tools: notebooks."""

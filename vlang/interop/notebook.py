@@ -15,13 +15,13 @@ __all__ = ["CellError", "Shell", "load_ipython_extension"]
 
 
 class Shell(Protocol):
-    """The part of IPython's shell that is used."""
+    """The methods of IPython's shell that vlang uses."""
 
     def register_magic_function(self, func: Callable[[str, str], None], magic_kind: str, magic_name: str) -> None:
         """Register a function as a magic."""
 
     def push(self, variables: dict[str, Any]) -> None:
-        """Bind variables."""
+        """Set variables in the user's namespace."""
 
 
 class CellError(VlangError):

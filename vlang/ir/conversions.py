@@ -1,7 +1,7 @@
-"""The types of lowered expressions: literals and counters take the type of their place, conversions become casts.
+"""The types of lowered expressions: literals and counters take the type of their context, conversions become casts.
 
 During lowering, literals and counters (`N`, `iteration`) are weak: they have the types INTEGER and NUMBER of
-`vlang.types`. `fit` converts an expression to the type of its place and leaves no weak type inside.
+`vlang.types`. `fit` converts an expression to the type that its context requires and leaves no weak type inside.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["computing", "fit", "float_of", "fold", "meet", "seed", "weak", "wide
 
 
 def weak(type_: Type) -> bool:
-    """Whether the type is not final: its place decides it."""
+    """Whether a type is weak, so that the context of the expression decides its final type."""
     if isinstance(type_, Tuple):
         return any(item.weak for item in type_.items)
     if isinstance(type_, Vector):
@@ -26,7 +26,7 @@ def weak(type_: Type) -> bool:
 
 
 def meet(a: Type, b: Type) -> Type:
-    """The type in which two values are compared, or between which a conditional chooses.
+    """The common type of two values that are compared, or between which a conditional chooses.
 
     Raises TypeError for values without a common type; the checker has excluded them.
     """
@@ -37,7 +37,7 @@ def meet(a: Type, b: Type) -> Type:
 
 
 def computing(type_: Type) -> Type:
-    """The type in which a stored value is computed with: f16 is for storage only."""
+    """The type in which arithmetic on a stored value is done: f32 for f16, which is for storage only."""
     if isinstance(type_, Vector):
         return Vector(F32, type_.size) if type_.item == F16 else type_
     if isinstance(type_, Tuple):
@@ -46,7 +46,7 @@ def computing(type_: Type) -> Type:
 
 
 def widest(type_: Type) -> Type:
-    """A type with integers of 64 bits in place of narrower ones."""
+    """A type with 64-bit integers in place of narrower integers."""
     if isinstance(type_, Tuple):
         unsigned = U64 in type_.items
         return Tuple(tuple(_wide(item, unsigned) for item in type_.items))
@@ -54,14 +54,14 @@ def widest(type_: Type) -> Type:
 
 
 def _wide(item: Scalar, unsigned: bool) -> Scalar:
-    """An integer type of 64 bits that holds all values of a narrower one. unsigned: u64, of unsigned ones."""
+    """The 64-bit type for a narrower integer type: i64, or u64 for an unsigned type if `unsigned`; floats are kept."""
     if item.kind == "uint":
         return U64 if unsigned or item == U64 else I64
     return I64 if item.kind == "int" else item
 
 
 def fit(expr: f.Expr, place: Type) -> f.Expr:
-    """`expr` as a value of the definite type `place`: weak parts take their types, the rest is cast."""
+    """`expr` converted to the final type `place`: weak parts get their final types, other parts are cast."""
     if expr.type == place:
         return expr
     if isinstance(place, Vector):
@@ -77,7 +77,7 @@ def fit(expr: f.Expr, place: Type) -> f.Expr:
 
 
 def fold(op: str, left: f.Expr, right: f.Expr) -> f.Const | None:
-    """The value of an operator on two finite integer literals, where it is exact; None otherwise."""
+    """The exact value of an operator on two finite integer literals; None if the value is not known exactly."""
     if not (isinstance(left, f.Const) and isinstance(right, f.Const) and left.type == right.type == INTEGER):
         return None
     a, b = left.value, right.value
@@ -93,7 +93,7 @@ def fold(op: str, left: f.Expr, right: f.Expr) -> f.Const | None:
         return f.Const(INTEGER, a // b if op == "floordiv" else a % b)
     if op == "pow" and 0 <= b <= 64:
         return f.Const(INTEGER, a**b)
-    if op == "shl" and 0 <= b < 7 and 0 <= a << b <= I8.highest:  # in larger values, the width of the place matters
+    if op == "shl" and 0 <= b < 7 and 0 <= a << b <= I8.highest:  # larger results depend on the final width
         return f.Const(INTEGER, a << b)
     return None
 
@@ -141,7 +141,7 @@ def _concrete(expr: f.Expr, place: Scalar) -> f.Expr:
 
 
 def _placed(value: bool | int | float | None, place: Scalar) -> bool | int | float | None:
-    """A literal's value in its place; `inf` and what is too large is the largest value of an integer type."""
+    """A literal's value in its final type; `inf` and values that are too large become the type's largest integer."""
     if isinstance(value, bool) or value is None:
         return value
     if place.floating:
@@ -152,7 +152,7 @@ def _placed(value: bool | int | float | None, place: Scalar) -> bool | int | flo
 
 
 def seed(expr: f.Expr) -> f.Expr:
-    """An integer as a seed: a u64, modulo 2^64."""
+    """An integer as the seed of a random function: converted to u64, modulo 2^64."""
     if isinstance(expr, f.Const) and expr.type == INTEGER and isinstance(expr.value, int):
         return f.Const(U64, expr.value % (1 << 64))
     if weak(expr.type):
@@ -172,7 +172,7 @@ def _cast_const(expr: f.Const, place: Scalar) -> f.Expr:
 
 
 def float_of(type_: Type, precision: int) -> Type:
-    """The type in which `/`, `sqrt` and the like compute on `type_`: floats as they are, integers in `float`."""
+    """The type in which `/`, `sqrt` and similar functions compute: floats keep their type, integers become `float`."""
     if isinstance(type_, Vector):
         item = float_of(type_.item, precision)
         assert isinstance(item, Scalar)

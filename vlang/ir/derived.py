@@ -1,9 +1,9 @@
 """The rewriting of rule D: loops that recompute one linear sum become loops that send changes (language.md 10.3).
 
-Take `x = c + L(acc)`, where `acc` is a sum of terms linear in `u.x`. The rewritten loop starts at x = c, gathers the
-same sum of `change(u.x)`, applies `x += L(acc)`, and activates where `abs(change(x))` is more than eps. When no vertex
-is active, each vertex has at most eps of unsent change. So eps comes from the bound of `until`: `max(abs(change(v.x)))
-< B` gives eps = B, and `sum(abs(change(v.x))) < B` gives B / N.
+Take `x = c + L(acc)`, where `acc` is a sum of terms that are linear in `u.x`. The rewritten loop starts at x = c,
+gathers the same sum of `change(u.x)`, applies `x += L(acc)`, and activates a vertex where `abs(change(x))` is more than
+eps. When no vertex is active, each vertex has at most eps of unsent change. So eps follows from the bound in `until`:
+`max(abs(change(v.x))) < B` gives eps = B, and `sum(abs(change(v.x))) < B` gives eps = B / N.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ __all__ = ["derivable", "derived"]
 def derived(program: f.Program, facts: Facts) -> tuple[f.Program, frozenset[str], tuple[str, ...]]:
     """The program with every loop rewritten where rule D permits it.
 
-    Returns: The program; the fields that rewritten loops write; for each other loop, its line and the reason.
+    Returns: The program; the fields that rewritten loops write; one text for each loop that was not rewritten, with
+        its line and the reason.
     """
     body = list(program.body)
     refused: list[str] = []
@@ -77,7 +78,7 @@ def derivable(program: f.Program, facts: Facts, loop: f.Repeat) -> str:
 
 
 def _rewritten(program: f.Program, facts: Facts, loop: f.Repeat) -> tuple[f.InitField, f.Repeat]:
-    """The initializer that starts at the constant term, and the loop over changes."""
+    """The initializer that sets the field to the constant term, and the loop that sends changes."""
     (write,) = facts.loop(loop).writes
     apply, (name,) = write.leaf.statement, write.fields
     assert isinstance(apply, f.Apply)
@@ -98,7 +99,7 @@ def _rewritten(program: f.Program, facts: Facts, loop: f.Repeat) -> tuple[f.Init
 
 
 def _constant(expr: f.Expr, target: f.Expr) -> f.Expr | None:
-    """The value of an expression at `target` = 0; None for 0. The expression is linear or affine in `target`."""
+    """The value of an expression at `target` = 0; None if it is 0. The expression is linear or affine in `target`."""
     if expr == target:
         return None
     if target not in f.walk(expr):
@@ -133,14 +134,14 @@ def _linear(expr: f.Expr, target: f.Expr) -> f.Expr:
 
 
 def _changed(body: f.Expr, name: str) -> f.Expr:
-    """`change(u.x)` instead of `u.x`."""
+    """`body` with every `u.x` replaced by `change(u.x)`."""
     if isinstance(body, f.Field) and (body.name, body.of) == (name, "other"):
         return replace(body, time="change")
     return f.rebuild(body, tuple(_changed(child, name) for child in f.children(body)))
 
 
 def _bound(loop: f.Repeat, name: str) -> f.Expr | None:
-    """The change up to which a vertex need not send, from the condition that ends the loop; in the field's type."""
+    """The largest change that a vertex need not send, from the condition that ends the loop, in the field's type."""
     cond = loop.until if loop.until is not None else loop.activate.cond if loop.activate is not None else None
     for found in _sizes(cond, name, vertices=loop.until is not None):
         return found
@@ -171,7 +172,7 @@ def _sizes(cond: f.Expr | None, name: str, vertices: bool) -> Iterator[f.Expr]:
 
 
 def _each(size: f.Expr, bound: f.Expr, change: f.Field) -> Iterator[f.Expr]:
-    """The bound for one vertex."""
+    """The bound for the change of one vertex, if `size` is `change` or a sum or maximum of it."""
     bound = bound if bound.type == change.type else f.Op(change.type, "cast", (bound,))
     if not isinstance(size, f.Reduce) or size.name == "max":
         yield bound

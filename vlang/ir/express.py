@@ -44,9 +44,9 @@ class Names:
 
     Attributes:
         written: Every name that the program declares.
-        unique: The name of a symbol that is unique in the program.
+        unique: For each symbol, its name in the IR, which is unique in the program.
         types: The types of `let`s, globals and accumulators.
-        origin: For each unique name the name in the program.
+        origin: For each unique name, the name in the text of the program.
     """
 
     written: frozenset[str]
@@ -55,7 +55,7 @@ class Names:
     origin: dict[str, str] = field(default_factory=dict)
 
     def declare(self, symbol: Symbol, type_: Type | None = None) -> str:
-        """Give a symbol a name that is unique in the program: its own, with a number appended where that is taken."""
+        """Give a symbol a unique name: its own name, with a number appended if another symbol has that name."""
         name, number = symbol.name, 1
         while name in self.origin or (number > 1 and name in self.written):
             number += 1
@@ -74,7 +74,7 @@ class Expressions:
         self.precision = checked.precision
         self.names = names
         self._arguments: dict[Symbol, f.Expr] = {}
-        self._mode = ""  # of integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
+        self._mode = ""  # mode of integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self._by_class: dict[type, Callable[[Any], f.Expr]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
             t.Index: self._index, t.Unary: self._unary, t.Binary: self._binary, t.Compare: self._compare,
@@ -83,11 +83,11 @@ class Expressions:
         }  # fmt: skip
 
     def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
-        """An expression converted to type `place`; without `place`, weak types become `int` and `float`."""
+        """Lower an expression and convert it to `place`; without `place`, weak types become `int` and `float`."""
         return self.concrete(self._expr(node), place)
 
     def concrete(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
-        """A lowered expression converted to type `place`, or to its own final type."""
+        """A lowered expression converted to type `place`; without `place`, to its own final type."""
         return fit(expr, concrete(expr.type, self.precision) if place is None else place)
 
     def updated(self, op: str, target: f.Expr, node: t.Expr, place: Type) -> f.Expr:
@@ -95,14 +95,14 @@ class Expressions:
 
         Args:
             op: The operator as written, without `=`.
-            target: The present value.
+            target: The read of the field's present value.
             node: The right side.
             place: The type of the field.
         """
         return fit(self.operate(op, target, self._expr(node)), place)
 
     def own(self, symbol: Symbol) -> f.Expr:
-        """The present value of a field of the vertex itself."""
+        """A read of the present value of a field of the vertex itself."""
         return self._field(symbol, "self")
 
     def symbol_type(self, symbol: Symbol) -> Type:
@@ -113,7 +113,7 @@ class Expressions:
 
     @contextmanager
     def bound(self, arguments: dict[Symbol, f.Expr]) -> Iterator[None]:
-        """Inside the context, these expressions replace the arguments of a function."""
+        """Inside the context, these expressions replace the parameters of a function."""
         outer = self._arguments
         self._arguments = outer | arguments
         try:
@@ -123,7 +123,7 @@ class Expressions:
 
     @contextmanager
     def computing(self, mode: str) -> Iterator[None]:
-        """Inside the context, the arithmetic of integers is saturating (""), or it is named "wrap..." or "exact..."."""
+        """Set the mode of integer arithmetic inside the context: "" saturates, "wrap" wraps, "exact" is exact."""
         outer, self._mode = self._mode, mode
         try:
             yield
@@ -192,7 +192,7 @@ class Expressions:
 
     @staticmethod
     def _read(expr: f.Expr) -> f.Expr:
-        """A read of a stored value in the type for computing: f16 is for storage only."""
+        """A read of a stored value, converted to the type for arithmetic: f16 is for storage only."""
         return fit(expr, computing(expr.type))
 
     # --------------------------------------------------------------- operators
@@ -216,7 +216,7 @@ class Expressions:
         return f.Op(value.type, self._named("neg", value.type), (value,))
 
     def _named(self, op: str, type_: Type) -> str:
-        """The operator with the meaning that it has here."""
+        """The operator of the IR for `op`: in the modes "wrap" and "exact", arithmetic on integers has other names."""
         item = type_.item if isinstance(type_, Vector) else type_
         whole = isinstance(item, Scalar) and item.integral
         return f"{self._mode}{op}" if whole and op in ("add", "sub", "mul", "pow", "neg") else op
@@ -243,7 +243,7 @@ class Expressions:
         return f.Op(type_, self._named(op, type_), (fit(left, type_), fit(right, type_)))
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
-        """The distance of a shift in its own integer type; literals and counters take that of the shifted value."""
+        """The distance of a shift in its own integer type; literals and counters take the type of the shifted value."""
         if isinstance(type_, Vector):
             return fit(self.concrete(expr, type_.item if weak(expr.type) else None), Vector(type_.item, type_.size))
         return self.concrete(expr, type_ if weak(expr.type) else None)
@@ -294,6 +294,11 @@ class Expressions:
             type_ = self.symbol_type(symbol)
             values = tuple(fit(arg, computing(type_)) for arg in args)
             return f.Op(computing(type_), "user", values, self.names.unique[symbol])
+        if node.name == t.CONTAINED:
+            place = FUNCTIONS["position"]("position", args, self.precision)
+            return f.Op(BOOL, "ge", (place, fit(f.Const(INTEGER, 0), place.type)))
+        if node.name == "pow":
+            return self.operate("**", *args)
         return FUNCTIONS[node.name](node.name, args, self.precision)
 
     def _in_time(self, node: t.Call) -> f.Expr:
@@ -321,7 +326,7 @@ class Expressions:
         return fit(value, computing(concrete(symbol.type, self.precision)))
 
     def reduce(self, node: t.Reduce) -> f.Reduce:
-        """A reduction as written, with a final type."""
+        """Lower a reduction as written; the result has a final type."""
         domain = f.Domain(node.domain.kind, self._set_name(node.domain))
         cond = None if node.cond is None else self._expr(node.cond)
         symbol = self._checked.symbols.get(node)
@@ -341,7 +346,7 @@ class Expressions:
         return self.names.unique[self._checked.symbols[domain]]
 
     def _reduced(self, name: str, body: f.Expr, edges: bool) -> tuple[Type, f.Expr]:
-        """The type of a built-in reduction, and its body in the accumulated type."""
+        """The type of a built-in reduction, and its body converted to the type of the accumulator."""
         rule = REDUCTIONS[name]
         body = self.concrete(body)
         if name == "count":
@@ -358,7 +363,7 @@ class Expressions:
 
 
 def _at(expr: f.Expr, time: str) -> f.Expr:
-    """A read of a field at another time."""
+    """A read of a field at another time: "old" or "change"."""
     if isinstance(expr, f.Field):
         return replace(expr, time=time)
     assert isinstance(expr, f.Op), expr

@@ -1,6 +1,6 @@
 """Facts: the freedoms that each rule grants or refuses for each loop, with reasons (language.md sections 9 to 11).
 
-Facts are in a table of their own, keyed by the loop; no statement or expression carries them.
+Facts are in a separate table whose keys are loops; no statement or expression carries them.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = ["EarlyExit", "Facts", "GatherFacts", "LoopFacts", "Verdict", "analyse
 
 @dataclass(frozen=True)
 class GatherFacts:
-    """One reduction over edges: rules R and Z, and its messages.
+    """Facts about one reduction over edges: rules R and Z, and its messages.
 
     Attributes:
-        name: Of the gather or the field.
+        name: The name of the gather, or of the field whose initializer contains the reduction.
         domain: "in", "out" or "both".
-        replicate: Rule R.
-        strict: Rule Z.
+        replicate: The verdict of rule R.
+        strict: The verdict of rule Z.
         messages: Subexpressions worth computing once per sender, outermost first.
-        silencing: Fields of a neighbour; where one of them has the identity, the neighbour contributes nothing (rule
+        silencing: Fields of a neighbour. Where one of them has the identity, the neighbour contributes nothing (rule
             Z).
     """
 
@@ -52,8 +52,8 @@ class GatherFacts:
 class EarlyExit:
     """Rule X.
 
-    gathers: the gathers that stop at the absorbing element of their reduction. done: fields, each with the value (true
-    or false) at which a vertex need not gather. frontier: X2.
+    gathers: the gathers that stop at the absorbing element of their reduction. done: fields, each with
+    the value (true or false) at which a vertex need not gather. frontier: the verdict of rule X2.
     """
 
     gathers: tuple[str, ...]
@@ -68,27 +68,27 @@ class LoopFacts:
     Attributes:
         loop: The loop.
         kind: "fixpoint", "delta", "tolerance" or "counted".
-        kind_reason: Why it is of this kind.
-        default_activation: Whether activation is the default one.
-        default_reason: Why, or why not.
-        applied: Fields that the loop writes and that count for activity.
+        kind_reason: Why the loop is of this kind.
+        default_activation: Whether the loop uses the default activation.
+        default_reason: Why it does, or why not.
+        applied: The fields that the loop writes and that count for activity.
         directions: How each written field moves: "up", "down" or None.
-        writes: Its writes with their normal forms.
-        phases: Its phases.
-        domains: Adjacency directions that its gathers read: "in", "out", "both".
+        writes: The loop's writes, with their normal forms.
+        phases: The phases of a superstep.
+        domains: Adjacency directions that the gathers read: "in", "out", "both".
         reads_iteration: Whether a superstep depends on its number.
-        order: Rule A or A'.
-        push: Rule P.
-        notify_pull: Rule N for the whole loop.
+        order: The verdict of rule A or A'.
+        push: The verdict of rule P.
+        notify_pull: The verdict of rule N for the whole loop.
         skips: Rule N for each phase.
         early_exit: Rule X.
-        incremental: Rule I.
-        priority: Rule O.
-        derive: Rule D.
-        single_assignment: Rule S.
-        copied: Rule K.
-        fuses: Rule F for each phase.
-        buffers: Rule B for each written field.
+        incremental: The verdict of rule I.
+        priority: The verdict of rule O.
+        derive: The verdict of rule D.
+        single_assignment: The verdict of rule S.
+        copied: The verdict of rule K.
+        fuses: The verdict of rule F for each phase.
+        buffers: The verdict of rule B for each written field.
         gathers: Rules R and Z for each gather.
     """
 
@@ -124,7 +124,7 @@ class LoopFacts:
 
     @property
     def any_order_reason(self) -> str:
-        """The reason of the verdict on any order."""
+        """The reason why rule A or A' is granted or refused."""
         return self.order.reason
 
     @property
@@ -134,23 +134,23 @@ class LoopFacts:
 
     @property
     def skip_reason(self) -> str:
-        """The reason of the verdict on rule N."""
+        """The reason why rule N is granted or refused."""
         return self.notify_pull.reason
 
     @property
     def own_notify(self) -> frozenset[str]:
-        """Under rule N: fields; a vertex must run again after its own change of one of them ("+self")."""
+        """Under rule N: the fields whose change at a vertex makes this vertex run again ("+self")."""
         return frozenset(name for one in self.skips for name in one.own)
 
     @property
     def notifying(self) -> frozenset[str]:
-        """Under rule N: fields; a vertex that changes one of them notifies its neighbours."""
+        """Under rule N: the fields whose change at a vertex makes it notify its neighbours."""
         return frozenset(name for one in self.skips for name in one.notifying)
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The facts of a program."""
+    """The facts of a program: `loops` for each loop, `initial` for each reduction of the body outside of blocks."""
 
     program: f.Program
     loops: Mapping[f.Repeat, LoopFacts]

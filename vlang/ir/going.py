@@ -15,7 +15,7 @@ __all__ = ["ChangeKind", "Going", "going_on"]
 
 @dataclass(frozen=True)
 class ChangeKind:
-    """The kind of a change: edges were inserted, edges were deleted, vertices were added."""
+    """The kind of a change: whether it inserts edges, whether it deletes edges, and whether it adds vertices."""
 
     inserts: bool
     deletes: bool
@@ -28,14 +28,14 @@ class Going:
 
     Attributes:
         facts: The facts of the loop.
-        number: Of the loop in the order of the text; loops inside blocks count, too.
+        number: The number of the loop in the order of the text; loops inside blocks count, too.
         kind: "join" (I1), "delta" (I2) or "contraction" (I3).
-        fields: The fields that it writes.
-        merges: Its contributions can be joined edge by edge, so one superstep over the inserted edges finds all
-            vertices that must run.
+        fields: The fields that the loop writes.
+        merges: Whether its contributions can be joined edge by edge, so that one superstep over the inserted edges
+            finds all vertices that must run.
         notifies: Under I1: contributions read degrees, so a vertex with changed edges must notify its neighbours.
-        reruns: A vertex must run again after its own change.
-        sources: Under I2: the ends ("tail", "head") of a changed edge that send other contributions than before.
+        reruns: Whether a vertex must run again after its own change.
+        sources: Under I2: the ends ("tail", "head") of a changed edge whose contributions change.
     """
 
     facts: LoopFacts
@@ -49,7 +49,7 @@ class Going:
 
 
 def going_on(program: f.Program, facts: Facts, change: ChangeKind) -> tuple[tuple[Going, ...], tuple[str, ...]]:
-    """The loops that may continue after a change; for each other loop, its line and the reason."""
+    """The loops that may continue after a change, and one text for each other loop, with its line and the reason."""
     found: list[Going] = []
     refused: list[str] = []
     ties = Ties(change.grows)
@@ -76,7 +76,7 @@ def _loops(statement: f.Statement) -> Iterator[f.Repeat]:
 def _judge(
     program: f.Program, fact: LoopFacts, number: int, at: int, ties: Ties, change: ChangeKind
 ) -> Going | str:
-    """The loop, or the reason why it may not continue."""
+    """The loop if it may continue from the old result; otherwise the reason why not."""
     rule = fact.incremental
     if not rule.granted:
         return rule.reason + (f": {fact.order.reason}" if rule.letter else "")
@@ -106,8 +106,8 @@ def _judge(
 def _heeds_both(fact: LoopFacts) -> bool:
     """Whether activity depends on the size of a change, not on its sign.
 
-    True by default, or where `abs(change(x))` exceeds a value that is constant in the loop. For a vector, its largest
-    component or its sum may be compared.
+    This holds for the default activation, and where `abs(change(x))` is compared with a value that is constant in the
+    loop. For a vector, the largest component or the sum of the components may be compared.
     """
     activate = fact.loop.activate
     if activate is None or fact.default_activation:
@@ -124,9 +124,9 @@ def _heeds_both(fact: LoopFacts) -> bool:
 
 
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
-    """The reason why old values are no start, from statements outside the loop; "" if there is none.
+    """Why statements outside the loop forbid a start from the old values; "" if they do not.
 
-    Either the values are not those at the end of the loop, or the loop may not start from them.
+    Such statements change the values after the loop, read them before it, or set initial values that depend on edges.
     """
     mine = scope.written - scope.local
     for place, statement in enumerate(program.body):
@@ -151,7 +151,7 @@ def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: C
 
 
 def _degree_start(statement: f.Statement) -> bool:
-    """Whether a statement is `vertex x = degree`, which rule I1 has judged already."""
+    """Whether a statement is `vertex x = degree`, a start that rule I1 has already judged."""
     return isinstance(statement, f.InitField) and isinstance(statement.value, f.Degree)
 
 
@@ -160,7 +160,7 @@ def _reads(scope: LoopScope) -> list[f.Expr]:
 
 
 def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) -> str:
-    """Why the loop cannot start from its old values, if a value that it only reads forbids it; else ""."""
+    """The reason why a value that the loop only reads forbids a start from old values; "" if there is none."""
     for e in reads:
         if isinstance(e, f.Field) and e.name not in scope.written:
             tie, near = ties.of_name(e.name), delta and e.of == "other"
@@ -182,7 +182,7 @@ def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) 
 
 
 def _edge_by_edge(fact: LoopFacts, scope: LoopScope) -> bool:
-    """Whether every gather is joined into a field, contribution by contribution, and is used nowhere else."""
+    """Whether the contributions of every gather are joined into a field one by one, and are used nowhere else."""
     joined = [write.joined.name for write in fact.writes if write.joined is not None]
     used = [e.name for s in statements((scope.loop,)) for expr in expressions(s) for e in f.walk(expr)
             if isinstance(e, f.Accumulator) and e.name in scope.gathers]
@@ -193,10 +193,10 @@ _SENDERS = {"in": frozenset({"tail"}), "out": frozenset({"head"}), "both": froze
 
 
 def _sources(scope: LoopScope, reads: list[f.Expr], ties: Ties) -> frozenset[str]:
-    """The ends of a changed edge where the sent contributions change.
+    """The ends of a changed edge whose contributions to other vertices change.
 
-    These are the senders along the edge, and both ends if a contribution reads a value that depends on the edges of a
-    vertex.
+    These are the senders along the edge. Both ends are included if a contribution reads a value that depends on the
+    edges of a vertex.
     """
     found: frozenset[str] = frozenset()
     for gather in scope.gathers.values():

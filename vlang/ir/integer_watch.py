@@ -1,7 +1,9 @@
-"""Integers that become infinite from finite operands: the fields that may, and a program with notes that finds where.
+"""Integers that become infinite from finite operands: which fields may, and how a second run finds the statement.
 
-A run tests only whether an output that is written by such an operation holds an infinity. If it does, and the values of
-the run do not exclude the operation, the program runs once more with a bool field for every such statement.
+Some operations on finite integers may give an infinity. A run only tests whether an output that such an operation
+writes holds an infinity at the end. If one does, and the values of the run do not rule out an overflow, the program
+runs once more. In that run, every statement with such an operation also writes a bool field (a note) that records the
+overflow.
 """
 
 from __future__ import annotations
@@ -28,12 +30,13 @@ _SUMS = frozenset({"sum", "prod"})
 
 @dataclass(frozen=True)
 class Leaving:
-    """What may become infinite.
+    """The output fields that operations on finite operands may make infinite.
 
     Attributes:
-        fields: Output fields that are written by such an operation, or read one.
-        globals: The `global`s that are.
-        bounded: Whether all these operations are in loops of rule A, whose final values bound those on the way.
+        fields: Output fields that such an operation writes, or whose value depends on one.
+        globals: The `global`s of which this holds.
+        bounded: Whether all these operations are in loops under rule A, where the final values bound all intermediate
+            values.
     """
 
     fields: frozenset[str]
@@ -42,7 +45,7 @@ class Leaving:
 
 
 Actual = Mapping[str, tuple[int, int]]
-"""The least and largest finite value of fields and edge fields, after a run."""
+"""The least and largest finite value of each vertex field and edge field, after a run."""
 
 
 def leaving(program: f.Program, facts: Facts, ranges: Ranges, actual: Actual = NOTHING) -> Leaving:
@@ -51,8 +54,8 @@ def leaving(program: f.Program, facts: Facts, ranges: Ranges, actual: Actual = N
     Args:
         program: The program.
         facts: Its facts.
-        ranges: The values that its integers may have.
-        actual: Values that narrow the ranges.
+        ranges: The values that the program's integers may have.
+        actual: Values measured in a run, which narrow the ranges.
     """
     steps = {expr for loop in facts.loops for expr in _bounded_steps(program, facts, loop, ranges)}
     ordered = {one for loop, fact in facts.loops.items() if fact.order.granted and fact.kind == "fixpoint"
@@ -101,7 +104,7 @@ def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f
 
 
 def _side(expr: f.Expr, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
-    """The least and largest finite value of an operand; None if it has none."""
+    """The least and largest finite value of an operand; None if it has no finite value."""
     while isinstance(expr, f.Op) and expr.op == "cast" and whole(expr.args[0].type) is not None:
         (expr,) = expr.args
     if isinstance(expr, (f.Field, f.EdgeValue)) and expr.name in actual:
@@ -111,7 +114,7 @@ def _side(expr: f.Expr, ranges: Ranges, actual: Actual) -> tuple[int, int] | Non
 
 
 def _exact(expr: f.Op, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
-    """The least and largest result of finite operands; None where it is not known."""
+    """The least and largest exact result of finite operands; None where these are not known."""
     if expr.op in ("pow", "floor"):
         return None
     if expr.op == "cast":
@@ -125,7 +128,7 @@ def _exact(expr: f.Op, ranges: Ranges, actual: Actual) -> tuple[int, int] | None
 
 
 def _bounded_steps(program: f.Program, facts: Facts, loop: f.Repeat, ranges: Ranges) -> Iterator[f.Expr]:
-    """Sums `u.x + c` of a search from constants: a shortest path has fewer edges than the graph has vertices."""
+    """The sums `u.x + c` of a shortest-path search that cannot overflow, since a path has at most N edges."""
     inside = set(statements(loop.body))
     elsewhere = {name for s in statements(program.body) if isinstance(s, f.Apply) and s not in inside
                  for name in s.fields}
@@ -157,7 +160,7 @@ def _constants(expr: f.Expr) -> list[int | None]:
 
 def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges) -> \
         tuple[f.Program, tuple[Place, ...]]:
-    """The program with notes, and the place of each note. given: fields with initializers that do not run."""
+    """The program with notes, and the place of each note. given: fields whose initializers do not run."""
     notes = _Notes(program, given, ranges)
     body = notes.block(program.body)
     start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)
@@ -167,7 +170,7 @@ def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges) -
 
 
 class _Notes:
-    """Inserts the statements of notes into a program."""
+    """Inserts the statements that write notes into a program."""
 
     def __init__(self, program: f.Program, given: frozenset[str], ranges: Ranges) -> None:
         self._program, self._given, self._ranges = program, given, ranges
@@ -215,7 +218,7 @@ class _Notes:
         yield from self._value(statement, _with(statement.value, parts))
 
     def _gather(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Note where a reduction is infinite, and so an operation on finite values in it, or a sum of finite terms."""
+        """Note where a reduction is infinite although operands of an operation in it, or all terms, are finite."""
         make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         found = list(_risky(reduce, self._ranges))
         value = _named(reduce, name)
@@ -234,7 +237,7 @@ class _Notes:
             yield self._note(statement, value, _both([_infinite(value), _not(_named(test, terms))]))
 
     def _value(self, statement: f.Apply | f.InitField | f.Let | f.InitGlobal, value: f.Expr) -> Iterator[f.Statement]:
-        """Note where a written value is infinite, and so is an operation on finite values in it."""
+        """Note where a written value is infinite because an operation on finite values in it is infinite."""
         found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
         if found and isinstance(value.type, Scalar) and value.type.kind == "int":
             yield self._note(statement, value, _both([_infinite(value), _either(map(_leaves, found))]))

@@ -112,7 +112,7 @@ class _Lowering:
 
     def _of_type(self, node: t.Reduction, type_: Type, wide: Type, names: list[str],
                  sides: list[Symbol]) -> f.UserReduction:
-        """A declared reduction with a body of type `wide`."""
+        """A declared reduction. type_: the type of its operands; wide: the type in which its body computes."""
         bound: dict[Symbol, f.Expr] = {side: f.Accumulator(wide, name) for side, name in zip(sides, names, strict=True)}
         with self._x.bound(bound), self._x.computing("exact"):
             body = self._x.typed(node.value, wide)
@@ -191,8 +191,8 @@ class _Lowering:
             return f.Sweep(node.span, field, node.up, self._block(node.block.items))
         if isinstance(node, t.ForVertices):
             name = self._names.declare(self._symbol(node))
-            return f.ForVertices(node.span, name, self._names.unique[self._checked.symbols[node]],
-                                 self._block(node.block.items))
+            group = None if node.set_name == "vertices" else self._names.unique[self._checked.symbols[node]]
+            return f.ForVertices(node.span, name, group, self._block(node.block.items))
         assert isinstance(node, t.ForRange)
         low, high = self._x.typed(node.low, I64), self._x.typed(node.high, I64)
         name = self._names.declare(self._symbol(node))

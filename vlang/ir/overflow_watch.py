@@ -1,4 +1,4 @@
-"""Float sums that overflow to infinity although every term is finite: the watched values, and the program with notes.
+"""Float sums that overflow to infinity although every term is finite: which values to watch, and how to find the sum.
 
 A run only tests whether a stored value that depends on a float sum is infinite. If one is, the program runs once more
 with a note for every such sum: a bool field that says for each vertex whether the sum overflowed.
@@ -23,11 +23,11 @@ class Place:
     """A statement with a note.
 
     Attributes:
-        note: The bool field that is true where its value overflowed.
+        note: The bool field that is true where the value of the statement overflowed.
         span: The statement in the text.
         what: The value, as text.
         type: The type of the value.
-        vertices: Whether there is a value for each vertex, rather than one for the graph.
+        vertices: Whether the statement has a value for each vertex, rather than one for the graph.
     """
 
     note: str
@@ -57,7 +57,7 @@ def watch_of(program: f.Program) -> Watch:
 
 
 def noting(program: f.Program, given: frozenset[str]) -> tuple[f.Program, tuple[Place, ...]]:
-    """The program with notes, and the place of each note. given: fields with initializers that do not run."""
+    """The program with notes, and the place of each note. given: fields whose initializers do not run."""
     notes = _Notes(program, given)
     body = notes.block(program.body)
     start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)
@@ -67,7 +67,7 @@ def noting(program: f.Program, given: frozenset[str]) -> tuple[f.Program, tuple[
 
 
 class _Notes:
-    """Inserts the statements of notes into a program."""
+    """Inserts the statements that write notes into a program."""
 
     def __init__(self, program: f.Program, given: frozenset[str]) -> None:
         self._program, self._given = program, given
@@ -98,7 +98,7 @@ class _Notes:
                         yield from self._sum(statement.span, part, None)
 
     def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
-        """Note where a sum is infinite, but no term and no `default` is. name: of the accumulator, if any."""
+        """Note where a sum is infinite but no term and no `default` is. name: the accumulator of the sum, if any."""
         make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         if name is None:
             name = self._fresh("summed")
@@ -150,7 +150,7 @@ def _summed(expr: f.Expr) -> bool:
 
 
 def _from(expr: f.Expr, names: set[str]) -> bool:
-    """Whether a value depends directly on a float sum: it contains one, or reads one of these names."""
+    """Whether a value depends directly on a float sum: it contains such a sum, or reads a name in `names`."""
     return _summed(expr) or any(isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in names
                                 for e in f.walk(expr))
 

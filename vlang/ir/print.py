@@ -115,7 +115,7 @@ def _phase(loop: LoopFacts, phase: Phase) -> Iterator[str]:
 
 
 def _functions(loop: LoopFacts) -> Iterator[str]:
-    """The loop in the model of gather, sum, apply and activate (language.md section 1)."""
+    """The loop in the gather-sum-apply-activate model (language.md section 1)."""
     for phase in loop.phases:
         for statement in statements(phase.statements):
             if isinstance(statement, f.Gather):
@@ -172,7 +172,7 @@ def _verdicts(loop: LoopFacts) -> Iterator[str]:
 
 
 def _said(verdict: Verdict, marks: bool = True) -> str:
-    """`yes (+self): why`, or `no (c): why not`."""
+    """The text of a verdict: `yes (+self): why`, or `no (c): why not`."""
     if not verdict.granted:
         letter = f" ({verdict.letter})" if verdict.letter else ""
         return f"no{letter}: {verdict.reason}"

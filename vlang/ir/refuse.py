@@ -13,7 +13,7 @@ __all__ = ["refuse"]
 
 
 def refuse(program: f.Program, span: Span, what: str) -> NoReturn:
-    """Raise ProgramError: `what` is correct, but cannot be run yet; shown with its line."""
+    """Raise ProgramError with the source line: `what` is correct, but this version cannot run it."""
     problem = Problem(
         Code.NOT_YET_RUN, f"{what} cannot be run yet", span, "correct, but not yet run",
         help=("this version checks and explains it; `vlang list` shows programs that run",),

@@ -14,15 +14,15 @@ __all__ = ["Restart", "restarts"]
 
 @dataclass(frozen=True)
 class Restart:
-    """A loop whose fields in a finished run are the state in which it ended.
+    """A loop that can be restarted: after a run, its fields hold the state in which it ended.
 
     Attributes:
-        number: of the loop, in the order of the text.
-        line: of the loop.
-        fields: that it writes.
-        still: whether one more superstep from there changes nothing: the loop ends when a superstep changes nothing,
-            and a superstep is a function of what it reads. Else the loop ends on a tolerance, and one more superstep
-            may leave it.
+        number: The number of the loop, in the order of the text.
+        line: The line of the loop.
+        fields: The fields that the loop writes.
+        still: Whether one more superstep from that state changes nothing. This is true for a loop that ends when a
+            superstep changes nothing. It is false for a loop that ends on a tolerance, where one more superstep may
+            still change values.
     """
 
     number: int
@@ -43,8 +43,11 @@ def restarts(facts: Facts) -> tuple[Restart, ...]:
 
 
 def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
-    """Whether a superstep depends on nothing but the fields and values at its start: not on its number, nor on what
-    was sent in earlier supersteps, nor on fields of its own block, nor on loops inside."""
+    """Whether a superstep depends on nothing but the fields and values at its start.
+
+    So it must not depend on its number, on what was sent in earlier supersteps, on fields declared in its own block,
+    or on loops inside it.
+    """
     if loop.reads_iteration or scope.inner is not None or scope.local:
         return False
     ends = {id(loop.loop.until), id(None if loop.loop.activate is None else loop.loop.activate.cond)}
@@ -53,8 +56,10 @@ def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
 
 
 def _alone(program: f.Program, loop: LoopFacts) -> bool:
-    """Whether the fields of a loop start by initializers alone and keep, until the end, what the loop left: nothing
-    before it reads them, and nothing after it writes them."""
+    """Whether the fields of a loop start from their initializers and keep their final values until the program ends.
+
+    So no statement before the loop may read them, and no statement after the loop may write them.
+    """
     mine = frozenset(loop.applied)
     if _reads((require.cond for require in program.requires), mine):
         return False
@@ -77,6 +82,6 @@ def _written(statement: f.Statement) -> frozenset[str]:
 
 
 def _reads(exprs: Iterable[f.Expr], names: frozenset[str]) -> bool:
-    """Whether an expression reads a field of these names."""
+    """Whether an expression reads a field in `names`."""
     read: Iterator[str] = (e.name for expr in exprs for e in f.walk(expr) if isinstance(e, f.Field))
     return not names.isdisjoint(read)

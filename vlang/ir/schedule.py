@@ -42,7 +42,7 @@ def schedule(
 
 @dataclass
 class _Open:
-    """A stage under construction; the attributes are those of `Stage`."""
+    """A stage under construction, with the attributes of `Stage`."""
 
     domain: str | None = None
     guard: str | None = None
@@ -60,7 +60,7 @@ class _Open:
 
     @property
     def named(self) -> set[str]:
-        """Accumulators and late masks, which exist only after the gathers."""
+        """Accumulators, and masks evaluated after the gathers: no gather of the pass can read them."""
         return {g.name for g in self.gathers} | {m.name for m in self.after if isinstance(m, Mask)}
 
 
@@ -106,7 +106,7 @@ class _Packer:
             self._steps.append(self._nest(statement, guard))
 
     def _nest(self, statement: f.Statement, guard: str | None) -> Block:
-        """A statement with a block that runs more than once."""
+        """The step for a statement with a block that runs more than once."""
         if isinstance(statement, f.Repeat):
             number, level = self._loops, self._level
             self._loops, self._level = number + 1, level + 1
@@ -122,10 +122,10 @@ class _Packer:
         return ForRange(f"range{self._ranges - 1}", statement, self.block(statement.body, guard))
 
     def _sweep(self, sweep: f.Sweep, guard: str | None) -> Sweep:
-        """A sweep; its block is guarded by the current level.
+        """The step for a sweep; every statement of its block is guarded by a comparison with the current level.
 
-        The block does not write the field, so its levels are fixed on entry, and every pass can compare the field with
-        the level.
+        The block does not write the field of the sweep. So the levels are fixed on entry, and every pass can compare
+        the field with the level.
         """
         level = self._fresh(f"level_{self._sweeps}")
         self._sweeps += 1
@@ -150,7 +150,7 @@ class _Packer:
         self._open = _Open()
 
     def _end_pass_before(self, expr: f.Expr) -> None:
-        """End the pass if an expression reads a field that the pass writes, from vertices that may be anywhere."""
+        """End the pass if an expression reads, at an arbitrary vertex, a field that the pass writes."""
         if self._open.written & anywhere(expr):
             self._close()
 
@@ -167,7 +167,7 @@ class _Packer:
         self._open.gathers.append(gather)
 
     def _joins(self, gather: f.Gather, guard: str | None) -> bool:
-        """Whether a gather may run in the open pass, before the statements that it holds already."""
+        """Whether a gather may run in the open pass, before the statements already in it."""
         now = self._open
         if now.gathers and not self._merges:
             return False
@@ -207,7 +207,7 @@ class _Packer:
         self._open.after.append(Write((statement.name,), value, None, statement.span, init=True))
 
     def _lets_of(self, value: f.Expr, span: Span) -> f.Expr:
-        """Name the reductions over vertices in an initializer, so that they run before the pass."""
+        """Replace the reductions over vertices in an initializer by `let`s, so that they run before the pass."""
         for reduce in [e for e in f.walk(value) if isinstance(e, f.Reduce) and not e.domain.edges]:
             name = self._fresh(f"over_vertices_{self._lets}")
             self._lets += 1
@@ -217,7 +217,7 @@ class _Packer:
 
 
 def _early_masks(now: _Open, guard: str) -> list[Mask] | None:
-    """The masks that `guard` depends on, if all can be evaluated before the gathers; else None."""
+    """The masks that `guard` depends on, if all of them can be evaluated before the gathers; otherwise None."""
     masks = {item.name: item for item in now.after if isinstance(item, Mask)}
     chain: list[Mask] = []
     name: str | None = guard

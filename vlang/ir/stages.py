@@ -1,9 +1,9 @@
 """Stages: the passes that a target runs, in order, as vlang.ir.schedule builds them.
 
 A *stage* is one pass: all its gathers over one domain, then the writes of each vertex. Statements share a stage as
-long as a single pass gives the result that the text defines (rule F); a stage without gathers is a pass over vertices.
-Reductions over vertices and graph-level values are *scalars* between stages: they are barriers. `where` becomes masks:
-vertex-level bools that guard gathers and writes. Blocks that run more than once are steps that hold steps.
+long as a single pass gives the result that the text defines (rule F). A stage without gathers is a pass over vertices.
+Reductions over vertices and graph-level values are *scalars*, which are barriers between stages. A `where` becomes a
+mask, a bool per vertex that guards gathers and writes. Blocks that run more than once are steps that contain steps.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """`name` = `cond`, but false where another mask is.
+    """A bool per vertex: `cond`, and false where the mask `guard` is false.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         cond: The condition.
-        guard: The other mask, or None.
-        span: Of the `where`.
+        guard: The name of the other mask, or None.
+        span: The place of the `where`.
     """
 
     name: str
@@ -39,14 +39,14 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """Fields set to the components of `value` where the mask `guard` holds.
+    """A write: fields are set to the components of `value` where the mask `guard` is true.
 
     Attributes:
         fields: The fields, one for each component.
         value: A tuple if there are several fields.
         guard: The name of a mask, or None.
-        span: Of the statement.
-        init: It is an initializer, which makes no vertex active.
+        span: The place of the statement.
+        init: Whether it is an initializer, which makes no vertex active.
     """
 
     fields: tuple[str, ...]
@@ -61,7 +61,7 @@ class Stage:
     """One pass.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         domain: "in", "out", "both", or None for a pass over vertices.
         guard: The mask of the gathers, or None.
         before: Masks evaluated before the gathers.
@@ -94,10 +94,10 @@ class ScalarStep:
     """A graph-level value.
 
     Attributes:
-        name: Unique in the program.
+        name: Its name, unique in the program.
         kind: "let" or "global".
         value: Its expression.
-        span: Of the statement.
+        span: The place of the statement.
     """
 
     name: str
@@ -111,10 +111,10 @@ class Loop:
     """A `repeat`: its steps, and the statement with its limit, `until` and `activate when`.
 
     Attributes:
-        number: In the order of the text, from 0.
+        number: The number of the loop in the order of the text, from 0.
         level: The number of loops around it.
         guard: The mask of the `where`s around it, which guards all its statements.
-        repeat: The statement.
+        repeat: The `repeat` statement.
         steps: The steps of one superstep.
     """
 
@@ -126,12 +126,12 @@ class Loop:
 
     @property
     def name(self) -> str:
-        """Unique in the program."""
+        """The name of the loop, unique in the program."""
         return f"loop{self.number}"
 
     @property
     def nested(self) -> bool:
-        """Whether a superstep contains another block besides passes and values."""
+        """Whether a superstep contains blocks, and not only passes and scalars."""
         return any(not isinstance(step, (Stage, ScalarStep)) for step in self.steps)
 
     @property
@@ -141,14 +141,14 @@ class Loop:
 
     @property
     def fused(self) -> bool:
-        """Whether its only pass is the last step of a superstep, and can decide activity as well."""
+        """Whether the loop has only one pass, which is the last step of a superstep and can also decide activity."""
         activate = self.repeat.activate
         return not self.nested and len(self.stages) == 1 and isinstance(self.steps[-1], Stage) and \
             not (activate is not None and set(self.applied) & anywhere(activate.cond))
 
     @property
     def applied(self) -> tuple[str, ...]:
-        """The fields applied in the loop, each once, in order; fields declared inside it are left out."""
+        """The fields written in the loop, each once, in order, except fields declared inside it."""
         writes = [write for step in every(self.steps) if isinstance(step, Stage) for write in step.writes]
         local = {name for write in writes if write.init for name in write.fields}
         return tuple(dict.fromkeys(name for write in writes for name in write.fields if name not in local))
@@ -168,10 +168,10 @@ class Sweep:
     """A `sweep`: its steps run once for each value of the field.
 
     Attributes:
-        level: The graph-level value with the current value of the field. Every statement inside is guarded by a mask
-            that compares it with the field of the vertex.
+        level: The graph-level value that holds the current value of the field. Every statement inside is guarded by a
+            mask that compares this value with the field of the vertex.
         guard: The mask of the vertices that take part, or None.
-        sweep: The statement.
+        sweep: The `sweep` statement.
         steps: The steps for one value.
     """
 
@@ -191,7 +191,7 @@ class ForVertices:
 
 @dataclass(frozen=True, eq=False)
 class ForRange:
-    """A `for ... from ... to`. name: unique in the program."""
+    """A `for ... from ... to`. name: its name, unique in the program."""
 
     name: str
     each: f.ForRange
@@ -256,12 +256,12 @@ def expressions_of(stage: Stage) -> Iterator[f.Expr]:
 
 
 def anywhere(expr: f.Expr) -> set[str]:
-    """The fields that an expression reads from vertices that another value names (`label.label`)."""
+    """The fields that an expression reads at a vertex that another value names (`label.label`)."""
     return {e.name for e in f.walk(expr) if isinstance(e, f.Field) and isinstance(e.of, f.Expr)}
 
 
 def reads_of(stage: Stage) -> set[str]:
-    """Accumulators and masks that a stage reads from earlier ones."""
+    """The accumulators and masks that a stage reads from earlier stages."""
     items = (*stage.before, *stage.after)
     own = {g.name for g in stage.gathers} | {m.name for m in items if isinstance(m, Mask)}
     guards = {guard for guard in (stage.guard, *(item.guard for item in items)) if guard is not None}

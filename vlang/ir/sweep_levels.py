@@ -1,17 +1,18 @@
 """Gathers of a sweep as messages: the vertices of one level send to the vertices of another.
 
-In `sweep f up|down` the own value of f is the current level, a value of the whole graph. Consider a gather whose
-condition requires neighbours at a fixed distance from the own level, such as
+In `sweep f up|down`, the value of f at the vertex itself equals the current level, a graph-level value. Consider a
+gather whose condition requires neighbours at a fixed distance from that level, such as
 
     gather due = sum(paths / u.paths * (1 + u.share) for self -> u if u.depth == depth + 1)
 
-Own factors are taken out of the sum (language.md 14.2), and everything else is computed once per sender (14.1):
+Factors that depend only on the receiver are taken out of the sum (language.md 14.2), and the rest is computed once per
+sender (14.1):
 
     message of u = (1 + u.share) / u.paths if u.depth == level + 1 else 0
     due          = paths * (sum of messages)
 
-Only the vertices of level + 1 have anything to send. Before the pass they write their messages, and the senders of the
-previous pass clear theirs. An edge costs one read instead of one for every field.
+Only the vertices of level + 1 send a message that is not 0. Before the pass, these vertices write their messages, and
+the senders of the previous pass clear theirs. So an edge costs one read instead of one per field.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _NEUTRAL = frozenset({"sum", "min", "max", "any", "all"})
 
 @dataclass(frozen=True)
 class Levelled:
-    """A pass whose gathers read messages only.
+    """A pass whose gathers read only messages.
 
     Attributes:
         stage: The pass.
-        messages: In the order of the gathers, each with its number.
-        distance: Senders have the value level + distance in the field of the sweep.
-        factored: The names of the sums out of which own factors were taken.
+        messages: Each message with its number, in the order of the gathers.
+        distance: The field of the sweep is level + distance at senders.
+        factored: The names of the sums from which factors of the receiver were taken out.
     """
 
     stage: Stage
@@ -48,10 +49,10 @@ class Levelled:
 
 
 def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | None:
-    """The pass with messages by level; None where some gather does not have that form.
+    """The pass with messages by level; None if some gather does not have that form.
 
-    factors: own factors may be taken out of sums of floats. In a `where`, neighbours need not be in a list of the
-    sweep, so the pass is left alone there.
+    factors: whether factors of the receiver may be taken out of sums of floats. A sweep in a `where` is left alone,
+    since neighbours outside the `where` are in no list of vertices by level.
     """
     if sweep.guard is not None or stage.domain is None or not stage.gathers:
         return None
@@ -83,7 +84,7 @@ def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | Non
 
 
 def _sendable(reduce: f.Reduce) -> bool:
-    """Whether the whole contribution is one number that depends only on the sender, or the identity."""
+    """Whether a contribution is one number that depends only on the sender, or the identity of the reduction."""
     if reduce.user or reduce.default is not None or reduce.name not in _NEUTRAL:
         return False
     parts = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
@@ -92,7 +93,7 @@ def _sendable(reduce: f.Reduce) -> bool:
 
 
 def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
-    """The reduction with the level in place of the own value of the sweep's field, which is equal to it."""
+    """The reduction with reads of the sweep's field at the vertex itself replaced by the level, an equal value."""
     def changed(expr: f.Expr) -> f.Expr:
         if isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (sweep.sweep.field, "self", "now"):
             return f.GraphValue(expr.type, sweep.level, "loop")
@@ -107,7 +108,7 @@ def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
 
 
 def _distance(reduce: f.Reduce, sweep: Sweep) -> int | None:
-    """The level of a sender minus that of its receivers, if the condition fixes it."""
+    """The level of a sender minus the level of its receivers, if the condition fixes it; otherwise None."""
     for part in _conjuncts(reduce.cond):
         if isinstance(part, f.Op) and part.op == "eq":
             for there, here in (part.args, part.args[::-1]):
@@ -125,7 +126,7 @@ def _conjuncts(expr: f.Expr | None) -> Iterator[f.Expr]:
 
 
 def _beyond(expr: f.Expr, level: str) -> int | None:
-    """c where the expression is level + c; None for any other expression."""
+    """The constant c if the expression is level + c; None for any other expression."""
     if isinstance(expr, f.GraphValue) and expr.name == level:
         return 0
     if isinstance(expr, f.Op) and expr.op in ("add", "sub"):
@@ -141,7 +142,7 @@ def _beyond(expr: f.Expr, level: str) -> int | None:
 
 
 def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | None]:
-    """A sum of floats without the factors of its receiver, and the product of these; None without such factors."""
+    """A sum of floats without the factors of its receiver, and the product of these factors; None if there are none."""
     if reduce.name != "sum" or reduce.user or reduce.default is not None or reduce.body.type not in (F32, F64):
         return reduce, None
     above, below = _fraction(reduce.body)
@@ -180,7 +181,7 @@ def _product(factors: list[f.Expr], type_: Type) -> f.Expr:
 
 
 def _multiplied(item: Mask | Write, own: Mapping[str, f.Expr]) -> Mask | Write:
-    """A statement after the gathers, with the factors where it reads a sum; a sum of 0 stays 0, whatever the factor."""
+    """A statement after the gathers, with sums multiplied by their factors; a sum of 0 stays 0 whatever the factor."""
     def changed(expr: f.Expr) -> f.Expr:
         if isinstance(expr, f.Accumulator) and expr.name in own:
             zero = f.Op(BOOL, "eq", (expr, f.Const(expr.type, 0.0)))

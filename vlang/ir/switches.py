@@ -1,4 +1,4 @@
-"""Optimisations that can be switched off to measure what each is worth. None changes the meaning of a run."""
+"""Optimisations that can be switched off to measure their effect. None of them changes the meaning of a run."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ OPTIMISATIONS: Mapping[str, str] = {
     "pack": "in priority order, an edge and a small integer on it are packed into one word",
     "refine": "in priority order, buckets become wider or narrower during a loop",
 }
-"""Name -> what it does (language.md section 14)."""
+"""The name of each optimisation, and what it does (language.md section 14)."""

@@ -1,8 +1,8 @@
-"""What holds of the IR, as rules of one sentence each; `verify_schedule` and `vlang.emit.verify_plan` go on from there.
+"""The rules that the IR obeys, one sentence each; `verify_schedule` and `vlang.emit.verify_plan` check later forms.
 
-This is the written form of what `vlang.ir.lower` promises to whatever comes after it. With VLANG_VERIFY_IR=1 every
-program is checked against all rules, as in the tests; without it nothing here is loaded. A broken rule is a bug of
-vlang, and an InternalError that has the sentence of the rule and says where it is broken.
+They write down what `vlang.ir.lower` guarantees to all later modules. With VLANG_VERIFY_IR=1, as in the tests, every
+program is checked against all rules; without it, this module is not loaded. A broken rule is a bug of vlang: it raises
+an InternalError with the sentence of the rule and the place where it is broken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rule(Generic[T]):
-    """sentence: what holds. broken: where it does not, in words, for each place."""
+    """sentence: the rule in words. broken: yields a description of each place where the rule does not hold."""
 
     sentence: str
     broken: Callable[[T], Iterable[str]]
@@ -44,18 +44,18 @@ def verify_program(program: f.Program) -> None:
     check_rules(PROGRAM_RULES, program, program.name)
 
 
-# ------------------------------------------------------------------------------------------------ what is looked at
+# ------------------------------------------------------------------------------------------------ sites and nodes
 @dataclass(frozen=True)
 class Site:
     """An expression of a statement or declaration.
 
     Attributes:
         expr: the expression.
-        level: for each of what it is evaluated: "graph", "vertex" or "edge".
-        names: accumulators, `let`s, `global`s and variables that stand before it: kind and name.
+        level: whether it is evaluated per "graph", "vertex" or "edge".
+        names: kind and name of the accumulators, `let`s, `global`s and variables that are defined before it.
         loops: the number of `repeat`s around it.
         where: its place, for messages.
-        wanted: the type that it must have; None for any.
+        wanted: the type that it must have; None if any type is allowed.
     """
 
     expr: f.Expr
@@ -72,10 +72,10 @@ class Node:
 
     Attributes:
         expr: the expression.
-        level: as in Site, at this place.
-        site: that it belongs to.
-        outer: the expression around it; None for the outermost.
-        reduce: the reduction around it; None for none.
+        level: as in Site, but at this place: inside a reduction over edges it is "edge".
+        site: the Site that it belongs to.
+        outer: the expression directly around it; None for the outermost.
+        reduce: the innermost reduction around it; None if there is none.
     """
 
     expr: f.Expr
@@ -109,7 +109,7 @@ def sites(program: f.Program) -> Iterator[Site]:
 
 
 class _Walk:
-    """The expressions of blocks, with what is known where they stand."""
+    """Walks through blocks and yields their expressions, each with the names defined before it."""
 
     def __init__(self, program: f.Program) -> None:
         self._types: dict[str, Type] = {decl.name: decl.type for decl in program.fields}
@@ -155,7 +155,7 @@ class _Walk:
 
     @staticmethod
     def _until(one: f.Repeat | f.ForRange, names: frozenset[tuple[str, str]], loops: int) -> Iterator[Site]:
-        """It stands behind the block, and sees what the block names."""
+        """An `until` comes after the block, and can read the `let`s of the block."""
         if one.until is not None:
             names |= {("let", s.name) for s in one.body if isinstance(s, f.Let)}
             yield Site(one.until, "graph", names, loops, f"`until` of line {one.span.line}", BOOL)
@@ -167,7 +167,7 @@ class _Walk:
 
 
 def nodes(program: f.Program) -> Iterator[Node]:
-    """Every expression and all inside it."""
+    """Every expression of a program, and every expression inside it."""
     for site in sites(program):
         yield from _inside(Node(site.expr, site.level, site))
 
@@ -189,7 +189,7 @@ def _inside(node: Node) -> Iterator[Node]:
 
 # --------------------------------------------------------------------------------------------------------- rules
 def _twice(program: f.Program) -> Iterator[str]:
-    """A field has a declaration and an initializer of one name, and so has a `global`."""
+    """Names with two meanings. A field or `global` shares its name with its own initializer, which is not counted."""
     names = [param.name for param in program.params] + [edge.name for edge in program.edges]
     names += [decl.name for decl in program.fields] + [decl.name for decl in program.globals]
     names += [reduction.name for reduction in program.reductions]
@@ -286,7 +286,7 @@ def _sets(program: f.Program) -> Iterator[str]:
     yield from (str(node) for node in nodes(program) if isinstance(node.expr, f.Reduce)
                 and (node.expr.domain.kind == "set") != (node.expr.domain.set_name in lists))
     yield from (f"for {s.name} in {s.set_name}" for s in statements(program.body)
-                if isinstance(s, f.ForVertices) and s.set_name not in lists)
+                if isinstance(s, f.ForVertices) and s.set_name not in (None, *lists))
 
 
 def _written(program: f.Program) -> Iterator[str]:

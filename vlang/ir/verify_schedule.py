@@ -1,4 +1,4 @@
-"""What holds of a schedule: passes read what others have stored, and do what the statements of the program say."""
+"""The rules that a schedule obeys: passes read only stored values, and every statement of the program runs once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def verify_schedule(schedule: s.Schedule) -> None:
 
 
 def _masks(stage: s.Stage) -> Iterator[s.Mask]:
-    """Those that a stage computes, in order."""
+    """The masks that a stage computes, in order."""
     yield from (item for item in (*stage.before, *stage.after) if isinstance(item, s.Mask))
 
 
@@ -40,7 +40,7 @@ def _domains(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _early(schedule: s.Schedule) -> Iterator[str]:
-    """Masks ahead of the gathers, and the order of all."""
+    """Masks or accumulators that a pass reads before it computes them, before or after its gathers."""
     for stage in schedule.stages:
         own, known = _computed(stage), set[str]()
         for item in stage.before:
@@ -56,7 +56,7 @@ def _early(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _needs(item: s.Mask | s.Write) -> set[str]:
-    """The accumulators and masks that it reads."""
+    """The accumulators and masks that a mask or write reads."""
     expr = item.value if isinstance(item, s.Write) else item.cond
     return s.accumulators_in((expr,)) | ({item.guard} if item.guard else set())
 
@@ -77,7 +77,7 @@ def _kept(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _anywhere(schedule: s.Schedule) -> Iterator[str]:
-    """Writes and masks follow one another in a pass; gathers come before them."""
+    """Fields that a pass first writes and then reads at an arbitrary vertex; gathers run before all writes."""
     for stage in schedule.stages:
         written: set[str] = set()
         for item in stage.after:
@@ -87,7 +87,7 @@ def _anywhere(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _overtaken(schedule: s.Schedule) -> Iterator[str]:
-    """Gathers run ahead of all writes of their pass, wherever these stand in the text."""
+    """Reads by a gather of a field written earlier in the text: all gathers of a pass run before all its writes."""
     for stage in schedule.stages:
         for gather in stage.gathers:
             read = {e.name for e in f.walk(gather.reduce) if isinstance(e, f.Field)}
@@ -96,7 +96,7 @@ def _overtaken(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _all(schedule: s.Schedule) -> Iterator[str]:
-    """Statements by identity; initializers of fields that the caller passes are left out."""
+    """Statements that are not scheduled exactly once, compared by identity; the caller may replace initializers."""
     body = list(statements(schedule.program.body))
     gathers = [gather for stage in schedule.stages for gather in stage.gathers]
     yield from (one.name for one in body if isinstance(one, f.Gather) and gathers.count(one) != 1)

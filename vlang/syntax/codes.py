@@ -1,6 +1,6 @@
 """The registry of diagnostics: one row for each code. Every message refers to its row.
 
-A new diagnostic is a row here, a page docs/diagnostics/CODE.md and a wrong program tests/mistakes/CODE/page.vp;
+To add a diagnostic, add a row here, a page docs/diagnostics/CODE.md and a wrong program tests/mistakes/CODE/page.vp.
 `python -m tests.docs.diagnostics` writes the index and the examples of the pages.
 """
 
@@ -15,10 +15,13 @@ _PAGES = Path(__file__).resolve().parents[1] / "diagnostics"
 
 
 class Code(StrEnum):
-    """A diagnostic; as text it is its code, such as "V106".
+    """A diagnostic. Its text is its code, such as "V106".
 
-    heading: what kind of mistake it is. description: one sentence. example: a line of a program that has the mistake.
-    severity: "error" or "warning".
+    Attributes:
+        heading: the kind of mistake, in a few words.
+        description: the rule that is broken, in one sentence.
+        example: a program line with this mistake.
+        severity: "error" or "warning".
     """
 
     heading: str
@@ -128,5 +131,5 @@ class Code(StrEnum):
 
     @property
     def page(self) -> Path:
-        """The file of its page, in Markdown; it is part of the package."""
+        """The path of its page, a Markdown file in the package."""
         return _PAGES / f"{self}.md"

@@ -1,13 +1,17 @@
-"""Expressions in the syntax tree, and the base of every node; import them from vlang.syntax.tree."""
+"""The nodes of expressions in the syntax tree, and the base classes of nodes. Import them from vlang.syntax.tree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 __all__ = [
-    "Binary", "Call", "Compare", "Conditional", "Domain", "Expr", "Index", "Literal", "Logical", "Member", "Name",
-    "Node", "Reduce", "Self", "Span", "Statement", "TupleExpr", "Unary", "VectorExpr",
+    "CONTAINED", "Binary", "Call", "Compare", "Conditional", "Domain", "Expr", "Index", "Literal", "Logical", "Member",
+    "Name", "Node", "Reduce", "Self", "Span", "Statement", "TupleExpr", "Unary", "VectorExpr",
 ]
+
+
+CONTAINED = "v in S"
+"""The name of the call that `v in S` is; no text can call it, as it is no identifier."""
 
 
 @dataclass(frozen=True)
@@ -16,9 +20,9 @@ class Span:
 
     Attributes:
         start: the offset of the first character.
-        end: the offset after the last one.
-        line: of the start, from 1.
-        column: of the start, from 1.
+        end: the offset after the last character.
+        line: the line of the start, from 1.
+        column: the column of the start, from 1.
     """
 
     start: int
@@ -29,7 +33,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A part of the program, with its place in the text."""
+    """A node of the syntax tree, with its place in the text."""
 
     span: Span
 
@@ -57,7 +61,7 @@ class Self(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Name(Expr):
-    """A name standing alone."""
+    """A name that is an expression by itself."""
 
     name: str
 
@@ -125,7 +129,7 @@ class Conditional(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Call(Expr):
-    """`name(args)`."""
+    """`name(args)`; `v in S` is a call of CONTAINED."""
 
     name: str
     name_span: Span
@@ -153,9 +157,9 @@ class Domain(Node):
     Attributes:
         kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`), "vertices" (`v in vertices`) or "set" (`v
             in S`).
-        name: of the neighbour or vertex: `u` or `v`.
+        name: the name of the neighbour or vertex: `u` or `v`.
         name_span: the place of `name`.
-        set_name: `S`; None for other kinds.
+        set_name: the name `S`; None for other kinds of domains.
         set_span: the place of `set_name`.
     """
 
@@ -171,12 +175,12 @@ class Reduce(Expr):
     """`name(body for domain if cond, default = default)`.
 
     Attributes:
-        name: of the reduction.
+        name: the name of the reduction.
         name_span: the place of `name`.
         body: the value that an edge or vertex contributes.
         domain: the edges or vertices.
-        cond: which of them contribute; None for all.
-        default: the result where none contributes; None for the identity.
+        cond: the condition under which an edge or vertex contributes; None if all do.
+        default: the result if nothing contributes; None for the identity.
     """
 
     name: str

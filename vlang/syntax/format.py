@@ -1,8 +1,8 @@
 """The canonical layout of a program text (`vlang fmt`).
 
-Blocks are indented by four spaces. In consecutive lines these are aligned: the keywords, types and `=` of declarations,
-the names and `=` of gathers, applies and lets, and comments at line ends. At most one blank line divides two lines. The
-author's line breaks are kept.
+Blocks are indented by four spaces. In consecutive declarations, the names, types and `=` are aligned. In consecutive
+gathers, applies and lets, the names and `=` are aligned. Comments at the ends of consecutive lines are aligned as well.
+There is at most one blank line between two lines. The author's line breaks are kept.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["format_text"]
 _INDENT = 4
 _DECLARATIONS = frozenset({"VERTEX", "EDGE", "GLOBAL"})
 _ASSIGNMENTS = frozenset({"GATHER", "APPLY", "LET"})
-_FARTHEST_IF = 8  # spaces that may be spent to align the `if` of initial values
+_FARTHEST_IF = 8  # spaces that may be inserted to align the `if` of initial values
 
 
 def format_text(text: str, filename: str = "<text>") -> str:
-    """The text in canonical layout: the same tokens, the same comments, other spaces.
+    """The text in canonical layout, with the same tokens and comments.
 
-    Formatting a formatted text changes nothing. A text that parses is formatted even if the checker refuses it. A text
-    that only parses after recovery (it has an indented line of a lone `\\`) is returned unchanged.
+    A formatted text stays as it is. A text that parses is formatted even if the checker refuses it. A text that Lark
+    refuses although recovery finds no problem (an indented line has only a `\\`) is returned unchanged.
 
-    Raises ProgramError with the problems of a text that does not parse.
+    Raises ProgramError with the syntax errors of a text that does not parse.
     """
     from lark.exceptions import LarkError  # start-up
 
@@ -55,7 +55,7 @@ def _ended(text: str) -> str:
 
 
 def _write(rows: Rows) -> str:
-    """The text of rows."""
+    """The formatted text of the rows."""
     written = [_Written(row) for row in rows.rows]
     for _, run in groupby(_numbered(written), key=lambda pair: pair[0]):
         _align([line for _, line in run])
@@ -72,7 +72,13 @@ def _above(line: Above) -> str:
 
 @dataclass(eq=False)
 class _Written:
-    """A row with its padding. pads: by piece, spaces before it in addition to its normal spacing."""
+    """A row with its padding.
+
+    Attributes:
+        row: the row.
+        pads: the spaces inserted before a piece to align it, by the index of the piece.
+        lines: the text lines of the row.
+    """
 
     row: Row
     pads: dict[int, int] = field(default_factory=dict)
@@ -83,16 +89,16 @@ class _Written:
         return _INDENT * self.row.depth
 
     def head(self, index: int) -> str:
-        """The text of the pieces before `index`, in the first line."""
+        """The text of the first line up to the piece `index`, which is left out."""
         return " " * self.indent + "".join(self.shown(i) for i in range(index))
 
     def shown(self, index: int) -> str:
-        """A piece as text, with the spaces before it."""
+        """The text of a piece, with the spaces before it."""
         piece = self.row.pieces[index]
         return " " * (piece.spaced + self.pads.get(index, 0)) + piece.text
 
     def rendered(self) -> list[str]:
-        """The lines of the row, without the comment at its end."""
+        """The text lines of the row, without the comment at its end."""
         lines: list[str] = []
         line = " " * self.indent
         brackets: list[int | None] = []  # the column of the piece after the bracket; None if the bracket ends its line
@@ -125,7 +131,7 @@ class _Written:
 
 
 def _joined(line: str, brackets: Sequence[int | None]) -> str:
-    """A line, with the backslash that continues its statement where no bracket is open."""
+    """A line that continues on the next one, with a backslash at its end unless a bracket is open."""
     return line if brackets else line + " \\"
 
 
@@ -137,7 +143,7 @@ def _remarked(line: str, remark: str) -> str:
 
 
 def _numbered(lines: Sequence[_Written]) -> Iterator[tuple[int, _Written]]:
-    """Each line with the number of its run: lines of one kind in one block with nothing between them."""
+    """Each line with the number of its run. A run is consecutive lines of one kind in one block."""
     number = 0
     last: tuple[int, int] | None = None
     for line in lines:
@@ -165,9 +171,13 @@ def _align(run: Sequence[_Written]) -> None:
 
 def _column(run: Sequence[_Written], find: Callable[[Row], int | None], *, right: bool = False,
             most: int | None = None) -> None:
-    """Align the pieces that `find` gives in consecutive lines.
+    """Align one piece of each line in groups of consecutive lines that have this piece.
 
-    right: align their right edges. most: the most spaces to insert; lines that need more stay unaligned.
+    Args:
+        run: the lines.
+        find: the index of the piece in a row; None if the row does not have it.
+        right: whether to align right edges instead of left edges.
+        most: the most spaces to insert; a group that needs more stays unaligned. None for no limit.
     """
     found = [(line, _in_first_line(line.row, find(line.row))) for line in run]
     for has, group in groupby(found, key=lambda pair: pair[1] is not None):
@@ -186,7 +196,7 @@ def _in_first_line(row: Row, index: int | None) -> int | None:
 
 
 def _find(row: Row, kinds: frozenset[str], start: int = 0) -> int | None:
-    """The first piece of these kinds outside brackets."""
+    """The index of the first piece of these kinds outside of brackets; None if there is none."""
     return next((i for i, p in enumerate(row.pieces) if i >= start and p.kind in kinds and p.depth == 0), None)
 
 
@@ -213,7 +223,7 @@ def _if(row: Row) -> int | None:
 
 
 def _operator(row: Row) -> int | None:
-    """The `=` or `+=` after a single name; a tuple of targets is not aligned."""
+    """The index of the `=` or `+=` after a single name; None for a tuple of targets, which is not aligned."""
     return 2 if row.pieces[2].kind in ("EQUAL", "UPDATE") else None
 
 

@@ -1,4 +1,4 @@
-"""Why a line does not parse: special cases first, then a list of the expected words."""
+"""Explains why a line does not parse: by rules for frequent mistakes, else by a list of the expected words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from vlang.syntax.rewrite import one_line
 
 __all__ = ["explain"]
 
-_COMPARE = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
 _JOINING = frozenset({"min", "max", "and", "or"})
 _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
@@ -24,7 +23,14 @@ _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
 
 @dataclass(frozen=True)
 class _Case:
-    """A line that does not parse. at: index of the first wrong word; number of words if the line ends too early."""
+    """A line that does not parse.
+
+    Attributes:
+        found: the logical lines of the text.
+        line: the line.
+        at: the index of the first wrong word; the number of words if the line ends too early.
+        expected: the terminals that the parser accepts there.
+    """
 
     found: Scan
     line: Line
@@ -47,7 +53,7 @@ class _Case:
         return one_line(self.found.source.text[start:end])
 
     def edited(self, start: int, end: int, new: str) -> tuple[str, ...]:
-        """The line with a part replaced."""
+        """The line with the characters [start, end) of the text replaced by `new`."""
         text = self.found.source.text
         return (one_line(text[self.line.start : start] + new + text[end : self.line.end]),)
 
@@ -63,12 +69,12 @@ class _Case:
 
 
 def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem:
-    """The problem of a line that the parser refused.
+    """The problem of a line that the parser refuses.
 
     Args:
         found: the logical lines of the text.
         line: the line.
-        offset: of the first character refused.
+        offset: the offset of the first character that the parser refuses.
         expected: the terminals that the parser accepts there.
     """
     at = next((i for i, w in enumerate(line.words) if w.end > offset), len(line.words))
@@ -81,13 +87,13 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
 
 
 def _parses(lines: tuple[str, ...]) -> bool:
-    """Whether proposed lines parse: the line that they replace may have a second mistake."""
+    """Whether proposed lines parse. They do not if the line that they correct has a second syntax error."""
     if not lines or lines[0].startswith("program"):
         return True
     block = "\n    let _ = 0" if lines[-1].endswith(":") else ""
     try:
         raw_tree("program _\n" + "\n".join(lines) + block + "\n")
-    except (LarkError, AssertionError):  # the indenter asserts that brackets match
+    except (LarkError, AssertionError):  # Lark's indenter asserts that brackets match
         return False
     return True
 
@@ -218,42 +224,6 @@ def _guess(words: list[Word]) -> str:
     return "int" if len(words) == 1 and words[0].text.isdigit() else "float"
 
 
-def _membership(case: _Case) -> Problem | None:
-    here, before, words = case.here, case.before, case.words
-    if here is None or before is None or case.at + 1 >= len(words):
-        return None
-    absent, at = here.text == "not" and words[case.at + 1].text == "in", case.at
-    at += absent
-    if words[at].text != "in" or at + 1 >= len(words) or words[at + 1].text == "vertices":
-        return None
-    group, after = words[at + 1], words[at + 2].text if at + 2 < len(words) else ""
-    what = "`not in` does" if absent else "`in` does"
-    plain = group.kind == "name" and after not in (".", "[", "(") and (before.kind == "name" or before.text == "self")
-    if not plain:
-        return case.word(f"{what} not test membership", here,
-                         help=("`position(v, S)` is -1 where the vertex v is not in the parameter S, a `vertices`",))
-    compared = f"position({before.text}, {group.text}) {'<' if absent else '>='} 0"
-    return case.word(f"{what} not test membership", here, help=("`position` is -1 for what is absent:",),
-                     write=case.edited(before.start, group.end, compared))
-
-
-def _chain(case: _Case) -> Problem | None:
-    here = case.here
-    if here is None or here.text not in _COMPARE:
-        return None
-    depth = 0
-    for i in range(case.at - 1, -1, -1):
-        text = case.words[i].text
-        depth += (text in (")", "]")) - (text in ("(", "["))
-        if depth < 0 or (depth == 0 and text in ("and", "or", "not", "if", "else", "=", ",")):
-            return None
-        if depth == 0 and text in _COMPARE:
-            middle = case.text(case.words[i].end, here.start).strip()
-            return case.word("comparisons do not chain", here, "a second comparison",
-                             write=case.edited(here.start, here.start, f"and {middle} "))
-    return None
-
-
 def _word_as_name(case: _Case) -> Problem | None:
     before = case.before
     if before is not None and case.at > 1 and before.text in STATEMENT_WORDS - {"for", "repeat", "vertex"}:
@@ -268,7 +238,7 @@ def _header_twice(case: _Case) -> Problem | None:
 
 
 def _statement(case: _Case) -> Problem | None:
-    """The problem of a line that does not begin with a statement's keyword."""
+    """The problem of a line that does not begin with the keyword of a statement; None for other lines."""
     first = case.words[0]
     if case.at > 2 or first.text in STATEMENT_WORDS or first.text == "(":
         return None
@@ -292,7 +262,7 @@ _SPOKEN = {"NAME": "a name", "NUMBER": "a number", "TYPE": "a type", "UPDATE": "
 
 
 def _wanted(expected: set[str]) -> str:
-    """The expected terminals as text; empty if there are too many."""
+    """The expected terminals as text; "" if there are more than five."""
     rest = set(expected)
     words = []
     if rest >= _VALUE:
@@ -316,6 +286,6 @@ def _general(case: _Case) -> Problem:
 
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
-    _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon, _chain,
-    _membership, _word_as_name, _statement,
+    _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon,
+    _word_as_name, _statement,
 )

@@ -1,7 +1,7 @@
-"""A program text as logical lines, with the problems that can be found before parsing.
+"""Splits a program text into logical lines, and finds the problems that need no parsing.
 
-The parser needs none of this for a correct text. For a wrong one, the lines are the unit of recovery: a line that
-does not parse is left out and the others are parsed without it.
+This module is only used for texts with errors. A line is the unit of recovery: a line that does not parse is left out,
+and the others are parsed without it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     r"|(?P<number>0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:])|(?P<bad>.)", re.DOTALL)
-# A line that can only be a new statement: an open bracket above it was not closed.
+# Matches a line that must begin a new statement. A bracket that is still open above it was never closed.
 _NEW_STATEMENT = re.compile(
     r"[ \t]*(?:(?:gather|apply|let|where|repeat|sweep|activate|require|global|fn|reduction|program"
     r"|while|def|elif|return)\b"
@@ -51,13 +51,13 @@ class Word:
 
 @dataclass
 class Line:
-    """A logical line: from its first to its last token, perhaps over several lines of the text.
+    """A logical line: the tokens of one statement or header, which may span several lines of the text.
 
     Attributes:
         words: its tokens.
-        indent: columns of indentation.
-        depth: number of enclosing blocks.
-        bad: whether it is left out, after a reported problem.
+        indent: the width of its indentation in columns.
+        depth: the number of enclosing blocks.
+        bad: whether it has a reported problem, so that it is left out of the parsed text.
     """
 
     words: list[Word]
@@ -79,13 +79,13 @@ class Line:
 
     @property
     def opens(self) -> bool:
-        """Whether it ends with the colon of a block."""
+        """Whether it ends with the colon that begins a block."""
         return self.words[-1].text == ":"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A text and its lines, for spans."""
+    """A text, with the offsets of its lines to compute spans."""
 
     text: str
 
@@ -95,14 +95,14 @@ class Source:
         return [0, *(m.end() for m in re.finditer("\n", self.text))]
 
     def span(self, start: int, end: int) -> Span:
-        """The span of two offsets."""
+        """The span from one offset to another."""
         row = bisect_right(self.starts, start) - 1
         return Span(start, max(end, start), row + 1, start - self.starts[row] + 1)
 
 
 @dataclass
 class Scan:
-    """The logical lines of a text, and the problems that are found without parsing."""
+    """The logical lines of a text, and the problems found so far."""
 
     source: Source
     lines: list[Line] = field(default_factory=list)
@@ -113,25 +113,25 @@ class Scan:
         """Record a syntax error at the characters [start, end).
 
         Args:
-            title: the mistake.
-            start: offset of the first character.
-            end: offset after the last character.
-            label: the text at the marks.
-            help: advice in words.
-            line: the line that `write` replaces.
-            write: lines of text that compile.
+            title: a sentence that says what is wrong.
+            start: the offset of the first wrong character.
+            end: the offset after the last wrong character.
+            label: the text shown beside these characters.
+            help: lines of advice.
+            line: the logical line that `write` replaces.
+            write: correct program lines.
         """
         span = self.source.span(start, end)
         whole = self.source.span(line.start, line.end) if line is not None else None
         self.problems.append(Problem(Code.SYNTAX, title, span, label, help=help, write=write, replaces=whole))
 
     def text(self, line: Line) -> str:
-        """A logical line, on one line."""
+        """The text of a logical line, on one line and without comments."""
         return one_line(self.source.text[line.start : line.end])
 
 
 def scan(text: str) -> Scan:
-    """Cut a text into logical lines, with their depths, and collect the problems of characters and layout."""
+    """Split a text into logical lines with their depths, and collect problems of characters, brackets and layout."""
     result = Scan(Source(text))
     for line in _logical_lines(text, result):
         result.lines.append(line)
@@ -174,7 +174,10 @@ def _unclosed(brackets: list[Word], result: Scan) -> bool:
 
 
 def _character(text: str, words: list[Word], brackets: list[Word], result: Scan) -> bool:
-    """Look at the newest word; True if its line cannot be parsed."""
+    """Check the newest word of a line, and return whether it makes the line unparsable.
+
+    brackets: the stack of open brackets, which this function updates.
+    """
     word = words[-1]
     if word.text in ("(", "["):
         brackets.append(word)
@@ -190,7 +193,7 @@ def _character(text: str, words: list[Word], brackets: list[Word], result: Scan)
                            f"no `{_CLOSES[word.text]}` is open here")
             return True
     elif word.kind == "bad":
-        if not any(w.kind == "bad" for w in words[:-1]):  # one message a line
+        if not any(w.kind == "bad" for w in words[:-1]):  # one message per line
             _unknown(word, result)
         return True
     return False
@@ -214,11 +217,11 @@ def _unknown(word: Word, result: Scan) -> None:
 
 
 def _layout(result: Scan) -> None:
-    """Depths from indentations; problems of tabs, levels and missing blocks."""
+    """Compute the depths of lines from their indentations, and report tabs, wrong indentations and missing blocks."""
     _tabs(result)
     levels = [0]
     previous: Line | None = None
-    astray = False  # one message for consecutive lines that are indented without reason
+    astray = False  # whether the lines here are indented wrongly; only the first of them is reported
     for line in result.lines:
         if previous is None:
             levels = [line.indent]
@@ -249,11 +252,11 @@ def _tabs(result: Scan) -> None:
         tab = text.find("\t", begin, line.start)
         if tab >= 0:
             result.problem("a tab in the indentation", tab, tab + 1, help=("indent with spaces",))
-            return  # one message: a text with one tab usually has many
+            return  # only the first is reported: a text with one tab usually has many
 
 
 def _may_open(header: Line, result: Scan, line: Line) -> bool:
-    """Whether a deeper line is the start of a block."""
+    """Whether an indented line may begin a block below `header`. Reports a missing colon, or a wrong indentation."""
     if header.opens or header.bad:
         return True
     if header.first in BLOCK_WORDS:

@@ -1,6 +1,6 @@
-"""What a program needs its graph to be: `require undirected`, `require simple`, `require loopless`.
+"""Properties that a program requires of its graph: `require undirected`, `require simple`, `require loopless`.
 
-These words have this meaning where they stand alone after `require`, unless the program declares the name.
+Each of these words has this meaning if it stands alone after `require`, unless the program declares it as a name.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ NEEDS: Mapping[str, str] = {
     "simple": "no edge joins a vertex with itself, and no two edges join the same vertices",
     "loopless": "no edge joins a vertex with itself",
 }
-"""The words, and their meaning."""
+"""The meaning of each word, as text."""
 
 
 def need_of(file: t.File, item: t.Contract) -> str | None:
-    """The word of a contract about the graph; None for a contract about values."""
+    """The word of a contract that requires a property of the graph; None for a contract about values."""
     cond = item.cond
     if not isinstance(cond, t.Name) or cond.name not in NEEDS or cond.name in set(_declared(file)):
         return None
@@ -28,7 +28,7 @@ def need_of(file: t.File, item: t.Contract) -> str | None:
 
 
 def _declared(file: t.File) -> Iterator[str]:
-    """The names that the parameters and the declarations at the top level declare."""
+    """The names of the parameters, and the names declared at the top level of the program."""
     yield from (param.name for param in file.params)
     for item in file.items:
         if isinstance(item, (t.VertexField, t.EdgeField)):

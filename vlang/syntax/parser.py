@@ -1,4 +1,4 @@
-"""Text to tree: Lark parses by `grammar.lark`, a transformer builds the dataclasses of `tree`."""
+"""Parses a text with Lark and `grammar.lark`, and transforms Lark's tree to the dataclasses of `tree`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vlang.syntax import tree as t
 GRAMMAR = Path(__file__).resolve().with_name("grammar.lark")
 
 _SUFFIX, _MAGIC = "lark", b"vlang tables 1\n"
-_PAIRS = "#"  # the key of a list of pairs, for a dict whose keys are numbers
+_PAIRS = "#"  # a dict whose keys are numbers is stored under this key, as a list of pairs
 
 
 class _Blocks(Indenter):
@@ -34,13 +34,13 @@ class _Blocks(Indenter):
     tab_len = 8
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        # Each parse has its own depths: all threads share one parser.
+        # A new object for each parse holds its indentations, since all threads share one parser.
         return cast(Iterator[Token], cast(Any, Indenter).process(_Blocks(), stream))
 
 
 @functools.cache
 def grammar() -> Lark:
-    """The parser: its tables are built from the grammar once and kept in the cache directory, as JSON."""
+    """The parser. Its tables are built from the grammar once, and stored in the cache directory as JSON."""
     blocks = _Blocks()
     text = GRAMMAR.read_text(encoding="utf-8")
     key = key_of("grammar", lark.__version__, text)
@@ -57,7 +57,7 @@ def grammar() -> Lark:
 
 
 def _as_json(value: Any) -> Any:
-    """Tables of Lark without dicts whose keys are numbers, which JSON does not have."""
+    """Lark's tables in a form that JSON can hold: dicts whose keys are numbers become lists of pairs."""
     if isinstance(value, dict):
         items = {key: _as_json(one) for key, one in value.items()}
         return items if all(isinstance(key, str) for key in items) else {_PAIRS: list(items.items())}
@@ -71,29 +71,30 @@ def _as_dict(items: dict[str, Any]) -> dict[Any, Any]:
 
 
 def raw_tree(text: str) -> Tree[Token]:
-    """Lark's tree of a text. Raises Lark's own errors; `vlang.syntax.parse` turns those into problems."""
+    """Lark's tree of a text. Raises Lark's own errors, which `vlang.syntax.recovery` turns into problems."""
     return grammar().parse(text if text.endswith("\n") else text + "\n")
 
 
 def parse_tree(text: str, filename: str) -> t.File:
-    """The tree of a text that parses. Raises Lark's own errors."""
+    """The syntax tree of a text without syntax errors. Raises Lark's own errors."""
     return build(raw_tree(text), text, filename)
 
 
 def build(raw: Tree[Token], text: str, filename: str, place: Callable[[int, int], t.Span] | None = None) -> t.File:
-    """The tree of a program from Lark's.
+    """Build the syntax tree of a program from Lark's tree.
 
     Args:
         raw: Lark's tree.
         text: the user's text.
-        filename: the name for messages.
-        place: maps an offset range of the parsed text to a span in `text`, where recovery parsed another text.
+        filename: the name of the file, for messages.
+        place: maps the offsets of a range in the parsed text to a span in `text`; None if both texts are the same.
+            They differ after recovery from syntax errors.
     """
     return cast(t.File, _Build(text, filename, place).transform(raw))
 
 
 def terminal_text(name: str) -> str:
-    """A terminal of the grammar as it is written in a program."""
+    """The text of a terminal of the grammar, as programs write it."""
     try:
         return str(grammar().get_terminal(name).pattern.value)
     except KeyError:
@@ -101,7 +102,7 @@ def terminal_text(name: str) -> str:
 
 
 def doc_comment(text: str) -> str:
-    """The comment lines above the header, without their marks."""
+    """The text of the comment lines above the header, without `#`."""
     lines = []
     for line in text.splitlines():
         if line.startswith("#"):
@@ -113,7 +114,7 @@ def doc_comment(text: str) -> str:
 
 @v_args(meta=True)
 class _Build(Transformer[Token, Any]):
-    """One method a production; children are already built."""
+    """Builds the nodes of the syntax tree: one method per production, whose children are already built."""
 
     def __init__(self, text: str, filename: str, place: Callable[[int, int], t.Span] | None) -> None:
         super().__init__()
@@ -129,7 +130,7 @@ class _Build(Transformer[Token, Any]):
         return t.Span(start, end, token.line or 1, token.column or 1)
 
     def _span(self, meta: Any) -> t.Span:
-        """The span of a production, without the line ends and comments that follow a statement."""
+        """The span of a production, without line breaks and comments at its end."""
         if getattr(meta, "empty", True):
             return t.Span(0, 0, 1, 1)
         span = t.Span(meta.start_pos, meta.end_pos, meta.line, meta.column)
@@ -281,8 +282,26 @@ class _Build(Transformer[Token, Any]):
     def not_(self, meta: Any, kids: list[Any]) -> t.Unary:
         return t.Unary(self._span(meta), "not", kids[0])
 
-    def compare(self, meta: Any, kids: list[Any]) -> t.Compare:
-        return t.Compare(self._span(meta), str(kids[1]), kids[0], kids[2])
+    def compare(self, meta: Any, kids: list[Any]) -> t.Expr:
+        """A comparison, or a chain of them: an `and` of comparisons that share operands."""
+        whole = self._span(meta)
+        if len(kids) == 3:
+            return t.Compare(whole, str(kids[1]), kids[0], kids[2])
+        result: t.Expr | None = None
+        for left, op, right in zip(kids[::2], kids[1::2], kids[2::2], strict=False):
+            span = t.Span(left.span.start, right.span.end, left.span.line, left.span.column)
+            part = t.Compare(span, str(op), left, right)
+            result = part if result is None else t.Logical(whole, "and", result, part)
+        assert result is not None
+        return result
+
+    def contained(self, meta: Any, kids: list[Any]) -> t.Call:
+        value, group = kids
+        span = self._token(group)
+        return t.Call(self._span(meta), t.CONTAINED, span, (value, t.Name(span, str(group))))
+
+    def not_contained(self, meta: Any, kids: list[Any]) -> t.Unary:
+        return t.Unary(self._span(meta), "not", self.contained(meta, kids))
 
     def binary(self, meta: Any, kids: list[Any]) -> t.Binary:
         return t.Binary(self._span(meta), str(kids[1]), kids[0], kids[2])
@@ -291,7 +310,7 @@ class _Build(Transformer[Token, Any]):
         return t.Binary(self._span(meta), "**", kids[0], kids[-1])
 
     def unary(self, meta: Any, kids: list[Any]) -> t.Expr:
-        return cast(t.Expr, kids[-1])  # unary plus
+        return cast(t.Expr, kids[-1])  # unary plus changes nothing
 
     def negate(self, meta: Any, kids: list[Any]) -> t.Unary:
         return t.Unary(self._span(meta), "-", kids[0])

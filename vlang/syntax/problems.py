@@ -1,4 +1,4 @@
-"""Diagnostics: the mistake, its place, and a proposal. They are data; `render` builds the text."""
+"""Diagnostics as data: what is wrong, where, and what to write instead. `render` turns a diagnostic into text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from vlang.syntax.tree import Span
 __all__ = ["Problem", "failure", "in_order", "nearest", "render", "report"]
 
 
-_MOST = 20  # diagnostics shown
-_SHORT = 3  # up to this length a similar name must have the same first letter
-_WIDEST = 160  # characters of a source line shown
+_MOST = 20  # diagnostics in a report
+_SHORT = 3  # for names of at most this length, a similar name must have the same first letter
+_WIDEST = 160  # characters that are shown of a program line
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,15 @@ class Problem:
     """One diagnostic.
 
     Attributes:
-        code: the row of the registry.
-        title: the mistake, in terms of the program.
-        span: the primary place.
-        label: the text at the marks below that place.
-        notes: further places with their labels.
-        help: advice in words, including proposals that the user must complete.
-        write: lines of text that compile in place of `replaces`.
-        replaces: None for the primary span. If it is empty, the lines are inserted below its line.
+        code: the code, a row of the registry.
+        title: a sentence that says what is wrong.
+        span: the wrong part of the program.
+        label: the text beside the marks below that part.
+        notes: further parts of the program, each with a label.
+        help: lines of advice, including proposals that the user must complete.
+        write: program lines that compile if they replace the part `replaces`.
+        replaces: the part that `write` replaces; None for `span`. If this span is empty, `write` is inserted below its
+            line.
     """
 
     code: Code
@@ -49,22 +50,22 @@ class Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems in order of place, without repetitions."""
+    """The problems in the order of their places in the text, without duplicates."""
     return tuple(dict.fromkeys(sorted(problems, key=lambda p: (p.span.start, p.span.end, p.code))))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most similar to `name`, if one is similar enough."""
+    """The known name that is most similar to `name`; None if none is similar enough."""
     known = sorted(set(known))
     same = [k for k in known if k.lower() == name.lower()]
-    if len(name) <= _SHORT:  # `sin` and `min` differ by one letter as well
+    if len(name) <= _SHORT:  # otherwise `min` would be proposed for `sin`
         known = [k for k in known if k[0].lower() == name[0].lower()]
     close = same or get_close_matches(name, known, n=1, cutoff=0.6)
     return close[0] if close else None
 
 
 def render(problem: Problem, text: str, filename: str) -> str:
-    """The diagnostic as text: title, place, source lines with marks, help, and what to write."""
+    """The diagnostic as text: title, place, program lines with marks, `help:` lines and `write:` lines."""
     span = problem.span
     lines = [
         f"{problem.severity}[{problem.code}]: {problem.title}",
@@ -79,21 +80,21 @@ def render(problem: Problem, text: str, filename: str) -> str:
 
 
 def report(problems: Sequence[Problem], text: str, filename: str) -> str:
-    """The first diagnostics as text, separated by empty lines, and the number of others."""
+    """The first diagnostics as text, separated by empty lines, and the number of the remaining ones."""
     shown = [render(p, text, filename) for p in problems[:_MOST]]
     more = len(problems) - len(shown)
     return "\n\n".join([*shown, *([f"and {more:,} more"] if more else [])])
 
 
 def failure(problems: Iterable[Problem], text: str, filename: str) -> ProgramError:
-    """The error that carries these problems; a ProgramTypeError if each of them is a wrong type."""
+    """A ProgramError with these problems; a ProgramTypeError if all of them are wrong types."""
     found = in_order(problems)
     kind = ProgramTypeError if all(p.code is Code.WRONG_TYPE for p in found) else ProgramError
     return kind(report(found, text, filename), found)
 
 
 def _marked(text: str, span: Span, label: str, mark: str) -> list[str]:
-    """The source line of a span and, below it, the marks with the label. A longer span is marked to its line's end."""
+    """The first line of a span and, below it, a line that marks the span and shows the label."""
     begin = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", begin)
     line = text[begin : len(text) if end < 0 else end].rstrip("\r")
@@ -106,7 +107,7 @@ def _marked(text: str, span: Span, label: str, mark: str) -> list[str]:
 
 
 def _window(line: str, column: int, width: int) -> tuple[str, int, int]:
-    """The part of a long line around the marks."""
+    """The part of a long line around the marks, and the column and width of the marks in that part."""
     first = max(column - _WIDEST // 2, 0) if len(line) > _WIDEST else 0
     if first == 0 and len(line) <= _WIDEST:
         return line, column, width

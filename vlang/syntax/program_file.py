@@ -1,4 +1,4 @@
-"""The bytes of a program's file, of standard input, or of a pipe."""
+"""Reads a program from a file, a pipe or standard input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STDIN = "standard input"
 
 
 def program_bytes(name: str | Path) -> bytes:
-    """The whole file; `-` is standard input. Raises DiskError for a directory or device, OSError if it is not there."""
+    """The content of a file; `-` is standard input. Raises DiskError for a directory or device, else OSError."""
     if str(name) == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise DiskError(f"{STDIN}: there is nothing to read; write for example `cat FILE | vlang ...`")

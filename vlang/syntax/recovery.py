@@ -1,7 +1,7 @@
-"""Several syntax errors per run: lines that do not parse are left out, and the rest is parsed again.
+"""Recovery from syntax errors, so that one run reports several: lines that do not parse are left out.
 
-A line that does not parse is replaced by `let _=0`, or by a header if deeper lines follow (language.md, Appendix
-B). The text with replacements is laid out again, so positions in it are translated back to the user's text.
+A line that does not parse is replaced by `let _=0`, or by the header of a block if deeper lines follow (language.md,
+Appendix B), and the text is parsed again. Positions in the new text are translated back to the user's text.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from lark import Tree
 from lark.exceptions import LarkError, UnexpectedEOF, UnexpectedInput
 
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.hints import explain
-from vlang.syntax.keywords import WORDS
+from vlang.syntax.keywords import RESERVED
 from vlang.syntax.lines import Line, Scan, Source, scan
 from vlang.syntax.parser import build, raw_tree
 from vlang.syntax.problems import Problem, in_order
@@ -22,16 +23,19 @@ from vlang.syntax.problems import Problem, in_order
 __all__ = ["MOST_CHARACTERS", "MOST_LEVELS", "MOST_STATEMENTS", "Reading", "read"]
 
 _MOST_ERRORS = 20
-MOST_CHARACTERS = 200_000  # characters
-MOST_STATEMENTS = 1000  # each is compiled: at this number that takes half a minute and 1 GiB
-MOST_LEVELS = 100  # levels of nesting: expressions are walked by recursive functions, here and in later stages
+MOST_CHARACTERS = 200_000  # of a program text
+MOST_STATEMENTS = 1000  # of a program; to compile so many takes half a minute and 1 GiB
+MOST_LEVELS = 100  # of nested expressions, since recursive functions process them, here and in later stages
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The parsed part of a text.
+    """The result of parsing a text.
 
-    file: None if nothing could be parsed. broken: the names on lines that were left out.
+    Attributes:
+        file: the tree of all lines that could be parsed; None if there are none.
+        problems: the syntax errors.
+        broken: the names on lines that were left out.
     """
 
     file: t.File | None
@@ -40,14 +44,14 @@ class Reading:
 
 
 def read(text: str, filename: str) -> Reading:
-    """Parse a text, as much of it as possible if it has errors."""
+    """Parse a text. Lines with syntax errors are left out."""
     whole = _whole(text)
     if whole is not None:
         return Reading(None, (whole,))
     if not any("\t" in line[: len(line) - len(line.lstrip())] for line in text.splitlines()):
         try:
             raw = raw_tree(text)
-        except (LarkError, AssertionError):  # the indenter asserts that brackets match
+        except (LarkError, AssertionError):  # Lark's indenter asserts that brackets match
             pass
         else:
             deep = _too_deep(raw, Source(text))
@@ -60,7 +64,7 @@ def read(text: str, filename: str) -> Reading:
 
 
 def _whole(text: str) -> Problem | None:
-    """A problem of the text as a whole."""
+    """A problem that makes parsing impossible: a text too long, or with characters that no program has; else None."""
     start = t.Span(0, 0, 1, 1)
     if len(text) > MOST_CHARACTERS:
         return Problem(Code.TOO_LARGE, f"the text is longer than {MOST_CHARACTERS:,} characters", start)
@@ -100,12 +104,12 @@ def _recovered(text: str, filename: str) -> Reading:
                 found.problems.append(many)
                 file = None
         break
-    names = {w.text for line in found.lines if line.bad for w in line.words if w.kind == "name"} - WORDS
+    names = {w.text for line in found.lines if line.bad for w in line.words if w.kind == "name"} - RESERVED
     return Reading(file, in_order(found.problems), frozenset(names | {"_"}))
 
 
 def _header(found: Scan) -> bool:
-    """Whether the first line is the header; it is missing otherwise."""
+    """Whether the first line is the header. Reports a missing or misplaced header."""
     first = found.lines[0]
     if first.first == "program":
         return True
@@ -123,7 +127,7 @@ def _header(found: Scan) -> bool:
 
 
 def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
-    """Report one parse error and mark its line; False if that makes no progress."""
+    """Report a parse error and mark its line as bad. Returns False if it was marked already: this makes no progress."""
     at_end = isinstance(error, UnexpectedEOF) or getattr(getattr(error, "token", None), "type", "") == "$END"
     place = len(layout.text) if at_end else error.pos_in_stream or 0
     index, offset = layout.line_at(place)
@@ -137,7 +141,7 @@ def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
 
 
 class _Layout:
-    """A text built from the lines that parse, with the map back to the original positions."""
+    """A text in which placeholders replace the bad lines, and a map from its positions to those of the user's text."""
 
     def __init__(self, found: Scan, headed: bool) -> None:
         self._source = found.source
@@ -157,13 +161,13 @@ class _Layout:
         self.text = "".join(pieces)
 
     def line_at(self, place: int) -> tuple[int, int]:
-        """The line that holds a position of this text, and the position in the original."""
+        """The index of the line at a position in this text, and that position in the user's text."""
         index = max(bisect_right(self._new, place) - 1, 0)
         start, end = self._old[index]
         return index, min(max(start + place - self._new[index], start), end)
 
     def span(self, start: int, end: int) -> t.Span:
-        """The span in the original."""
+        """The span in the user's text of a range in this text."""
         return self._source.span(self.line_at(start)[1], self.line_at(end)[1])
 
 
@@ -176,25 +180,26 @@ def _placeholder(line: Line, deeper: bool, header: bool) -> str:
 
 
 def _too_deep(raw: object, source: Source, layout: _Layout | None = None) -> Problem | None:
-    """A problem if the tree is nested deeper than the recursive stages can handle."""
+    """A problem if the tree is nested deeper than recursive functions can handle; else None."""
     todo: list[tuple[object, int]] = [(raw, 0)]
     while todo:
         node, depth = todo.pop()
-        kids = getattr(node, "children", None)
-        if kids is None:
+        if not isinstance(node, Tree):
             continue
+        kids = node.children
         if depth > MOST_LEVELS:
             meta = getattr(node, "meta", None)
             start, end = getattr(meta, "start_pos", 0), getattr(meta, "end_pos", 0)
             span = layout.span(start, end) if layout is not None else source.span(start, end)
             return Problem(Code.TOO_LARGE, f"this is nested more than {MOST_LEVELS} levels deep", span,
                            help=("name parts of it with `let`, `gather` or fields",))
-        todo.extend((kid, depth + 1) for kid in kids)
+        inside = depth + (len(kids) // 2 if node.data == "compare" else 1)  # a chain of comparisons nests to the left
+        todo.extend((kid, inside) for kid in kids)
     return None
 
 
 def _too_many(file: t.File) -> Problem | None:
-    """A problem if the program has too many statements."""
+    """A problem if the program has too many statements; else None."""
     todo: list[t.Node] = [*reversed(file.items)]
     count = 0
     while todo:

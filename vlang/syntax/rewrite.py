@@ -1,4 +1,4 @@
-"""Pieces of the user's own text, rearranged for the `write:` part of messages."""
+"""Edits pieces of the user's program for the `write:` lines of messages."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["edited", "inside", "one_line", "short"]
 
 
 def short(text: str, limit: int = 40) -> str:
-    """The text on one line, cut if it is long."""
+    """The text on one line, without comments, cut to at most `limit` characters."""
     text = one_line(text)
     return text if len(text) <= limit else text[: limit - 4] + " ..."
 
 
 def one_line(text: str) -> str:
-    """The text without comments and line ends."""
+    """The text on one line, without comments."""
     lines = [line.split("#")[0].rstrip().removesuffix("\\") for line in text.split("\n")]
     return " ".join(" ".join(lines).split()) if len(lines) > 1 else lines[0]
 
 
 def edited(text: str, span: t.Span, edits: Iterable[tuple[t.Span, str]]) -> str:
-    """The piece `span` of the text, on one line, with some of its parts replaced."""
+    """The part `span` of the text on one line, after edits. edits: pairs of a span and the text that replaces it."""
     out, place = [], span.start
     for part, new in sorted(edits, key=lambda e: e[0].start):
         out += [text[place : part.start], new]
@@ -32,7 +32,7 @@ def edited(text: str, span: t.Span, edits: Iterable[tuple[t.Span, str]]) -> str:
 
 
 def inside(node: t.Node) -> Iterator[t.Node]:
-    """The node and all nodes in it, in the order of the text."""
+    """The node and all nodes below it, in the order of the text."""
     yield node
     for spec in fields(node):
         value = getattr(node, spec.name)

@@ -1,7 +1,7 @@
-"""A program text as rows of pieces, from which the canonical layout is written.
+"""A program text as rows of pieces, from which the formatter writes the canonical layout.
 
-A row is a logical line: its tokens, the line ends and comments between them, and the comments and blank lines above
-it. Nothing is lost but spaces, blank lines and the widths of indentations.
+A row is a logical line: its tokens, the line breaks and comments between them, and the comments and blank lines above
+it. Only spaces, repeated blank lines and the widths of indentations are lost.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Piece:
     Attributes:
         kind: the terminal of the grammar.
         text: its characters.
-        depth: number of brackets around it.
+        depth: the number of brackets around it.
         spaced: whether a space is written before it.
-        broken: whether it begins a continuation line.
-        remark: the comment at the end of the line before a broken piece.
-        notes: the comments above a broken piece.
+        broken: whether it is the first token of a continuation line.
+        remark: of a broken piece, the comment at the end of the line before it.
+        notes: of a broken piece, the comment lines above it.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Above:
-    """A line without tokens: a comment with the depth of its block, or a blank line (no text)."""
+    """A line without tokens: a comment, with the depth of its block, or a blank line, with an empty text."""
 
     depth: int = 0
     text: str = ""
@@ -69,11 +69,11 @@ class Row:
     """A logical line.
 
     Attributes:
-        depth: number of blocks around it.
-        above: comment lines and blank lines above it.
-        column: the column of its first token.
+        depth: the number of blocks around it.
+        above: the comment lines and blank lines above it.
+        column: the column of its first token, from 0.
         pieces: its tokens.
-        remark: the comment after it.
+        remark: the comment at its end.
     """
 
     depth: int
@@ -84,7 +84,7 @@ class Row:
 
     @property
     def single(self) -> bool:
-        """Whether it is one line of the text."""
+        """Whether it has no continuation lines."""
         return not any(piece.broken for piece in self.pieces)
 
 
@@ -114,10 +114,10 @@ class Rows:
 
 
 def read_rows(text: str) -> Rows:
-    """The rows of a text that parses. Raises Lark's errors for one that does not."""
+    """The rows of a text. Raises Lark's errors if the text does not parse."""
     rows: list[Row] = []
     depth = brackets = end = 0
-    fresh = True  # the next token begins a row
+    fresh = True  # whether the next token begins a row
     for token in grammar().parse_interactive(text).iter_parse():
         if token.type in _LAYOUT:
             fresh = True
@@ -148,15 +148,15 @@ def _piece(token: Token, gap: str, before: list[Piece], brackets: int) -> Piece:
 
 
 def _comment(line: str) -> str:
-    """The comment of a line without tokens; a backslash at its end is removed with the spaces."""
+    """The comment in a text between tokens, without spaces at its end; "" if there is none."""
     return line[line.index("#") :].rstrip(" \t\r") if "#" in line else ""
 
 
 def _spaced(before: list[Piece], kind: str) -> bool:
-    """Whether a space is written between the pieces of a row and a token after them."""
+    """Whether a space is written between the pieces of a row and the token that follows them."""
     last = before[-1]
     if kind in _NEVER_BEFORE:
-        return kind == "DOT" and last.kind == "NUMBER"  # `1 .x` is a member of 1, `1.x` is no token
+        return kind == "DOT" and last.kind == "NUMBER"  # `1 .x` is a member of 1; `1.x` does not parse
     if last.opens or last.kind == "DOT":
         return False
     if _sign(before):
@@ -167,15 +167,15 @@ def _spaced(before: list[Piece], kind: str) -> bool:
 
 
 def _sign(pieces: list[Piece]) -> bool:
-    """Whether the last piece is a sign: `-` of one operand."""
+    """Whether the last piece is the sign of an operand, not an operator between two."""
     return pieces[-1].kind in _SIGNS and (len(pieces) < 2 or pieces[-2].kind not in _OPERANDS)
 
 
 def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
-    """The comments and blank lines between two rows; also sets the remark of the first row.
+    """The comments and blank lines between the last row and the next one. Also sets the remark of the last row.
 
-    A comment below a block and above a shallower row belongs to the innermost block that begins at or left of its
-    column.
+    gap: the text between the rows. depth: the depth of the next row. A comment between a block and a row outside of
+    it belongs to the innermost block whose lines begin at or left of the column of the comment.
     """
     lines = gap.split("\n")[:-1] if "\n" in gap else []
     if rows and lines:
@@ -196,7 +196,7 @@ def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
 
 
 def _levels(rows: list[Row]) -> list[int]:
-    """The columns of the blocks around the last row, outermost first."""
+    """The columns at which the blocks around the last row begin, outermost first."""
     levels: dict[int, int] = {}
     for row in reversed(rows):
         if row.depth not in levels and row.depth <= min(levels, default=row.depth):

@@ -1,8 +1,8 @@
 """The syntax tree of a `.vp` text, as frozen dataclasses with spans.
 
-Nodes compare by identity, so that they can key the tables that later stages keep beside the tree (types, levels,
-declarations). A field `x_span` is the span of `x`. Expressions are in `vlang.syntax.expression_tree`. `dump` gives the
-structure as text, without spans, for comparing trees and for `vlang explain --stage tree`.
+Nodes compare by identity, so that they can be keys of the tables of later stages (types, levels, declarations). A field
+`x_span` is the span of `x`. The nodes of expressions are in `vlang.syntax.expression_tree`. `dump` returns the
+structure of a tree as text without spans, to compare trees and for `vlang explain --stage tree`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from vlang.syntax.expression_tree import (
+    CONTAINED,
     Binary,
     Call,
     Compare,
@@ -32,7 +33,7 @@ from vlang.syntax.expression_tree import (
 )
 
 __all__ = [
-    "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
+    "CONTAINED", "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
     "EdgeField", "Expr", "File", "ForRange", "ForVertices", "Function", "Gather", "GlobalValue",
     "Index", "Let", "Limit", "Literal", "Logical", "Member", "Name", "Node", "Param",
     "Reduce", "Reduction", "Repeat", "Self", "Span", "Statement", "Sweep", "Target", "TupleExpr",
@@ -42,11 +43,11 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class TypeExpr(Node):
-    """A type as written.
+    """A type as written in the program.
 
     Attributes:
         kind: "scalar", "vertex", "vertices", "array" or "tuple".
-        name: of a scalar, or of the components of an array.
+        name: the name of a scalar type, or of the type of an array's components.
         size: the number of components of an array.
         items: the types of a tuple.
     """
@@ -62,10 +63,10 @@ class Param(Node):
     """A parameter of the program or of a function.
 
     Attributes:
-        name: of the parameter.
+        name: the name of the parameter.
         name_span: the place of `name`.
-        type: the type as written; None where it is left out.
-        default: None for a required one.
+        type: its type as written; None if it is left out.
+        default: its default value; None for a required parameter.
     """
 
     name: str
@@ -79,10 +80,10 @@ class VertexField(Statement):
     """`vertex a, b: T = e`.
 
     Attributes:
-        names: of the fields, one or more.
+        names: the names of the fields, one or more.
         name_spans: the place of each name.
-        type: of each field.
-        init: the initial value of each; None for fields that the caller passes.
+        type: the type of the fields.
+        init: the initial value of the fields; None for fields that the caller passes.
     """
 
     names: tuple[str, ...]
@@ -96,10 +97,10 @@ class EdgeField(Statement):
     """`edge a, b: T = e`.
 
     Attributes:
-        names: of the edge fields, one or more.
+        names: the names of the edge fields, one or more.
         name_spans: the place of each name.
-        type: of each field.
-        init: the default of each; None for columns that the graph must have.
+        type: the type of the fields.
+        init: the default of the fields; None for columns that the graph must have.
     """
 
     names: tuple[str, ...]
@@ -113,10 +114,10 @@ class GlobalValue(Statement):
     """`global a: T = e`.
 
     Attributes:
-        name: of the global.
+        name: the name of the global.
         name_span: the place of `name`.
-        type: the type as written; None where it is left out.
-        value: its expression.
+        type: its type as written; None if it is left out.
+        value: its value.
     """
 
     name: str
@@ -130,10 +131,10 @@ class Function(Statement):
     """`fn f(x: T, ...): T = e`.
 
     Attributes:
-        name: of the function.
+        name: the name of the function.
         name_span: the place of `name`.
         params: its parameters, in order.
-        type: of the result; None where it is left out.
+        type: the type of the result as written; None if it is left out.
         value: the body.
     """
 
@@ -149,15 +150,15 @@ class Reduction(Statement):
     """`reduction f(a, b): T = e, identity i`.
 
     Attributes:
-        name: of the reduction.
+        name: the name of the reduction.
         name_span: the place of `name`.
-        left: the first operand.
-        left_span: its place.
-        right: the second operand.
-        right_span: its place.
-        type: of operands and result; None where it is left out.
+        left: the name of the first operand.
+        left_span: the place of `left`.
+        right: the name of the second operand.
+        right_span: the place of `right`.
+        type: the type of operands and result as written; None if it is left out.
         value: the body.
-        identity: the value that changes no other.
+        identity: the identity element.
     """
 
     name: str
@@ -186,10 +187,10 @@ class Target(Node):
     """The target of an `apply`.
 
     Attributes:
-        names: of the fields, one or more.
+        names: the names of the fields, one or more.
         name_spans: the place of each name.
         many: whether the names are in parentheses.
-        owner: `u` where a program writes `u.f`, which is a mistake; else None.
+        owner: the name `u` if the program writes to `u.f`, which is a mistake; else None.
     """
 
     names: tuple[str, ...]
@@ -200,14 +201,14 @@ class Target(Node):
 
 @dataclass(frozen=True, eq=False)
 class Block(Node):
-    """The statements under a `:`."""
+    """The statements of a block, which follows a `:`."""
 
     items: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Gather(Statement):
-    """`gather name = value`; a correct one has a Reduce as its value."""
+    """`gather name = value`. In a correct program the value is a Reduce."""
 
     name: str
     name_span: Span
@@ -216,15 +217,15 @@ class Gather(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Statement):
-    """`apply target op value`. Two kinds of mistakes parse as well.
+    """`apply target op value`. Two kinds of wrong statements are parsed as well, so that the checker can explain them.
 
     Attributes:
         target: the fields that are written.
         op: "=" or an update operator ("+=", ...).
         value: the new value, or the operand of the update.
-        keyword: false where `apply` is missing, which is a mistake.
-        domain: of a `for` without a reduction, which is a mistake; else None.
-        cond: the condition of that `for`.
+        keyword: whether the word `apply` is there; if not, this is a mistake.
+        domain: the domain of a `for` without a reduction, which is a mistake; None without such a `for`.
+        cond: the condition of that `for`; None if it has none.
     """
 
     target: Target
@@ -272,10 +273,10 @@ class Repeat(Statement):
     """`repeat [limit] [until until]: block`.
 
     Attributes:
-        limit: on the number of passes; None for none.
-        until: the condition that ends the loop; None for none.
+        limit: the limit on the number of supersteps; None if there is none.
+        until: the condition that ends the loop; None if there is none.
         block: the statements.
-        head: the place of the line up to the colon.
+        head: the place of the header, without the colon.
     """
 
     limit: Limit | None
@@ -289,9 +290,9 @@ class Sweep(Statement):
     """`sweep field up|down: block`.
 
     Attributes:
-        field: whose values are the levels.
-        field_span: its place.
-        up: whether levels increase.
+        field: the name of the field whose values are the levels.
+        field_span: the place of `field`.
+        up: whether the levels are visited in increasing order.
         block: the statements.
     """
 
@@ -306,10 +307,10 @@ class ForVertices(Statement):
     """`for name in set_name: block`.
 
     Attributes:
-        name: of the variable, a vertex.
+        name: the name of the variable, a vertex.
         name_span: the place of `name`.
-        set_name: the parameter with the vertices.
-        set_span: its place.
+        set_name: the name of the parameter that lists the vertices, or "vertices" for all.
+        set_span: the place of `set_name`.
         block: the statements.
     """
 
@@ -325,11 +326,11 @@ class ForRange(Statement):
     """`for name from low to high [until until]: block`.
 
     Attributes:
-        name: of the variable, an integer.
+        name: the name of the variable, an integer.
         name_span: the place of `name`.
-        low: its first value.
-        high: its last value.
-        until: the condition that ends the loop early; None for none.
+        low: the first value of the variable.
+        high: the last value of the variable.
+        until: the condition that ends the loop early; None if there is none.
         block: the statements.
     """
 
@@ -343,16 +344,16 @@ class ForRange(Statement):
 
 @dataclass(frozen=True, eq=False)
 class File(Node):
-    """One program: its header, and everything under it in order.
+    """One program: its header, and its declarations and statements.
 
     Attributes:
-        name: of the program.
+        name: the name of the program.
         name_span: the place of `name`.
-        params: its parameters.
-        items: its declarations and statements.
-        text: the source.
-        filename: the name for messages.
-        doc: the comment lines above the header.
+        params: the parameters, in order.
+        items: the declarations and statements, in order.
+        text: the text of the program.
+        filename: the name of the file, for messages.
+        doc: the text of the comment lines above the header.
     """
 
     name: str
@@ -365,7 +366,7 @@ class File(Node):
 
 
 def dump(node: object, indent: int = 0) -> str:
-    """The structure of a tree as text, one node a line, without spans."""
+    """The structure of a tree as text without spans, with one line per node."""
     pad = "  " * indent
     if isinstance(node, Node):
         head, below = [], []

@@ -1,1 +1,1 @@
-"""Threads that run kernels: they wait in machine code for launches."""
+"""The worker threads that run kernels, and wait for launches in machine code."""

@@ -1,8 +1,9 @@
-"""Persistent threads: helpers that join the launches of a caller within microseconds, and sleep between calls.
+"""A crew: persistent worker threads (helpers) that join the launches of a caller within microseconds.
 
-Helpers never return to the interpreter. Opening, joining and closing a launch, falling asleep and waking are machine
-code (crew.py of vlang.runtime.kernels), since each pass through the interpreter's lock may cost two thread switches.
-A helper that is awake polls for launches, so it joins at once. A crew serves one caller at a time.
+Helpers never return to the Python interpreter, because each acquisition of the GIL may cost two thread switches.
+Machine code (vlang.runtime.kernels.crew) opens, joins and closes launches, and lets helpers sleep and wake. A helper
+that is awake polls for launches, so it joins at once. A helper without launches sleeps after a while. A crew serves one
+caller at a time.
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ __all__ = ["Crew", "give_back", "take_crew"]
 
 
 class Crew:
-    """Up to `room` helpers, started on first use. counter: the address of an i64 that is 0 when a launch begins."""
+    """Up to `room` helpers, which are started on first use.
+
+    Attributes:
+        counter: the address of an i64 that is 0 at the start of each launch; kernels take their tasks from it.
+    """
 
     def __init__(self, room: int) -> None:
         self._kernels = crew_kernels()
@@ -52,30 +57,31 @@ class Crew:
 
     @property
     def usable(self) -> bool:
-        """Whether its threads exist in this process; a forked child has none of them."""
+        """Whether the helpers exist in this process; after a fork the child process has none of them."""
         return self._process == os.getpid()
 
     def __len__(self) -> int:
         return len(self._threads)
 
     def helpers(self, wanted: int) -> int:
-        """Start helpers until there are `wanted`, or as many as the system grants; returns their number."""
-        while self._threads and not self._threads[-1].begun:  # an interrupt came just before
+        """Start helpers until there are `wanted`, or until the system cannot start more; returns their number."""
+        while self._threads and not self._threads[-1].begun:  # an interrupt came before the thread was started
             self._threads.pop()
         while len(self._threads) < min(wanted, self.room):
             number = len(self._threads)
             self._kernels["prepare"](self._words, number)
             helper = Task(partial(self._kernels["serve"], self._words, number))
             self._threads.append(helper)
-            if not helper.begin():  # the system grants no more threads
+            if not helper.begin():  # the system cannot start more threads
                 self._threads.pop()
                 break
         return min(wanted, len(self._threads))
 
     def launch(self, kernel: Kernel, args: Sequence[int | None], helpers: int) -> None:
-        """Run a kernel on this thread and `helpers` others, until all threads that joined are done.
+        """Run a kernel on this thread and up to `helpers` helpers; returns when all threads that joined are done.
 
-        It cannot be interrupted, since its arrays must stay alive until the end. args: its words (`Kernel.words`).
+        `args` are the arguments as words (`Kernel.words`). A launch cannot be interrupted, as its arrays must stay
+        alive until it ends. Raises InternalError if the kernel fails.
         """
         if not kernel.wide or len(args) > CREW_MOST_ARGS:
             raise InternalError(f"kernel {kernel.name} cannot be launched: its arguments are not up to "
@@ -87,9 +93,9 @@ class Crew:
         kernel.ended(int(words[CREW_STATUS]))
 
     def play(self, script: NDArray[np.int64], level_slot: int) -> None:
-        """Run the launches of a script, one after the other; not interruptible, as `launch`.
+        """Run the launches of a script, int64[k, PLAY_WORDS], one after the other; cannot be interrupted.
 
-        script: int64[k, PLAY_WORDS]. level_slot: of the frames, for the level.
+        `level_slot` is the slot of the frames that gets the level of a launch. Raises InternalError if a kernel fails.
         """
         ran = play_kernels()["play"](self._words, script.view(np.uint64), len(script), level_slot)
         if ran < len(script):
@@ -104,7 +110,7 @@ class Crew:
 
 
 def _finished(process: int, end: Kernel, words: NDArray[np.int64], threads: list[Task[int]]) -> None:
-    """Stop the helpers of a crew, even of one that an interrupt left without a reference."""
+    """Stop the helpers of a crew; also called when the crew itself is freed, for example after an interrupt."""
     if process == os.getpid():
         end(words, len(threads))
 
@@ -115,7 +121,7 @@ _lock = threading.Lock()
 
 
 def take_crew(helpers: int) -> Crew:
-    """A crew for one caller, with room for at least `helpers` helpers."""
+    """Take a crew for one caller from the idle crews, or create one; it can have at least `helpers` helpers."""
     with _lock:
         at = next((i for i, crew in enumerate(_idle) if crew.room >= helpers), None)
         if at is not None:
@@ -124,7 +130,10 @@ def take_crew(helpers: int) -> Crew:
 
 
 def give_back(crew: Crew) -> None:
-    """Keep a crew for the next caller, unless enough are kept or it has more threads than there are processors."""
+    """Keep a crew for the next caller, or end it.
+
+    It is ended if enough crews are idle already, or if it has more threads than there are processors.
+    """
     if not crew.usable:
         return
     with _lock:
@@ -136,7 +145,7 @@ def give_back(crew: Crew) -> None:
 
 
 def _before_fork() -> None:
-    """End sleeping helpers: Python warns if a process with several threads forks."""
+    """End the idle crews before a fork, because Python warns if a process with several threads forks."""
     with _lock:
         crews = _idle[:]
         _idle.clear()
@@ -145,7 +154,7 @@ def _before_fork() -> None:
 
 
 def _forked() -> None:
-    """Reset the state in a child process: it has one thread, and another thread may have held the lock at the fork."""
+    """Replace the lock in a child process, as a thread that exists only in the parent may have held it at the fork."""
     global _lock
     _lock = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""The CPU: threads that take tasks as they become free, each in one call of a kernel that releases the GIL."""
+"""Launches of kernels on the threads of the CPU. Every thread calls the kernel once, and the kernel takes tasks."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Cpu"]
 
-_SMALL = 1 << 15  # edges and vertices below which a second thread costs more than it saves
+_SMALL = 1 << 15  # edges and vertices of a launch below which a second thread costs more time than it saves
 
 
 class Cpu:
-    """Launches passes on `threads` threads; results do not depend on their number."""
+    """Launches kernels on `threads` threads. Results do not depend on their number."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or available_threads()
         self._crew: Crew | None = None
-        self._alone = np.zeros(1, dtype=np.int64)  # the counter of launches without helpers
+        self._alone = np.zeros(1, dtype=np.int64)  # the task counter of launches without helpers
 
     def close(self) -> None:
-        """Give the crew of threads back."""
-        crew, self._crew = self._crew, None  # first, so that no crew is given back twice after an interrupt
+        """Return the crew to the idle crews."""
+        crew, self._crew = self._crew, None  # cleared first, so that after an interrupt the crew is not returned twice
         if crew is not None:
             give_back(crew)
 
     def prepare(self, cost: int) -> None:
-        """Load the kernels of the crew if launches of this cost use it, so that no launch waits for them."""
+        """Load the kernels of the crew if launches of this cost use a crew, so that no launch waits for them."""
         if self.threads > 1 and cost >= _SMALL:
             crew_kernels().prepare(crew_kernels())
 
@@ -43,12 +43,12 @@ class Cpu:
         """Run `kernel(*before, tasks, count, counter, *after)` until all tasks are done.
 
         Args:
-            kernel: takes tasks from `counter` until `count` are taken.
-            before: arguments before the tasks.
-            tasks: int64, contiguous; rows of three in most kernels.
-            count: tasks in all.
-            cost: about how many edges and vertices the launch processes.
-            after: arguments behind the counter.
+            kernel: a kernel that takes task numbers from `counter` until it reaches `count`.
+            before: the arguments before the tasks.
+            tasks: int64, contiguous; most kernels take int64[T, 3].
+            count: the number of tasks.
+            cost: about the number of edges and vertices that the launch processes.
+            after: the arguments after the counter.
         """
         if count == 0:
             return
@@ -66,11 +66,11 @@ class Cpu:
 
         Args:
             kernel: the kernel.
-            before: arguments before the control block.
-            control: int64; begins with the layout of vlang.runtime.plan.layouts.meet_words.
-            cost: about how many edges and vertices the launch processes.
-            after: arguments behind the control block.
-            most: the largest number of threads; None for no limit.
+            before: the arguments before the control block.
+            control: int64, the control block; it begins with the layout of vlang.runtime.plan.layouts.meet_words.
+            cost: about the number of edges and vertices that the launch processes.
+            after: the arguments after the control block.
+            most: the maximum number of threads; None for no limit.
         """
         helpers = self._helpers(min(self.threads, most or self.threads) - 1) if cost >= _SMALL else 0
         control[MEET_CREW], control[MEET_JOINED] = helpers + 1, 0
@@ -84,9 +84,9 @@ class Cpu:
         """Run the launches of a script, one after the other.
 
         Args:
-            script: int64[k, PLAY_WORDS], with the most helpers of each launch.
-            costs: int64[k], about how many edges and vertices each launch processes.
-            level_slot: of the frames, for the level.
+            script: int64[k, PLAY_WORDS]; the word PLAY_HELPERS has the maximum number of helpers, and is reduced here.
+            costs: int64[k], about the number of edges and vertices that each launch processes.
+            level_slot: the slot of the frames that gets the level of a launch.
         """
         script[costs < _SMALL, PLAY_HELPERS] = 0
         found = self._helpers(min(self.threads - 1, int(script[:, PLAY_HELPERS].max(initial=0))))
@@ -95,17 +95,17 @@ class Cpu:
 
     @property
     def counter(self) -> int:
-        """The address of the counter of the launches of a script."""
+        """The address of the task counter that the launches of a script use."""
         return self._taken().counter
 
     def _taken(self) -> Crew:
-        """The crew of this caller."""
+        """The crew, which is taken from the idle crews on first use."""
         if self._crew is None or not self._crew.usable:
             self._crew = take_crew(self.threads - 1)
         return self._crew
 
     def _helpers(self, count: int) -> int:
-        """Start `count` helpers, or as many as the system grants; returns their number."""
+        """Start `count` helpers, or as many as the system can start; returns their number."""
         if count < 1:
             return 0
         found = self._taken().helpers(count)

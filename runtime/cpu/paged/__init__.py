@@ -1,1 +1,1 @@
-"""Passes over pages, wherever the pages are."""
+"""The pages of a pass, in memory or streamed from disk, and the tasks over them."""

@@ -1,10 +1,10 @@
-"""Where passes find the pages of a graph: in memory all at once, or on disk, in batches through a ring of buffers."""
+"""The sources of pages for a pass: all pages in memory, or pages on disk that a ring of buffers delivers in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,31 +14,33 @@ from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.edges.columns import cast
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
-from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
-from vlang.runtime.storage.page_reader import PageViews
-from vlang.runtime.storage.ring import Ring
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.topology.stored import StoredEdges
+    from vlang.runtime.storage.page_reader import PageViews
+    from vlang.runtime.storage.ring import Ring
 
 __all__ = ["CONVERTED", "Columns", "Groups", "InMemory", "PageSource", "Streamed", "converted", "source_of"]
 
 CONVERTED = 4
-"""Pages whose columns are converted together, so that converted columns take little memory beside the ring."""
+"""The number of pages whose columns are converted at a time. It is small, as converted columns take extra memory."""
 
 Columns = tuple[tuple[str, str], ...]
-"""Edge columns of a pass: name and type."""
+"""The edge columns of a pass: pairs of name and type."""
 
 Groups = Sequence[Sequence[int]]
-"""Pages, of which those of a group must be in memory at the same time."""
+"""Lists of page numbers. All pages of a group must be in memory at the same time."""
 
 
 class PageSource(Protocol):
     """The pages of one graph."""
 
     def pages(self, kind: str) -> PageCuts:
-        """How the adjacency of a kind is cut into pages."""
+        """How the adjacency of a direction is cut into pages."""
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page rows of a pass."""
+        """The page table of a pass, uint64[P, PAGE_WORDS], with the addresses of each page's arrays."""
 
 
 class InMemory:
@@ -49,24 +51,24 @@ class InMemory:
         self._known: dict[str, Pages] = {}
 
     def pages(self, kind: str) -> Pages:
-        """The pages of an adjacency direction; cut once for a graph."""
+        """The pages of an adjacency direction, which is cut into pages once per graph."""
         if kind not in self._known:
             adjacency = self._graph.adjacency(kind)
             self._known[kind] = adjacency.derived(("pages", self._size), lambda: Pages.cut(adjacency, self._size))
         return self._known[kind]
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page rows of a pass, for good."""
+        """The page table of a pass; it stays valid."""
         adjacency = self._graph.adjacency(kind, tuple(name for name, _ in columns))
         return self.pages(kind).table([adjacency.column(name, DTYPES[dtype]) for name, dtype in columns])
 
 
 class Streamed:
-    """The pages of a graph on disk, through a ring.
+    """The pages of a graph on disk, delivered by a ring.
 
     Args:
-        stored: the edges.
-        ring: delivers their pages.
+        stored: the stored edges.
+        ring: the ring that reads their pages.
     """
 
     def __init__(self, stored: StoredEdges, ring: Ring) -> None:
@@ -82,7 +84,7 @@ class Streamed:
         return self._known[kind]
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page rows of a pass, in which only the first vertices are known yet."""
+        """The page table of a pass, with only the first vertex of each page; `batches` writes the addresses."""
         pages = self.pages(kind)
         rows = np.zeros((pages.count, PAGE_WORDS), np.uint64)
         rows[:, PAGE_FIRST] = pages.firsts.astype(np.uint64)
@@ -91,17 +93,17 @@ class Streamed:
     def batches(
         self, kind: str, columns: Columns, table: NDArray[np.uint64], groups: Groups
     ) -> Generator[NDArray[np.int64]]:
-        """The numbers of the pages that have arrived, in batches.
+        """Read pages, and yield the numbers of the pages that have arrived, batch by batch.
 
-        The rows of a batch are valid until the next one is asked for.
+        The rows of the table for a batch are valid until the next batch is requested.
 
         Args:
             kind: the adjacency direction.
             columns: the edge columns of the pass.
-            table: the page rows of the pass, which are aimed at the buffers of a batch.
-            groups: the pages that are wanted.
+            table: the page table of the pass; each batch writes the addresses of its pages into it.
+            groups: the pages to read.
 
-        Raises DiskError, GraphError, OutOfMemory.
+        Raises DiskError, GraphError and OutOfMemory.
         """
         ends = {group[-1] for group in groups} if converted(self._stored, columns) else None
         with closing(self.ring.stream(self._kind(kind), groups)) as stream:
@@ -113,15 +115,18 @@ class Streamed:
 
     @property
     def random_cost(self) -> float:
-        """How many times as long a random read of this disk takes as a sequential one: k of Garaph's rule."""
+        """The time of a random read of this disk divided by the time of a sequential read: k in Garaph's rule."""
         return self._stored.random_cost()
 
     def missing(self, kind: str, pages: Iterable[int]) -> int:
-        """Bytes of the pages that are not in memory."""
+        """The total size in bytes of those `pages` that are not in memory."""
         return self.ring.missing(self._kind(kind), pages)
 
     def _aim(self, row: NDArray[np.uint64], views: PageViews, columns: Columns) -> list[NDArray[np.generic]]:
-        """Write the addresses of a page into its row; returns the arrays that are there."""
+        """Write the addresses of a page's arrays into its row of the table.
+
+        Returns the arrays of its columns, which the caller must keep alive.
+        """
         row[PAGE_OFFSETS], row[PAGE_TARGETS] = address_of(views.offsets), address_of(views.targets)
         arrays = [cast(name, views.columns[name], self._stored.columns[name], DTYPES[dtype]) for name, dtype in columns]
         for number, array in enumerate(arrays):
@@ -133,13 +138,14 @@ class Streamed:
 
 
 def converted(stored: StoredEdges, columns: Columns) -> int:
-    """Bytes of an edge in the columns of a pass whose values kernels read in another type than the stored one."""
+    """Bytes per edge of the columns that a pass must convert, as its kernels read another type than the stored one."""
     types = [(stored.columns[name].dtype, DTYPES[dtype]) for name, dtype in columns]
     return sum(wanted.itemsize for kept, wanted in types if kept != wanted)
 
 
 def _few(batch: list[tuple[int, PageViews]], ends: Container[int]) -> Iterator[list[tuple[int, PageViews]]]:
-    """A batch in parts of CONVERTED pages, and more where a group has more. ends: the last page of every group."""
+    """Cut a batch into parts of about CONVERTED pages, without cutting groups; `ends` has the last page of each group.
+    """
     part: list[tuple[int, PageViews]] = []
     for page, views in batch:
         part.append((page, views))
@@ -151,7 +157,7 @@ def _few(batch: list[tuple[int, PageViews]], ends: Container[int]) -> Iterator[l
 
 
 def source_of(graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
-    """The source of the pages of a graph. ring: for a graph whose edges are on disk."""
+    """The source of the pages of a graph. `ring` is required if the edges are on disk."""
     if graph.stored is None:
         return InMemory(graph, page_size)
     assert ring is not None

@@ -1,4 +1,4 @@
-"""The tasks of a pass, page batch by page batch."""
+"""The tasks of a pass, divided into batches whose pages are in memory at the same time."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from vlang.runtime.storage.windows import Windows
 __all__ = ["Tasks", "by_page", "by_row", "in_windows", "long_groups", "release", "tasks_of"]
 
 Tasks = NDArray[np.int64]
-"""int64[T, 3]: page, first and end of the task; by increasing page."""
+"""int64[T, 3]: page, and first and end vertex, list index or segment. Tasks are sorted by page."""
 
 
 def by_page(
     source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], *work: Tasks
 ) -> Iterable[Sequence[Tasks]]:
-    """The tasks whose pages are in memory, batch by batch; of a graph in memory all at once.
+    """Yield batches of the tasks whose pages are in memory. A graph in memory has one batch with all tasks.
 
     Args:
-        source: has the pages.
+        source: the source of the pages.
         kind: the adjacency direction.
         columns: the edge columns of the pass.
-        table: the page rows of the pass, which are aimed at the pages of a batch.
-        work: lists of tasks; a batch has as many.
+        table: the page table of the pass; each batch writes the addresses of its pages into it.
+        work: lists of tasks. A batch has a part of each list.
     """
     return _by_page(source, kind, columns, table, work) if isinstance(source, Streamed) else (work,)
 
@@ -46,14 +46,14 @@ def _by_page(
 def by_row(
     source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], longs: NDArray[np.int64], tasks: Tasks
 ) -> Iterable[tuple[NDArray[np.int64], Tasks]]:
-    """As `by_page` for passes that need all edges of a vertex at once: a batch has every page of its long vertices.
+    """Like `by_page`, for passes that need all edges of a vertex at once: a batch has all pages of its long vertices.
 
     Args:
         source, kind, columns, table: see `by_page`.
-        longs: the long vertices of the pass, by index, increasing.
+        longs: the indices, in increasing order, of the long vertices of the pass, whose rows are cut into segments.
         tasks: the tasks over short vertices.
 
-    Returns the long vertices and the tasks of each batch.
+    Yields the long vertices and the tasks of each batch.
     """
     return _by_row(source, kind, columns, table, longs, tasks) if isinstance(source, Streamed) else ((longs, tasks),)
 
@@ -71,13 +71,13 @@ def _by_row(
 
 
 def tasks_of(tasks: Tasks, wanted: NDArray[np.uint8]) -> Tasks:
-    """The tasks of some pages. wanted: uint8[P], 1 for those."""
+    """The tasks of the pages p with wanted[p] = 1; `wanted` is uint8[P]."""
     chosen: Tasks = tasks[wanted[tasks[:, 0]] != 0]
     return chosen
 
 
 def long_groups(pages: PageCuts, longs: NDArray[np.int64], others: NDArray[np.int64]) -> list[range]:
-    """The pages of long vertices and `others` in groups, such that no long vertex has pages in two groups."""
+    """Group the pages of long vertices and the pages `others`, such that all pages of a vertex are in one group."""
     low = pages.segment_pages[pages.longs[longs, 1]]
     high = pages.segment_pages[pages.longs[longs, 2] - 1]
     low, high = np.concatenate([low, others]), np.concatenate([high, others])
@@ -92,7 +92,10 @@ def long_groups(pages: PageCuts, longs: NDArray[np.int64], others: NDArray[np.in
 
 
 def release(windows: Windows | None, tasks: Tasks) -> None:
-    """Release the windows of the vertices of tasks, page by page; a block that is not complete comes back."""
+    """Release the windows of the vertices of tasks, page by page.
+
+    A released part that is needed again is read back from the file on access.
+    """
     if windows is None or not len(tasks):
         return
     starts = np.flatnonzero(np.diff(tasks[:, 0], prepend=-1))
@@ -101,7 +104,7 @@ def release(windows: Windows | None, tasks: Tasks) -> None:
 
 
 def in_windows(windows: Windows | None, tasks: Tasks, n: int) -> Iterator[tuple[Tasks, int]]:
-    """Tasks over all n vertices with their cost, a window at a time where arrays over vertices are in a file."""
+    """Yield the tasks over all n vertices, and their cost: all at once, or window by window if there are windows."""
     if windows is None:
         yield tasks, n
         return
@@ -112,7 +115,7 @@ def in_windows(windows: Windows | None, tasks: Tasks, n: int) -> Iterator[tuple[
 
 
 class _Cut:
-    """Where the tasks of each page begin. counts: tasks of each page."""
+    """A list of tasks with the first task of each page; `counts` is the number of tasks of each page."""
 
     def __init__(self, tasks: Tasks, pages: int) -> None:
         self._tasks = tasks

@@ -1,1 +1,1 @@
-"""Full and listed passes on the CPU, and what they cost."""
+"""Full passes and passes over lists of vertices on the CPU, and their costs."""

@@ -8,24 +8,25 @@ from contextlib import contextmanager
 
 __all__ = ["Trial", "choose_blocks"]
 
-_LEAST_EDGES = 1 << 16  # of a graph whose sweeps take long enough to think about
-_TRIED_FROM = 1 << 20  # edges of a graph whose sweeps take long enough to be compared
-_TRIES = 2  # sweeps by rows, and by blocks, before one is chosen
-_PAYS_AFTER = 16  # sweeps, about, that repay the building of the blocks (docs/internals/performance.md)
+_LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
+_TRIED_FROM = 1 << 20  # in graphs with fewer edges, sweeps are too short to compare their times
+_TRIES = 2  # sweeps that are timed by rows, and as many by blocks, before one is chosen
+_PAYS_AFTER = 16  # about the number of sweeps that repay building the blocks (docs/internals/performance.md)
 
 
 def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int | None) -> bool:
-    """Whether the next full sweep should use blocks, which are built first if need be.
+    """Whether the next full sweep should use cache blocks, which are built first if they do not exist.
 
-    Under "auto" it should if the blocks exist, or if past and announced sweeps repay them. Without an announcement
-    this is the rent-or-buy rule: at worst a run takes twice as long as with the number of sweeps known in advance.
+    With "auto" blocks are used if they exist, or if past and announced sweeps are enough to repay them. Without an
+    announcement this is the rent-or-buy rule: a run takes at most twice as long as if the number of sweeps were known
+    in advance.
 
     Args:
         asked: "always", "never" or "auto".
-        edges: edges of a sweep.
+        edges: the edges of a sweep.
         made: whether the blocks exist.
-        sweeps: sweeps over this graph so far.
-        coming: sweeps that the program or the caller announces; None for no announcement.
+        sweeps: the number of sweeps over this graph so far.
+        coming: the number of sweeps that the program or the caller announces; None for no announcement.
     """
     if asked != "auto":
         return asked == "always"
@@ -33,11 +34,15 @@ def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int |
 
 
 class Trial:
-    """The choice between rows and blocks once there are blocks: the faster of the two so far. The bits are the same.
+    """The choice between rows and blocks when blocks exist: whichever was faster so far. The results are identical.
 
-    Rows of a road network have good locality already, and the gain depends on the machine: on a grid of 2 million
-    vertices blocks took 0.7 of the time of rows on one machine, and 1.2 on another (docs/internals/performance.md).
-    edges: edges of a sweep.
+    Rows of a road network already have good locality, and the gain depends on the machine. On a grid of 2 million
+    vertices sweeps by blocks took 0.7 of the time of sweeps by rows on one machine, and 1.2 on another
+    (docs/internals/performance.md).
+
+    Args:
+        asked: "always", "never" or "auto".
+        edges: the edges of a sweep.
     """
 
     def __init__(self, asked: str, edges: int) -> None:
@@ -54,7 +59,7 @@ class Trial:
 
     @contextmanager
     def sweep(self) -> Iterator[bool]:
-        """A context that times the sweep run inside it; yields `by_blocks`."""
+        """A context that measures the time of the sweep that runs inside it; yields `by_blocks`."""
         way, begin = self.by_blocks, time.perf_counter()
         yield way
         if len(self._spans[way]) < _TRIES:

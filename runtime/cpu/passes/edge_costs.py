@@ -1,8 +1,8 @@
-"""What edges cost on this machine, for one thread: measured once, kept in the cache directory.
+"""The costs of edges on this machine for one thread. They are measured once and kept in the cache directory.
 
-The direction of a superstep depends only on ratios of these costs, which differ by a factor of three between machines:
-sequential reads depend on memory and prefetching, random reads on the private caches of a core. Graphs of few edges
-use the reference values, since there the choice hardly matters.
+The choice between push and pull depends only on ratios of these costs. The ratios differ by a factor of three between
+machines, because sequential reads depend on memory and prefetching, and random reads on the private caches of a core.
+Graphs with few edges use reference values, as the choice hardly matters there.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["MEASURED_FROM", "REFERENCE", "Costs", "costs_of", "kept_costs", "measure_costs", "sound"]
 
-MEASURED_FROM = 1 << 20  # edges of a graph
+MEASURED_FROM = 1 << 20  # graphs with fewer edges use the reference
 _MAGIC = b"vlang costs 2\n"
 _SUFFIX = "costs"
-_CELLS = 1 << 20  # values of 4 bytes, as a graph of a million vertices has
-_FAR = 1 << 24  # beyond the caches of most machines
+_CELLS = 1 << 20  # values of 4 bytes, as many as a graph of a million vertices has
+_FAR = 1 << 24  # values of 4 bytes, more than the caches of most machines hold
 _TRIALS = 5
 _ODD = 32.0  # a cost that differs from the reference by more than this factor is discarded
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs in nanoseconds of one thread.
+    """Costs for one thread, in nanoseconds.
 
     Attributes:
-        pulled: an edge of a full pass: read the value of the sender.
-        pushed: an edge of a push: join into the value of the receiver by a guarded compare-and-swap.
-        notified: an edge of a notification: set the byte of the receiver.
-        marked: an edge of a frontier that marks: set the bit of the receiver.
-        row: the first access to a row at a random place.
-        summed: an edge of a pushed sum: add to the accumulator of the receiver, and mark it.
+        pulled: per edge of a full pass, which reads the value of the sender.
+        pushed: per edge of a push, which updates the value of the receiver by a guarded compare-and-swap.
+        notified: per edge of a notification, which sets a byte of the receiver.
+        marked: per edge of a superstep with a uniform frontier, which sets or tests a bit.
+        row: per first access to a row at a random place.
+        summed: per edge of a pushed sum, which adds to the accumulator of the receiver and marks the receiver.
     """
 
     pulled: float = 0.9
@@ -60,13 +60,13 @@ class Costs:
 
 
 REFERENCE = Costs()
-"""Of a virtual machine on a Xeon of 2023."""
+"""The costs on a virtual machine on a Xeon of 2023."""
 
 
 def costs_of(edges: int) -> Costs:
-    """The costs of this machine: from the cache, or measured now in 0.2 s.
+    """The costs of this machine, from the cache or measured now, which takes 0.2 s.
 
-    The reference for a graph of few edges, and where a memory budget leaves no room for a measurement.
+    Returns the reference costs for a graph with few edges, or if a memory budget leaves no room for a measurement.
     """
     short = ledger.left is not None and ledger.left < 2 * _FAR * np.dtype(np.uint32).itemsize
     if edges < MEASURED_FROM or (short and kept_costs() is None):
@@ -76,7 +76,7 @@ def costs_of(edges: int) -> Costs:
 
 @cache
 def _costs_in(folder: Path | None) -> Costs:
-    """The costs from a cache directory, or measured now and kept there; without a directory kept in the process."""
+    """The costs from a cache directory, or measured now and kept there. Without a directory the process keeps them."""
     known = kept_costs()
     if known is None:
         known = measure_costs()
@@ -85,8 +85,8 @@ def _costs_in(folder: Path | None) -> Costs:
 
 
 def kept_costs() -> Costs | None:
-    """The costs measured on this machine earlier; None if there are none."""
-    raw = read_entry(_key(), _SUFFIX, _MAGIC)  # None, too, for an entry that is damaged
+    """The costs that were measured on this machine earlier; None if there are none."""
+    raw = read_entry(_key(), _SUFFIX, _MAGIC)  # also None for a damaged entry
     return None if raw is None else Costs(**json.loads(raw))
 
 
@@ -95,7 +95,12 @@ def _key() -> str:
 
 
 def measure_costs(cells: int = _CELLS, far: int = _FAR) -> Costs:
-    """Measure the costs. cells: values that edges reach; far: words of memory in which rows begin; powers of two."""
+    """Measure the costs.
+
+    Args:
+        cells: the number of values that edges access, a power of two.
+        far: the number of u32 words over which rows are spread, a power of two.
+    """
     kernels = cost_kernels()
     order = np.random.default_rng(1).permutation(cells).astype(np.uint32)
     values, bits = np.ones(cells, np.float32), np.zeros(max(1, cells // 64), np.uint64)
@@ -113,7 +118,7 @@ def measure_costs(cells: int = _CELLS, far: int = _FAR) -> Costs:
 
 
 def _least(act: Callable[[], object]) -> float:
-    """The least time of several trials after a warm-up, in nanoseconds."""
+    """The minimum time of _TRIALS trials after a warm-up, in nanoseconds."""
     spans = []
     for _ in range(_TRIALS + 1):
         begin = time.perf_counter_ns()
@@ -123,7 +128,7 @@ def _least(act: Callable[[], object]) -> float:
 
 
 def sound(found: Mapping[str, float]) -> Costs:
-    """Measured costs, with those of the reference in place of implausible ones."""
+    """Measured costs, in which implausible values are replaced by the reference."""
     known = asdict(REFERENCE)
     if set(found) != {spec.name for spec in fields(Costs)}:
         raise InternalError("costs were measured that nothing asks for, or not all that are asked for")

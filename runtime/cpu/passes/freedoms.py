@@ -1,6 +1,6 @@
 """The choices of a run on the CPU that do not change its results.
 
-A plain run takes the cheapest; a chaos run draws them at random (vlang.runtime.cpu.cpu_chaos).
+A plain run takes the cheapest choice, and a chaos run a random one (vlang.runtime.cpu.cpu_chaos).
 """
 
 from __future__ import annotations
@@ -21,30 +21,35 @@ T = TypeVar("T")
 
 
 class Frontier(Protocol):
-    """The frontier of a loop that pushes, with the supersteps so far and the number of vertices of the graph."""
+    """The frontier of a loop that pushes.
+
+    Attributes:
+        rounds: the number of supersteps so far.
+        vertices: the number of vertices of the graph.
+    """
 
     @property
     def rounds(self) -> int: ...
     @property
     def vertices(self) -> int: ...
     def entries(self) -> NDArray[np.uint64]:
-        """The entries of its queue, each once."""
+        """The distinct entries of its queue, uint64."""
 
     def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """The entries of vertices, without vertices that have too many edges for one entry."""
+        """The entries for some vertices. Vertices that have too many edges for one entry are left out."""
 
     def put(self, entries: NDArray[np.uint64]) -> None:
-        """Replace the frontier by these entries, as many as the queue holds."""
+        """Replace the frontier by `entries`. Entries beyond the capacity of the queue are dropped."""
 
 
 class Freedoms:
-    """The choices of a run, and of each of its loops: this class follows the options and the costs.
+    """The choices of a run and of its loops. This class chooses by options and costs; `Chaos` overrides it.
 
-    Passes and loops call a method where the rules of the language (docs/language.md, section 10) leave a choice.
+    Passes and loops call a method wherever the rules of the language (docs/language.md, section 10) permit a choice.
     """
 
     def of(self, loop: LoopSpec, bound: int | None) -> Freedoms:
-        """The choices of one loop, at its start. bound: supersteps at most, None for no bound."""
+        """The choices for one loop, requested at its start. `bound` is the maximum number of supersteps, or None."""
         return self
 
     # --------------------------------------------------------------------------------------------------- the run
@@ -57,12 +62,12 @@ class Freedoms:
         return ways
 
     def options(self, options: Options) -> Options:
-        """The options by which a way is chosen."""
+        """The options by which the way of a loop is chosen."""
         return options
 
     # ---------------------------------------------------------------------------------------------------- passes
     def blocking(self, asked: str) -> str:
-        """Whether the next full pass runs by cache blocks, as in Options."""
+        """Whether full passes run over cache blocks: "always", "never" or "auto", as in Options."""
         return asked
 
     def as_list(self) -> bool:
@@ -74,26 +79,26 @@ class Freedoms:
         return True
 
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
-        """Whether the listed vertices were reordered, in place; then each is a task of its own."""
+        """Possibly reorder the listed vertices in place; returns whether it did. If so, each vertex becomes a task."""
         return False
 
     def tasks(self, tasks: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """The first `count` tasks of a launch, in the order in which workers take them."""
+        """The tasks of a launch, of which the first `count` are used, in the order in which workers take them."""
         return tasks
 
     def notify(self, marks: NDArray[np.uint8]) -> None:
-        """Mark other vertices to run beside the receivers of a change (rule N)."""
+        """Possibly mark more vertices, which then run in addition to the receivers of changes (rule N)."""
 
     # ----------------------------------------------------------------------------------------------------- loops
     def choose(self, rule: str, decide: Callable[[], bool]) -> bool:
-        """A choice that a rule leaves open; `decide` compares the costs. rule: "" for a choice outside of the rules."""
+        """A choice that a rule permits; `decide` makes it by comparing costs. `rule` is "" if no rule is involved."""
         return decide()
 
     def took(self, rule: str) -> None:
         """Record that a loop used a rule."""
 
     def many(self) -> bool:
-        """Whether supersteps over few vertices may run in one call."""
+        """Whether several supersteps over few vertices may run in one call."""
         return True
 
     def in_place(self, asked: bool) -> bool:
@@ -101,26 +106,30 @@ class Freedoms:
         return asked
 
     def part(self, n: int, done: int) -> NDArray[np.int64] | None:
-        """The vertices that the next superstep runs over (rules A and S); None for all n. done: supersteps so far."""
+        """The vertices of the next superstep (rules A and S), or None for all n vertices.
+
+        `done` is the number of supersteps so far.
+        """
         return None
 
     def part_of_pass(self, part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """The vertices over which a pass of a superstep with a `part` runs."""
+        """The vertices of the next pass in a superstep for which `part` returned vertices."""
         return part
 
     def refreshed(self, n: int) -> NDArray[np.int64]:
-        """The vertices whose messages are updated before a pass of a superstep with a `part`."""
+        """The vertices whose messages are updated before a pass in a superstep for which `part` returned vertices."""
         return np.arange(n)
 
     def put_off(self, active: NDArray[np.uint8], done: int) -> bool:
-        """Whether flags of some active vertices were cleared, so that these send later (rule A')."""
+        """Possibly clear the flags of some active vertices, which then send later (rule A'); returns whether it did."""
         return False
 
     def before_push(self, frontier: Frontier) -> None:
-        """Before a push: may reorder or repeat entries and add vertices (rule P), or delay entries (rule A)."""
+        """Called before a push. It may reorder or repeat entries and add vertices (rule P), or delay entries (rule A).
+        """
 
     def after_push(self, frontier: Frontier) -> None:
-        """After a push: add delayed entries to the next frontier."""
+        """Called after a push. It adds the delayed entries to the next frontier."""
 
 
 PLAIN = Freedoms()

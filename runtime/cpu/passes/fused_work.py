@@ -1,4 +1,4 @@
-"""Kernels fused into a full pass, block by block: reductions over vertices, and messages."""
+"""Kernels that are fused into a full pass: reductions over vertices, and messages, computed block by block."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["Ahead"]
 
 
 class Ahead:
-    """The kernels whose work is already done for the present state, so that they need not run.
+    """The kernels whose results for the present state were already computed by fused work, so that they need not run.
 
-    frame: u64, the frame as it will be after the running pass.
+    Attributes:
+        frame: uint64, the frame as it will be after the pass in progress.
     """
 
     def __init__(self, state: State) -> None:
@@ -22,7 +23,7 @@ class Ahead:
         self._ready: frozenset[str] = frozenset()
         self.frame = np.zeros_like(state.frame)
         begins = np.arange(0, state.n, BLOCK)
-        self._left = np.minimum(state.n - begins, BLOCK).astype(np.int64)  # workers restore it
+        self._left = np.minimum(state.n - begins, BLOCK).astype(np.int64)  # vertices left in each block
         self._control = np.zeros(3, dtype=np.uint64)
         self._control[FOLLOW_FRAME] = self.frame.ctypes.data
         self._control[FOLLOW_LEFT] = self._left.ctypes.data
@@ -32,12 +33,17 @@ class Ahead:
         return kernel in self._ready
 
     def clear(self) -> None:
-        """Forget all, since a pass without fused kernels changes the state."""
+        """Forget all kernels, because a pass without fused work changes the state."""
         self._ready = frozenset()
         self._state.frame[SLOT_FUSED] = 0
 
     def aim(self, stage: StageSpec, inside: bool) -> None:
-        """Before a pass with fused work: by its own kernels (`inside`), or by one kernel that runs after it."""
+        """Prepare a pass with fused work, which runs inside the kernels of the pass, or in one kernel after it.
+
+        Args:
+            stage: the pass.
+            inside: whether the kernels of the pass do the fused work.
+        """
         self.clear()
         assert stage.fused is not None
         state, slots = self._state, self._state.plan.slots
@@ -54,18 +60,18 @@ class Ahead:
             self.frame[a], self.frame[b] = state.frame[b], state.frame[a]
 
     def arrived(self, stage: StageSpec, inside: bool) -> None:
-        """After the pass and its fused work."""
+        """Record that a pass and its fused work have ended; arguments as for `aim`."""
         assert stage.fused is not None
         self._state.frame[SLOT_FUSED] = 0
         windows, arrays = self._state.windows, self._state.arrays
         for later in stage.fused.own if inside else ():
             if windows is None:
                 self._state.exchange(_first(later), later)
-            else:  # the messages that the pass reads stay in memory, the next ones are in a file
+            else:  # the messages that a pass reads must be in memory; the new ones are in a file
                 windows.put(arrays[_first(later)], arrays[later])
         self._ready = frozenset(stage.fused.kernels)
 
 
 def _first(later: str) -> str:
-    """The slot of the messages that the pass reads."""
+    """Map the slot of the messages that a pass writes to the slot of the messages that it reads."""
     return f"work:{later.partition(':')[2]}"

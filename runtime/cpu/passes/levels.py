@@ -1,7 +1,7 @@
-"""A sweep on a CPU: a list of vertices for each level, so that a level costs in proportion to its vertices.
+"""Sweeps over levels on a CPU. Each level has a list of its vertices, so its cost is proportional to their number.
 
-Where nothing but passes over edges in memory is swept, one call runs many levels (see script.py): a thin level then
-costs a microsecond.
+If the sweep consists of passes over edges in memory, one call runs many levels (see script.py). Then a level with few
+vertices costs a microsecond.
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ from vlang.runtime.plan.plan import BLOCK, StageSpec, Step, SweepSpec
 
 __all__ = ["LastLevels", "LevelLists", "Levels", "ListedSweep"]
 
-_MOST_LEVELS = 1024  # of one call, which cannot be interrupted
-_MOST_VERTICES = 1 << 20  # likewise, beyond the first level
-_NARROW = 1 << 16  # numpy sorts 16-bit integers by radix: one pass instead of comparisons
+_MOST_LEVELS = 1024  # the maximum number of levels in one call, as a call cannot be interrupted
+_MOST_VERTICES = 1 << 20  # the maximum number of vertices in one call, unless its first level has more
+_NARROW = 1 << 16  # numpy sorts 16-bit integers by radix sort, which is faster than by comparisons
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Vertices by level.
+    """Vertices sorted by level.
 
-    values: the level of each list, increasing. order: the vertices, u32, by level, then by number; list k is
-    [starts[k], starts[k + 1]).
+    Attributes:
+        values: array[k], the distinct levels in increasing order.
+        order: uint32, the vertices, sorted by level and then by number.
+        starts: int64[k + 1]; level k has the vertices order[starts[k]:starts[k + 1]].
     """
 
     values: NDArray[Any]
@@ -43,7 +45,7 @@ class Levels:
 
     @staticmethod
     def of(values: NDArray[Any], chosen: NDArray[np.bool_]) -> Levels:
-        """The chosen vertices by their values."""
+        """Sort the chosen vertices by their values. `values` is array[n], `chosen` is bool[n]."""
         vertices = np.flatnonzero(chosen).astype(np.uint32)
         found = values[vertices]
         least = int(found.min()) if len(found) else 0
@@ -57,14 +59,17 @@ class Levels:
         return Levels(ordered[begins], vertices[order], np.append(begins, len(ordered)).astype(np.int64))
 
     def _among(self, table: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which entries of `order` are in a table of vertices."""
+        """Whether each entry of `order` is in a list of vertices, bool array."""
         marks = np.zeros(max(int(self.order.max(initial=0)), int(table.max(initial=0))) + 1, np.bool_)
         marks[table] = True
         found: NDArray[np.bool_] = marks[self.order]
         return found
 
     def lists(self, pages: PageCuts | None) -> LevelLists:
-        """The lists, with long vertices apart if pages are given; without pages all vertices count as short."""
+        """The lists of all levels, with separate lists for vertices that are long in `pages`.
+
+        If `pages` is None, all vertices count as short.
+        """
         table = np.zeros(0, np.int64) if pages is None else pages.longs[:, 0]
         where = np.flatnonzero(self._among(table)) if len(table) else np.zeros(0, np.int64)
         before = np.searchsorted(where, self.starts)
@@ -75,14 +80,16 @@ class Levels:
 
 @dataclass(frozen=True)
 class LevelLists:
-    """The vertices of all levels, with the long ones of an adjacency direction apart.
+    """The vertices of all levels, in separate lists for the short and the long vertices of an adjacency direction.
+
+    A vertex is long if its row is cut into segments.
 
     Attributes:
-        short: u32, the short vertices by level; those of level k are [starts[k], starts[k + 1]).
-        starts: int64[k + 1].
-        long: u32, indices in the table of long vertices, by level.
-        long_vertices: u32, the numbers of those.
-        long_starts: int64[k + 1].
+        short: uint32, the short vertices, sorted by level.
+        starts: int64[k + 1]; level k has the vertices short[starts[k]:starts[k + 1]].
+        long: uint32, the indices of the long vertices in the table of long vertices, sorted by level.
+        long_vertices: uint32, the numbers of the same vertices.
+        long_starts: int64[k + 1], as `starts`, for `long` and `long_vertices`.
     """
 
     short: NDArray[np.uint32]
@@ -98,24 +105,24 @@ class LevelLists:
 
     @cached_property
     def short_tasks(self) -> ManyTasks:
-        """Tasks over the short vertices, without their edges."""
+        """Tasks over the short vertices for kernels that read no edges."""
         return listed_tasks(self.starts, 4 * BLOCK)
 
     @cached_property
     def long_tasks(self) -> ManyTasks:
-        """Tasks over the long vertices, without their edges."""
+        """Tasks over the long vertices for kernels that read no edges."""
         return listed_tasks(self.long_starts, 4 * BLOCK)
 
 
 @dataclass(frozen=True)
 class LastLevels:
-    """The levels of the last sweep over a field: the next sweep often runs in the opposite order.
+    """The levels of the last sweep over a field, which the next sweep often uses in the opposite order.
 
     Attributes:
-        values: of the field then.
+        values: array[n], the values of the field at that time.
         chosen: bool[n], the vertices that took part.
         levels: the vertices of each level.
-        lists: for each adjacency direction (see `Levels.lists`), by the identity of its pages.
+        lists: the result of `Levels.lists` for each adjacency direction, by the id() of its pages.
     """
 
     values: NDArray[Any]
@@ -125,16 +132,19 @@ class LastLevels:
 
     @staticmethod
     def of(values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """The levels of the present values; `last` is returned if these have not changed."""
+        """The levels of the present values. Returns `last` if the values and the chosen vertices have not changed."""
         if last is not None and np.array_equal(last.chosen, chosen) and np.array_equal(last.values, values):
             return last
         return LastLevels(values.copy(), chosen, Levels.of(values, chosen))
 
 
 class ListedSweep:
-    """A sweep whose passes run over the vertices of a level; a `vlang.runtime.engine.machine.Sweep`.
+    """A sweep whose passes run over lists of the vertices of a level; a `vlang.runtime.engine.machine.Sweep`.
 
-    last: the levels of the last sweep over each field, by name; updated.
+    Args:
+        spec: the sweep.
+        passes: runs the passes.
+        last: the levels of the last sweep over each field, by name of the field; updated.
     """
 
     def __init__(self, spec: SweepSpec, passes: Passes, last: dict[str, LastLevels]) -> None:
@@ -147,24 +157,24 @@ class ListedSweep:
         self._found = last[spec.field] = LastLevels.of(values, chosen, last.get(spec.field))
         self._levels = self._found.levels
         count = len(self._levels.values)
-        self._numbers = np.arange(count) if spec.up else np.arange(count)[::-1]  # of the lists, as they run
-        self._sent: dict[str, int] = {}  # by pass: the list that has a message other than the identity, -1 for none
+        self._numbers = np.arange(count) if spec.up else np.arange(count)[::-1]  # list numbers in running order
+        self._sent: dict[str, int] = {}  # by pass, the list that has messages other than the identity; or -1
         self._together = all(self._plain(step) for step in spec.steps) and passes.freedoms.levels_together()
 
     @property
     def levels(self) -> Sequence[int]:
-        """The values of the field, in the order of the sweep."""
+        """The distinct values of the field, in the order of the sweep."""
         values: list[int] = self._levels.values[self._numbers].tolist()
         return values
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
-        """Run a pass over the vertices of level number `level`; the edges traversed."""
+        """Run a pass over the vertices of level number `level`; returns the number of edges traversed."""
         passes, lists, number = self._passes, self._lists_for(stage.domain), self._numbers[level : level + 1]
         chosen = lists.level(int(number[0]))
         if stage.senders is not None:
             sender = int(self._senders(stage, number)[0])
             before = self._sent.get(stage.name)
-            if before is None:  # messages of earlier sweeps may be left, at unknown vertices
+            if before is None:  # unknown vertices may still have messages of earlier sweeps
                 passes.send_all(stage)
             else:
                 for one in (before, sender):
@@ -177,7 +187,10 @@ class ListedSweep:
         return edges
 
     def run_levels(self, first: int) -> tuple[int, int]:
-        """Run levels from number `first` on in one call, after the passes of the level before: how many, and edges."""
+        """Run several levels in one call, beginning with level number `first`, if the sweep allows it.
+
+        Returns the number of levels that ran, which may be 0, and the number of edges traversed.
+        """
         numbers = self._numbers[first : first + _MOST_LEVELS]
         if not self._together or not len(numbers):
             return 0, 0
@@ -193,20 +206,21 @@ class ListedSweep:
         return len(numbers), edges
 
     def _plain(self, step: Step) -> bool:
-        """Whether a step is a pass whose launches are known before it runs: its edges are in memory."""
+        """Whether a step is a pass whose launches are known before it runs, as its edges are in memory."""
         return isinstance(step, StageSpec) and not step.structures and \
             (step.domain is None or isinstance(self._passes.pages_of(step.domain), Pages))
 
     def _lists_for(self, domain: str | None) -> LevelLists:
-        """The lists of vertices, with the long ones of an adjacency direction apart."""
+        """The lists of vertices, separate for short and long vertices of an adjacency direction."""
         pages = None if domain is None else self._passes.pages_of(domain)
         lists = self._found.lists
-        if id(pages) not in lists:  # pages live as long as the passes
+        if id(pages) not in lists:  # id() is a valid key, as the passes keep the pages alive
             lists[id(pages)] = self._levels.lists(pages)
         return lists[id(pages)]
 
     def _senders(self, stage: StageSpec, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The lists whose vertices send to those of other lists: each by its number, -1 for none."""
+        """For each list in `numbers`, the number of the list whose vertices send to its vertices; -1 if there is none.
+        """
         values = self._levels.values
         wanted = values[numbers].astype(np.int64) + (stage.senders or 0)
         at = np.searchsorted(values, wanted)
@@ -216,7 +230,7 @@ class ListedSweep:
 
     # -------------------------------------------------------------------------------------------------- scripts
     def _write(self, script: Script, stage: StageSpec, numbers: NDArray[np.int64]) -> int:
-        """Add the launches of a pass over some lists to a script; returns the edges that it will traverse."""
+        """Add the launches of a pass over some lists to a script; returns the number of edges that it will traverse."""
         passes, lists, frame = self._passes, self._lists_for(stage.domain), self._passes.aimed(stage)
         if stage.senders is not None and "messages" in stage.kernels:
             senders = self._senders(stage, numbers)
@@ -239,7 +253,7 @@ class ListedSweep:
 
     def _write_edges(self, script: Script, stage: StageSpec, numbers: NDArray[np.int64],
                      frame: NDArray[np.uint64]) -> int:
-        """Add the launches of a pass over edges; returns their number."""
+        """Add the launches of a pass over edges to a script; returns the number of edges."""
         assert stage.domain is not None
         passes, lists, pages = self._passes, self._lists_for(stage.domain), self._passes.pages_of(stage.domain)
         assert isinstance(pages, Pages)

@@ -16,14 +16,14 @@ __all__ = ["Lists", "one_each"]
 
 @dataclass
 class Lists:
-    """Vertices to process, in increasing order.
+    """The vertices that a pass processes, in increasing order. A vertex is long if its row is cut into segments.
 
     Attributes:
-        short: u32, room for the numbers of short vertices.
-        long: u32, room for indices in the table of long vertices.
-        long_vertices: u32, the numbers of those.
-        shorts: how many entries of `short` are in use.
-        longs: how many of `long`.
+        short: uint32, the numbers of the short vertices.
+        long: uint32, the indices of the long vertices in the table of long vertices.
+        long_vertices: uint32, the numbers of the same vertices.
+        shorts: the number of entries of `short` that are in use.
+        longs: the number of entries of `long` and `long_vertices` that are in use.
     """
 
     short: NDArray[np.uint32]
@@ -34,12 +34,12 @@ class Lists:
 
     @staticmethod
     def room(n: int, longs: int) -> Lists:
-        """Lists with capacity for every vertex."""
+        """Empty lists with capacity for n short vertices and `longs` long ones."""
         return Lists(empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
 
 
 def one_each(pages: PageCuts, vertices: NDArray[np.int64]) -> Tasks:
-    """A task for each of some short vertices."""
+    """Tasks with one vertex each, for short vertices."""
     page = np.searchsorted(pages.firsts, vertices, side="right") - 1
     at = np.arange(len(vertices), dtype=np.int64)
     tasks = np.stack([page, at, at + 1], axis=1)

@@ -1,7 +1,7 @@
-"""The choice of how a superstep runs: push, pull, notify-pull, or a look of unreached vertices for the frontier.
+"""The choice between push, pull and notify-pull for a superstep, and the direction of a uniform frontier.
 
-The choice compares the costs of edges on this machine (`vlang.runtime.cpu.passes.edge_costs`), or follows the published
-rule. The state after the superstep is the same either way.
+The functions compare costs of edges on this machine (`vlang.runtime.cpu.passes.edge_costs`), or follow a published
+rule. The state after the superstep does not depend on the choice.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
 
 
 def should_notify(costs: Costs | None, reached: int, edges: int, random: float = 1.0) -> bool:
-    """Whether a pass that may skip runs as notify-pull: mark the receivers of changed vertices, then pull those only.
+    """Whether a pass should run as notify-pull: mark the receivers of changed vertices, and pull only those.
 
-    It is chosen if it costs at most half of a full pass. Published rule (costs is None): reached / edges <= 1 / (2 k),
-    as in Garaph (USENIX ATC'17, section 4.2), where k is 1 for a graph in memory.
+    Notify-pull is chosen if the notification costs at most half of a full pass. The published rule (costs is None) is
+    reached / edges <= 1 / (2 k), as in Garaph (USENIX ATC'17, section 4.2), where k is 1 for a graph in memory.
 
     Args:
         costs: the costs of edges; None for the published rule.
-        reached: edges out of changed vertices, along which they notify.
-        edges: edges of a full pass.
-        random: k, how many times as long a random read takes as a sequential one.
+        reached: the number of edges out of changed vertices, along which they notify.
+        edges: the number of edges of a full pass.
+        random: k, the time of a random read divided by the time of a sequential read.
     """
     if costs is None:
         return 2 * random * reached <= edges
@@ -34,28 +34,28 @@ def should_notify(costs: Costs | None, reached: int, edges: int, random: float =
 def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:
     """Whether notify-pull over pages on disk reads fewer bytes than a full pass.
 
-    The receivers are not known before they are notified; they are taken to be spread evenly over the pages.
+    The receivers are known only after the notification, so this assumes that they are spread evenly over the pages.
 
     Args:
-        notified: bytes of the pages along which changed vertices notify, without those in memory.
-        receivers: vertices that are notified, at most.
-        pages: pages of a full pass.
-        full: bytes of a full pass, without the pages in memory.
+        notified: the bytes of the pages along which changed vertices notify, without pages in memory.
+        receivers: the maximum number of vertices that are notified.
+        pages: the number of pages of a full pass.
+        full: the bytes of the pages of a full pass, without pages in memory.
     """
     missed = (1 - 1 / pages) ** receivers if pages > 1 else float(receivers == 0)
     return notified + (1 - missed) * full < full
 
 
 def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> bool:
-    """Whether a full pass over `edges` is cheaper than pushing from `active` vertices along `reached` edges.
+    """Whether a full pass over all edges is cheaper than a push from the active vertices.
 
-    Published: active + reached > edges / 20 (Ligra).
+    The published rule (costs is None) is active + reached > edges / 20 (Ligra).
 
     Args:
         costs: the costs of edges; None for the published rule.
-        active: active vertices.
-        reached: their edges.
-        edges: edges of a full pass.
+        active: the number of active vertices.
+        reached: the number of edges of active vertices.
+        edges: the number of edges of a full pass.
     """
     if costs is None:
         return _DENSE * (active + reached) > edges
@@ -63,16 +63,16 @@ def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> b
 
 
 def most_summed(costs: Costs | None, workers: int, n: int, edges: int) -> int:
-    """The widest frontier, in edges and vertices, for which pushing sums by one worker is faster than a full pull.
+    """The maximum size of a frontier, in edges, for which pushing sums by one worker is faster than a full pull.
 
-    Each edge may lead to a different vertex, which then applies: about two random accesses for the fields that it reads
-    and writes. Published: a twentieth of `edges` (Ligra).
+    Each edge may lead to a different vertex, whose apply then costs about two random accesses to fields. The published
+    rule (costs is None) is a twentieth of `edges` (Ligra).
 
     Args:
         costs: the costs of edges; None for the published rule.
-        workers: threads of a full pull.
-        n: vertices of the graph.
-        edges: edges of a full pull.
+        workers: the number of threads of a full pull.
+        n: the number of vertices of the graph.
+        edges: the number of edges of a full pull.
     """
     if costs is None:
         return edges // _DENSE
@@ -84,20 +84,21 @@ def most_summed(costs: Costs | None, workers: int, n: int, edges: int) -> int:
 def should_look(
     costs: Costs | None, looking: bool, n: int, edges: int, active: int, reached: int, left: int, left_edges: int,
 ) -> bool:
-    """Whether unreached vertices look for the frontier among their neighbours, rather than that the frontier pushes.
+    """Whether unreached vertices should look for a neighbour in the frontier, instead of a push by the frontier.
 
-    A vertex that looks reads its edges until one leads to the frontier, which has `reached` of all `edges`.
-    Published: from reached > left_edges / 14 on, until active < n / 24 (Beamer et al.).
+    An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that each edge does so
+    with the probability reached / edges. By the published rule (costs is None), vertices begin to look if reached >
+    left_edges / 14, and stop if active < n / 24 (Beamer et al.).
 
     Args:
         costs: the costs of edges; None for the published rule.
-        looking: whether the previous superstep looked.
-        n: vertices of the graph.
-        edges: edges of the graph.
-        active: vertices of the frontier.
-        reached: edges of the frontier.
-        left: unreached vertices.
-        left_edges: edges of unreached vertices.
+        looking: whether unreached vertices looked in the previous superstep.
+        n: the number of vertices of the graph.
+        edges: the number of edges of the graph.
+        active: the number of vertices in the frontier.
+        reached: the number of edges of the frontier.
+        left: the number of unreached vertices.
+        left_edges: the number of edges of unreached vertices.
     """
     if costs is None:
         return _BETA * active > n if looking else _ALPHA * reached > left_edges

@@ -1,4 +1,4 @@
-"""One pass over the graph: a stage launched over all vertices, or over lists of the vertices that must run again."""
+"""Passes over the graph: a stage is launched over all vertices, or over lists of the vertices that must run again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = ["Passes"]
 
 @dataclass
 class _Blocked:
-    """The blocks of a pass: the table that its kernel reads, the `columns` that it points to, and the timing trial."""
+    """The cache blocks of a pass; `columns` keeps alive the arrays whose addresses are in the kernel's `table`."""
 
     table: NDArray[np.uint64]
     tasks: NDArray[np.int64]
@@ -58,19 +58,18 @@ class _Blocked:
 
 @dataclass
 class Passes:
-    """Launches stages on one graph, over the pages that its source has in memory at a time.
+    """Launches stages on one graph, over batches of pages that are in memory at the same time.
 
     Attributes:
         graph: the graph.
         state: the arrays of the run.
-        kernels: of the plan.
+        kernels: the kernels of the plan.
         cpu: launches kernels on all threads.
-        page_size: bytes.
-        pages: by adjacency direction.
-        tables: what kernels read of the pages, by stage or direction.
-        blocks: the cache blocks of a stage.
-        scratch: memory of the workers, by stage.
-        switching: as in Options.
+        source: the source of the pages.
+        tables: the page tables that kernels read, by name of a stage or adjacency direction.
+        blocks: the cache blocks of each stage that runs over them, by name of the stage.
+        scratch: scratch memory of the workers, by name of the stage.
+        switching: "measured" or "published" costs, as in Options.
         freedoms: the choices of the run.
     """
 
@@ -94,7 +93,7 @@ class Passes:
 
     @cached_property
     def costs(self) -> Costs | None:
-        """The edge costs by which loops choose a direction (vlang.runtime.cpu.passes.mode); None: published rules."""
+        """The edge costs by which loops choose (vlang.runtime.cpu.passes.mode); None for the published rules."""
         return None if self.switching == "published" else costs_of(self.graph.m)
 
     def pages_of(self, kind: str) -> PageCuts:
@@ -102,7 +101,7 @@ class Passes:
         return self.source.pages(kind)
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """Run the full passes of a stage by cache blocks from now on, if it can and that pays."""
+        """From now on run the full passes of a stage over cache blocks, if `choose_blocks` says so and they fit."""
         asked = self.freedoms.blocking(asked)
         if asked == "never":
             self.by_rows(stage)
@@ -111,7 +110,7 @@ class Passes:
         pages = self.pages_of(stage.domain)
         if not isinstance(pages, Pages):  # the edges are not in memory
             return
-        swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # so far, by all runs on this graph
+        swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
         room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
         if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
@@ -125,11 +124,11 @@ class Passes:
         swept[0] += 1
 
     def by_rows(self, stage: StageSpec) -> None:
-        """Run the full passes of a stage by rows from now on."""
+        """From now on run the full passes of a stage over rows."""
         self.blocks.pop(stage.name, None)
 
     def _table(self, stage: StageSpec) -> NDArray[np.uint64]:
-        """The page table with the columns of a stage."""
+        """The page table of a stage, with the columns that the stage reads."""
         known = self.tables.get(stage.name)
         if known is None:
             known = self.tables[stage.name] = self.source.table(stage.domain or "in", stage.columns)
@@ -137,10 +136,7 @@ class Passes:
 
     # ------------------------------------------------------------------ full passes
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
-        """Run the stage over all vertices; returns its counts and the edges traversed.
-
-        fused: run the folds and messages that are fused into it, too.
-        """
+        """Run the stage over all vertices, and its fused work if `fused`; returns its counts and edges traversed."""
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
         self.state.frame[SLOT_LISTED] = 0
@@ -159,18 +155,18 @@ class Passes:
         return self._counted(edges)
 
     def run_fused(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
-        """Run the kernel fused behind a stage; the frame shows the state after the stage."""
+        """Run the kernel with the fused work after a stage, with a frame that has the state after the stage."""
         assert stage.fused is not None
         self._in_windows(stage.fused.kernel, self._by_block, frame)
 
     def begin(self, stage: StageSpec) -> None:
-        """Run the kernel fused behind a stage, as if the stage had just run."""
+        """Before the first superstep, run the kernel with the fused work of a stage, as if the stage had just run."""
         if stage.fused is not None:
             self.run_fused(stage, self.state.frame)
             self.ahead.arrived(stage, False)
 
     def _everywhere(self, stage: StageSpec) -> int:
-        """Launch the kernels of a stage over all vertices; returns the edges traversed. Messages must be current."""
+        """Launch a stage, whose messages are up to date, over all vertices; returns the number of edges traversed."""
         if stage.domain is None:
             self._over_vertices(stage.kernels["compute"])
             return 0
@@ -197,7 +193,7 @@ class Passes:
         return edges
 
     def _by_page(self, stage: StageSpec, kernel: str, tasks: Tasks, segments: Tasks, cost: int) -> None:
-        """Launch `kernel` over tasks, and the kernel of segments over `segments`, page batch by page batch."""
+        """Launch `kernel` over `tasks`, and the kernel for segments over `segments`, one batch of pages at a time."""
         assert stage.domain is not None
         every = max(1, len(tasks) + len(segments))
         for short, long in by_page(self.source, stage.domain, stage.columns, self._table(stage), tasks, segments):
@@ -209,9 +205,9 @@ class Passes:
             release(self.state.windows, short)
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
-        """Run a pass in which one worker processes all contributions of a vertex, short or long (rule R).
+        """Run a pass in which one worker processes all contributions of a vertex, as its reduction cannot be split.
 
-        longs: by index, increasing.
+        `longs` has the indices of the long vertices in increasing order, and `tasks` cover the short vertices.
         """
         assert stage.domain is not None
         scratch = self.scratch.get(stage.name)
@@ -232,7 +228,7 @@ class Passes:
         return np.asarray(self.graph.row_lengths(kind))
 
     def _degrees_of(self, kind: str, vertices: NDArray[np.int64]) -> NDArray[Any]:
-        """The lengths of some rows of an adjacency direction."""
+        """The lengths of the rows of some vertices in an adjacency direction."""
         pages = self.pages_of(kind)
         if isinstance(pages, Pages):
             offsets = pages.adjacency.offsets
@@ -248,7 +244,7 @@ class Passes:
         self._in_windows(kernel, self._by_vertex)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
-        """Launch a kernel over all vertices. tasks: of those, in order. frame: None for that of the state."""
+        """Launch a kernel over all vertices. `tasks` cover them in order, and `frame` defaults to that of the state."""
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 
@@ -261,13 +257,13 @@ class Passes:
         return Stats(*self._stats[:2].tolist()), edges
 
     def fold(self, fold: Fold) -> None:
-        """Reduce over vertices, to one partial result a block."""
+        """Reduce over vertices to one partial result per block, unless fused work has done it."""
         if fold.kernel not in self.ahead:
             self._in_windows(fold.kernel, self._by_block)
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
-        """Run the stage over `vertices` after updating the messages of `fresh`; returns its counts and edges."""
+        """Update the messages of `fresh`, and run the stage over `vertices`; returns its counts and edges traversed."""
         if "messages" in stage.kernels:
             self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
         table = np.zeros(0, np.int64) if stage.domain is None else self.pages_of(stage.domain).longs[:, 0]
@@ -277,7 +273,7 @@ class Passes:
                                         len(short), len(long)))
 
     def aimed(self, stage: StageSpec) -> NDArray[np.uint64]:
-        """A frame of its own for launches of a stage over lists, whose counts are not read."""
+        """A separate frame for launches of a stage over lists whose counts are not read."""
         self.ahead.clear()
         self.state.point(SLOT_STATS, self._stats)
         if stage.domain is not None:
@@ -287,7 +283,7 @@ class Passes:
         return frame
 
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run the stage over listed vertices only; returns its counts and edges. Messages must be current."""
+        """Run the stage, whose messages are up to date, over listed vertices; returns counts and edges traversed."""
         self.ahead.clear()
         if stage.domain is None:
             return self._listed_vertices(stage, lists)
@@ -313,7 +309,7 @@ class Passes:
         return self._counted(edges + long_edges)
 
     def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run a stage without edges, for which all vertices are short."""
+        """Run a stage that reads no edges over listed vertices, which are all in the list `short`."""
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
         self.state.frame[SLOT_LISTED] = 1
@@ -348,13 +344,13 @@ class Passes:
         return tasks[:made], int(self._total[0])
 
     def send_all(self, stage: StageSpec) -> None:
-        """Update the messages of all vertices."""
+        """Compute the messages of all vertices, unless fused work has done it."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self.state.frame[SLOT_LISTED] = 0
             self._over_vertices(stage.kernels["messages"])
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
-        """Update the messages of listed vertices."""
+        """Compute the messages of listed vertices."""
         if "messages" not in stage.kernels:
             return
         self.state.frame[SLOT_LISTED] = 1
@@ -364,21 +360,21 @@ class Passes:
             self._launch(stage.kernels["messages"], tasks, len(tasks), count)
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
-        """The number of edges of flagged vertices in one adjacency direction."""
+        """The number of edges, in one adjacency direction, of the vertices with bit 0 in their flags."""
         words = whole_words(flags)
         return frontier_kernels()["reached"](words, len(words), self.graph.row_lengths(kind))
 
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
     ) -> None:
-        """Write flagged vertices to lists, clear their flags, and mark vertices that must run again themselves.
+        """Write flagged vertices to lists, clear all flags, and mark the vertices that must run again themselves.
 
         Args:
             flags: uint8[n]; cleared.
-            bit: the bit of the flags that selects a vertex.
-            pages: the pages that decide which vertices are long.
-            lists: filled.
-            marks: uint8[n]; set for vertices with bit 1.
+            bit: the mask of the flag bit that selects a vertex for the lists.
+            pages: the pages, which define the long vertices.
+            lists: overwritten with the selected vertices.
+            marks: uint8[n]; set to 1 for vertices with bit 1 in their flags.
         """
         counts = np.zeros(2, dtype=np.int64)
         kernels = frontier_kernels()
@@ -389,7 +385,7 @@ class Passes:
         kernels["long_vertices"](lists.long, lists.longs, pages.longs, lists.long_vertices)
 
     def notify(self, kind: str, lists: Lists, marks: NDArray[np.uint8]) -> int:
-        """Mark the neighbours of listed vertices in one adjacency direction; returns the edges traversed."""
+        """Mark the neighbours of listed vertices in one adjacency direction; returns the number of edges traversed."""
         pages, kernels = self.pages_of(kind), frontier_kernels()
         table = self.tables.get(kind)
         if table is None:
@@ -406,14 +402,14 @@ class Passes:
         return edges
 
     def row_kernel(self, action: str, field_name: str) -> RowKernel:
-        """The kernel that does `per_field` for one list."""
+        """The kernel that performs an action of `per_field` for one list."""
         now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
-        size = now.nbytes // max(1, self.graph.n)  # of a vertex's entry, which may be a vector
+        size = now.nbytes // max(1, self.graph.n)  # bytes of a vertex's value, which may be a vector
         word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
         return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
 
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
-        """"exchange" the two buffers of a field for listed vertices, or "copy" the present one over the other."""
+        """For listed vertices, "exchange" the two buffers of a field, or "copy" values from the present to the next."""
         made = self.row_kernel(action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):

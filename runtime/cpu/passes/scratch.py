@@ -1,4 +1,4 @@
-"""Scratch memory of passes that need all contributions of a vertex at once: each worker holds one set of structures."""
+"""Scratch memory for passes that need all contributions of a vertex at once; each worker has one set of structures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ __all__ = ["Scratch", "whole_tasks", "words_of"]
 
 
 def words_of(structures: Iterable[str], degree: int) -> int:
-    """The size of structures for a vertex with `degree` edges, in u64 (see vlang/emit/cpu/skeletons/counting.py)."""
+    """The size of structures for a vertex with `degree` edges, in 64-bit words.
+
+    See vlang/emit/cpu/skeletons/counting.py.
+    """
     table = 1 << max(1, (2 * degree - 1).bit_length())
     sizes = {"mode32": table, "mode64": 2 * table, "mex": (degree >> 6) + 1, "hindex": degree + 1,
              "median32": degree + 1, "median64": degree + 1}
@@ -23,16 +26,18 @@ def words_of(structures: Iterable[str], degree: int) -> int:
 
 
 class Scratch:
-    """Memory for `workers` workers, each part as large as the longest vertex needs.
+    """Scratch memory for `workers` workers, each with space for the vertex with the longest row.
 
-    Shorter vertices leave the rest untouched, so that it takes no physical memory. header: the array to which
-    SLOT_SCRATCH points. Raises OutOfMemory.
+    Shorter rows leave the rest of the space untouched, so that it takes no physical memory. Raises OutOfMemory.
 
     Args:
-        structures: the structures that a vertex needs.
+        structures: the structures that the pass needs for a vertex.
         pages: the pages of the pass.
-        longest: edges of the longest vertex.
-        workers: how many there are.
+        longest: the number of edges of the longest row.
+        workers: the number of workers.
+
+    Attributes:
+        header: the array whose address kernels find in the slot SLOT_SCRATCH.
     """
 
     def __init__(self, structures: tuple[str, ...], pages: PageCuts, longest: int, workers: int) -> None:
@@ -50,7 +55,10 @@ class Scratch:
 
 
 def whole_tasks(pages: PageCuts, longs: NDArray[np.int64], rest: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tasks of whole vertices: the long ones, the longest first, then `rest`. longs: the indices of the long ones."""
+    """Tasks of whole vertices: the long vertices, longest first, and then the tasks `rest`.
+
+    `longs` has the indices of the long vertices.
+    """
     segments = pages.longs[longs, 2] - pages.longs[longs, 1]
     chosen = longs[np.argsort(-segments, kind="stable")]
     first = np.stack([np.full_like(chosen, -1), chosen, chosen + 1], axis=1)

@@ -1,4 +1,4 @@
-"""Launches over the levels of a sweep, written down before they run, so that one call of machine code runs them all."""
+"""A script: a list of the launches over the levels of a sweep, which one call of machine code runs."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class ManyTasks:
     Attributes:
         tasks: int64[t, 3], contiguous.
         begins: int64[k], the first task of each list.
-        counts: int64[k], how many tasks each list has.
-        costs: int64[k], about how many edges and vertices each list has.
+        counts: int64[k], the number of tasks of each list.
+        costs: int64[k], about the number of edges and vertices of each list.
     """
 
     tasks: Int64s
@@ -47,12 +47,12 @@ class ManyTasks:
     costs: Int64s
 
     def at(self, lists: Int64s) -> ManyTasks:
-        """The tasks of some lists, by number; -1 is a list without vertices."""
+        """The tasks of the lists with the given numbers; the number -1 stands for an empty list."""
         return ManyTasks(self.tasks, self.begins[lists], np.where(lists < 0, 0, self.counts[lists]), self.costs[lists])
 
 
 def listed_tasks(starts: Int64s, size: int) -> ManyTasks:
-    """Tasks of `size` entries over lists, list k at [starts[k], starts[k + 1])."""
+    """Tasks of `size` entries over several lists, where list k has the entries starts[k] to starts[k + 1] - 1."""
     entries = np.diff(starts)
     counts = -(-entries // size)
     begins = np.cumsum(counts) - counts
@@ -63,7 +63,7 @@ def listed_tasks(starts: Int64s, size: int) -> ManyTasks:
 
 
 def level_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> ManyTasks:
-    """Tasks over lists of short vertices, each within one page; list k at [starts[k], starts[k + 1])."""
+    """Tasks, each within one page, over lists of short vertices; list k is listed[starts[k]:starts[k + 1]]."""
     levels = len(starts) - 1
     offsets = pages.adjacency.offsets
     entries = int(starts[-1] - starts[0])
@@ -73,7 +73,7 @@ def level_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> Man
 
 
 def level_long_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> ManyTasks:
-    """Tasks over the segments of long vertices; listed: their indices in the table of long vertices."""
+    """Tasks over the segments of long vertices; `listed` has their indices in the table of long vertices."""
     levels = len(starts) - 1
     each = max(1, pages.cost // SEGMENT)
     return _made("level_long_tasks", len(pages.segments), levels,
@@ -81,7 +81,15 @@ def level_long_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -
 
 
 def _made(kernel: str, room: int, levels: int, given: tuple[Any, ...], rows: Int64s | int) -> ManyTasks:
-    """The tasks that a kernel makes. room: how many there may be. rows: the vertices of each list that count."""
+    """Run a kernel that creates tasks over lists.
+
+    Args:
+        kernel: the name of the kernel.
+        room: the maximum number of tasks.
+        levels: the number of lists.
+        given: the arguments of the kernel before the output arrays.
+        rows: the number of vertices that is added to the cost of each list.
+    """
     tasks, begins, edges = np.empty((room, 3), np.int64), np.empty(levels + 1, np.int64), np.empty(levels, np.int64)
     frontier_kernels()[kernel](*given, tasks, begins, edges)
     return ManyTasks(tasks, begins[:-1], np.diff(begins), edges + rows)
@@ -89,12 +97,12 @@ def _made(kernel: str, room: int, levels: int, given: tuple[Any, ...], rows: Int
 
 @dataclass(frozen=True)
 class RowKernel:
-    """A kernel that exchanges or copies entries of listed vertices in two arrays.
+    """A kernel that swaps or copies the values of listed vertices between two arrays.
 
     Attributes:
-        name: of the kernel.
-        arrays: viewed as unsigned integers.
-        width: of these, an entry.
+        name: the name of the kernel.
+        arrays: the two arrays, viewed as unsigned integers.
+        width: the number of these integers per vertex.
     """
 
     name: str
@@ -104,12 +112,12 @@ class RowKernel:
 
 @dataclass
 class Script:
-    """Launches for each of several levels, in the order in which they are added.
+    """A script: for each of several levels, the same launches in the order in which they were added.
 
     Attributes:
         levels: int64[k], the values of the levels.
         counter: the address of the counter from which kernels take tasks.
-        arrays: kept alive until the script has run.
+        arrays: the arrays that kernels access, kept alive until the script has run.
     """
 
     levels: Int64s
@@ -119,13 +127,13 @@ class Script:
     _costs: list[Int64s] = field(default_factory=list)
 
     def launch(self, kernel: Kernel, frame: NDArray[np.uint64], listed: NDArray[np.uint32], work: ManyTasks) -> None:
-        """Launch a kernel over the tasks of each level.
+        """Add a launch of a kernel over the tasks of each level.
 
         Args:
-            kernel: takes a frame, tasks, their count and the counter.
-            frame: its frame.
-            listed: the vertices to which the tasks refer.
-            work: the tasks.
+            kernel: a kernel with the arguments frame, tasks, number of tasks, and counter.
+            frame: the frame of the launch.
+            listed: the list of vertices that the tasks index.
+            work: the tasks of each level.
         """
         rows = self._begun(kernel, frame)
         given = kernel.words((frame, work.tasks, 0, self.counter))
@@ -140,15 +148,15 @@ class Script:
 
     def rows(self, kernel: Kernel, frame: NDArray[np.uint64], action: RowKernel, listed: NDArray[np.uint32],
              starts: Int64s, numbers: Int64s) -> None:
-        """Launch a kernel over the listed vertices of each level, on one thread.
+        """Add a launch of a `RowKernel` over the listed vertices of each level, on one thread.
 
         Args:
-            kernel: as `action` says.
-            frame: any frame.
-            action: its arguments before and after the vertices and their count.
+            kernel: the kernel that `action` names.
+            frame: any frame, as the kernel does not use it.
+            action: the arrays and the width, which are arguments of the kernel.
             listed: the vertices of all lists.
-            starts: int64[lists + 1]; those of list k are [starts[k], starts[k + 1]).
-            numbers: int64[k], the list of each level.
+            starts: int64[lists + 1]; list k is listed[starts[k]:starts[k + 1]].
+            numbers: int64[k], the number of the list of each level.
         """
         counts = (starts[1:] - starts[:-1])[numbers]
         rows = self._begun(kernel, frame)
@@ -168,7 +176,7 @@ class Script:
         return rows
 
     def made(self) -> tuple[Int64s, Int64s]:
-        """The launches by level, int64[k, PLAY_WORDS], and the costs of each, int64[k]."""
+        """The launches, level by level, int64[launches, PLAY_WORDS], and the cost of each launch, int64[launches]."""
         rows, costs = np.stack(self._rows, axis=1), np.stack(self._costs, axis=1)
         live = costs >= 0
         return np.ascontiguousarray(rows[live]), costs[live]

@@ -1,8 +1,8 @@
-"""Rule K: loops that copy values over a symmetric relation, run by finding connected components.
+"""Rule K: a loop that copies values over a symmetric relation runs as a search for connected components.
 
-The components are found by Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via
-Subgraph Sampling, IPDPS 2018): hook every vertex to two of its neighbours, then process all edges of the vertices that
-are not in the largest tree by then. docs/internals/rule-k.md has the proof.
+The algorithm is Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via Subgraph
+Sampling, IPDPS 2018). It links every vertex with two of its neighbours, and then with all neighbours if the vertex is
+not in the largest tree so far. docs/internals/rule-k.md has the proof.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _FOREST = {
     "hook_segments": f"void(u64*, i64*, u32*, {_TASK})",
 }
 _PAGED = ("alone", "hook_rows", "hook_segments")
-_PROBES = 1024  # vertices sampled to find the largest tree
-_TASKS = 256  # pieces that the edges and vertices are cut into, about
-_LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
+_PROBES = 1024  # number of vertices that are sampled to find the largest tree
+_TASKS = 256  # about the number of tasks
+_LEAST_COST = 8192  # about the minimum number of edges and vertices in a task
 
 
 class Components(CpuWay):
@@ -56,7 +56,7 @@ class Components(CpuWay):
     name = "connect"
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Why the loop does not run by components; "" if it may."""
+        """The reason why the loop cannot run by connected components; "" if it may."""
         if loop.copied is None:
             return "it does more than copy values"
         if options.mode != "auto":
@@ -64,15 +64,15 @@ class Components(CpuWay):
         return "" if _fits(loop.copied, graph) else "its relation is not symmetric in a directed graph"
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """None of the plan's kernels."""
+        """No roles, as this way launches none of the plan's kernels."""
         return frozenset()
 
     def begin(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None
     ) -> ConnectLoop | PagedConnectLoop | None:
-        """The loop; None for a bounded loop, for a continued run, and for values whose order matters.
+        """Begin the loop; returns None if it is bounded, if it continues a run, or if the order of operands matters.
 
-        Those are NaN and negative zero, as min and max keep the operand that comes first.
+        The order matters for NaN and negative zero, as min and max return the first operand then.
         """
         passes, copied = machine.passes, loop.copied
         assert copied is not None
@@ -84,19 +84,27 @@ class Components(CpuWay):
             return PagedConnectLoop(copied, passes.source, values, passes.cpu)
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
 
+    def streamed(self, loop: LoopSpec, plan: Plan, options: Options) -> frozenset[str]:
+        """In-edges alone, unless `begin` may return None: then another way reads the pages of the loop's stages."""
+        copied = loop.copied
+        bounded = loop.limit is not None or options.max_rounds is not None or options.checkpoint is not None
+        floats = copied is not None and any(field.name == copied.field and field.dtype.startswith("f")
+                                            for field in plan.fields)
+        return super().streamed(loop, plan, options) if bounded or floats else frozenset({"in"})
+
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The forest and the second neighbours, while tasks are cut by the offsets of edges."""
+        """The forest, and in memory the second neighbours and the arrays from which tasks are cut."""
         return 4 * shape.n if shape.streamed else 8 * shape.n + 16 * shape.n
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Which field is copied, and how it is joined."""
+        """A line about the field that is copied, and the operator that combines its values."""
         copied = loop.copied
         return [] if copied is None else [
             f"connected components, where nothing else is asked for: {copied.field} is copied and joined by "
             f"{copied.join} (rule K)"]
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """The kernels that build a forest, and those that join values over its trees."""
+        """The kernels that build the forest, and the kernels that combine values over its trees."""
         if loop.copied is None:
             return ()
         dtype = next(field.dtype for field in plan.fields if field.name == loop.copied.field)
@@ -108,8 +116,8 @@ class _Forest(ABC):
     """Runs a loop as one superstep of the mode "connect"; a `vlang.runtime.engine.machine.Loop`.
 
     Args:
-        copied: what is copied.
-        values: its values.
+        copied: the field that is copied, and the operator that combines its values.
+        values: array[n], the values of the field.
         cpu: launches kernels.
     """
 
@@ -124,18 +132,18 @@ class _Forest(ABC):
 
     @abstractmethod
     def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
-        """Make `parents` a forest: each component is one tree, rooted at its smallest vertex.
+        """Compute a forest in which each component is a tree whose root is its smallest vertex.
 
         Args:
-            parents: u32[n], the parent of each vertex; overwritten.
-            tasks: int64[T, 3], over all vertices.
-            flat: every vertex must point to the root itself.
+            parents: uint32[n], the parent of each vertex; overwritten.
+            tasks: int64[T, 3], tasks over all vertices.
+            flat: whether the parent of every vertex must be the root.
         """
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Give every vertex the join over its component."""
+        """Run the only superstep: every vertex gets the combined value of its component."""
         tasks = self._tasks()
-        if self._numbered(tasks):  # the least number of a component is its root
+        if self._numbered(tasks):  # the minimum over a component is its root
             self._components(self._values, tasks, flat=True)
             return (self.last(),)
         parents = empty(len(self._values), np.uint32)
@@ -147,15 +155,15 @@ class _Forest(ABC):
         return (self.last(),)
 
     def last(self) -> Done:
-        """The superstep, after which no vertex is active."""
+        """The only superstep, after which no vertex is active."""
         return Done(0, "connect", self._edges)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Does nothing, as there is nothing to release."""
         return
 
     def _numbered(self, tasks: NDArray[np.int64]) -> bool:
-        """Whether the join is a minimum and the value of every vertex is its own number."""
+        """Whether values are combined by minimum, and the value of every vertex is its own number."""
         values = self._values
         if self._copied.join != "min" or values.dtype != np.uint32:
             return False
@@ -165,7 +173,7 @@ class _Forest(ABC):
 
 
 class ConnectLoop(_Forest):
-    """Components of a graph in memory, of which most edges are left out (Afforest)."""
+    """Connected components of a graph in memory by Afforest, which skips most edges."""
 
     def __init__(self, copied: CopySpec, adjacency: Adjacency, values: NDArray[Any], cpu: Cpu) -> None:
         super().__init__(copied, values, cpu)
@@ -190,19 +198,23 @@ class ConnectLoop(_Forest):
             return
         probes = adjacency.derived("probes", lambda: _probes(n)).copy()
         self._cpu.launch(kernels["roots"], (parents, probes), np.array([0, 0, len(probes)]), 1, len(probes))
-        others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # the second neighbours are no longer read
+        others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # `second` is no longer read
         launch("outside", (offsets, parents, _most_frequent(probes)), (others, counts))
         rest = int(counts[:, 1].sum())
         launch("finish", (offsets, targets, parents), (others, counts), rest)
-        if flat and rest:  # else no tree has changed since every vertex was looked at
+        if flat and rest:  # otherwise no tree has changed since `outside` made every vertex point to its root
             launch("flatten", (parents,))
         self._edges = 2 * n + rest
 
 
 class PagedConnectLoop(_Forest):
-    """Components in one pass over the pages of one direction, in any order: the relation is symmetric.
+    """Connected components in one pass over pages on disk, in any order.
 
-    source: the pages; other arguments as of a forest.
+    The pages of one adjacency direction are enough, as the relation is symmetric.
+
+    Args:
+        copied, values, cpu: as for `_Forest`.
+        source: the pages.
     """
 
     def __init__(self, copied: CopySpec, source: Streamed, values: NDArray[Any], cpu: Cpu) -> None:
@@ -214,7 +226,7 @@ class PagedConnectLoop(_Forest):
 
     def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
         kernels, pages, table = _forest_kernels(), self._source.pages("in"), self._source.table("in", ())
-        if not flat:  # else `parents` are the values, and each is its own number
+        if not flat:  # otherwise `parents` are the values, and each vertex is its own parent already
             self._cpu.launch(kernels["alone"], (parents,), tasks, len(tasks), len(parents))
         for rows, segments in by_page(self._source, "in", (), table, pages.tasks, pages.segment_tasks):
             self._cpu.launch(kernels["hook_rows"], (table, parents), rows, len(rows), pages.edges)
@@ -226,24 +238,24 @@ class PagedConnectLoop(_Forest):
 
 
 def _fits(copied: CopySpec, graph: Counts) -> bool:
-    """Whether the relation is symmetric."""
+    """Whether the relation over which values are copied is symmetric."""
     return copied.domain == "both" or not graph.directed
 
 
 def _ordered(values: NDArray[Any]) -> bool:
-    """Whether min and max have the same bits in every order."""
+    """Whether min and max of the values have the same bits for every order of the operands."""
     if values.dtype.kind != "f":
         return True
     return not bool(np.any(np.isnan(values) | (np.signbit(values) & (values == 0))))
 
 
 def _probes(n: int) -> NDArray[np.uint32]:
-    """A sample of vertices, spread over the graph, and the same in every run."""
+    """A sample of _PROBES vertices that is spread over the graph and is the same in every run."""
     return (np.arange(_PROBES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(n)).astype(np.uint32)
 
 
 def _most_frequent(roots: NDArray[np.uint32]) -> int:
-    """The most frequent root; of several, the smallest. Sorts `roots` in place."""
+    """The most frequent root, or the smallest of several that are equally frequent. Sorts `roots` in place."""
     roots.sort()
     if roots[0] == roots[-1]:
         return int(roots[0])
@@ -252,7 +264,7 @@ def _most_frequent(roots: NDArray[np.uint32]) -> int:
 
 
 def _tasks(offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Consecutive vertices of about equal cost as tasks, int64[T, 3]: 0, first and end vertex."""
+    """Tasks of consecutive vertices with about equal cost, int64[T, 3]: 0, first and end vertex."""
     n = len(offsets) - 1
     work = offsets.view(np.int64) + np.arange(n + 1)
     cost = max(_LEAST_COST, int(work[-1]) // _TASKS)
@@ -271,6 +283,9 @@ def _forest_kernels() -> Kernels:
 
 @cache
 def _join_kernels(join: str, dtype: str) -> Kernels:
-    """The passes that join values of a type, as DTYPES names it, over trees and spread them."""
+    """The kernels that combine values over trees by `join` (such as min), and copy them back to all vertices.
+
+    `dtype` is the type of the values, a key of DTYPES.
+    """
     passes = f"void(u32*, {dtype}*, {_TASK})"
     return load_kernels(f"{_text()}\nput = put_{join}\n", {"join": passes, "spread": passes})

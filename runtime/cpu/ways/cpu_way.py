@@ -22,7 +22,7 @@ FULL = frozenset({"messages", "compute", "pull", "fused"})
 
 
 class Running(Protocol):
-    """The part of a machine that ways use; state, graph and threads are reached through `passes`."""
+    """The part of a machine that ways use. They access state, graph and threads through `passes`."""
 
     passes: Passes
     options: Options
@@ -40,12 +40,14 @@ class Beside:
 
 
 class CpuWay(ABC):
-    """A way of the CPU (a `vlang.runtime.engine.way.Way`).
+    """A way of running a loop on the CPU (a `vlang.runtime.engine.way.Way`).
 
-    The list of ways is the only place that names it: running, preparing, explaining and chaos go through the list.
+    Only the list of ways refers to each way by name. Running, preparing, explaining and chaos runs iterate over the
+    list.
 
-    name: the name of its emit half, and the key of its data in `StageSpec.ways`. modes: the values of the option `mode`
-    that select it, besides "auto".
+    Attributes:
+        name: the name of the way's counterpart in vlang/emit, and the key of its data in `StageSpec.ways`.
+        modes: the values of the option `mode` that select the way, besides "auto".
     """
 
     name: str
@@ -53,23 +55,23 @@ class CpuWay(ABC):
 
     @abstractmethod
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Why the loop does not run this way, whatever its values are; "" if it may."""
+        """The reason why the loop cannot run this way for any values; "" if it may."""
 
     @abstractmethod
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of the kernels that every run launches for a pass.
+        """The roles of the kernels that every run of the loop launches for a pass.
 
-        "pull" includes the kernels for vertices that are cut into segments, where the graph has any.
+        "pull" includes the kernels for segments, if the graph has rows that are cut into segments.
         """
 
     @abstractmethod
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; None where its initial values or its bound do not allow this way.
+        """Begin the loop; returns None if its initial values or its bound do not allow this way.
 
         Args:
             loop: a loop that the way does not refuse.
             machine: the state of the run, and its kernels.
-            bound: supersteps at most; None for no known bound.
+            bound: the maximum number of supersteps; None if it is not known.
             start: the state from which the loop continues another run; None for a loop that begins anew.
         """
 
@@ -78,38 +80,42 @@ class CpuWay(ABC):
         return []
 
     def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
-        """Names of kernels of the plan that a run does not launch, because other kernels do their work."""
+        """The names of kernels of the plan that this way does not launch, because other kernels do their work."""
         return frozenset()
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """Kernels that are not part of the plan; none for a loop that can never run this way."""
+        """The kernels of this way that are not part of the plan; none if the loop can never run this way."""
         return ()
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
         """The adjacency directions whose neighbours and columns the way reads."""
         return tuple(stage.domain for stage in loop.stages if stage.domain is not None)
 
+    def streamed(self, loop: LoopSpec, plan: Plan, options: Options) -> frozenset[str]:
+        """The adjacency directions whose pages a run of the loop may read from disk."""
+        return frozenset(kind for stage in loop.stages for kind in (stage.domain, stage.notify) if kind is not None)
+
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bytes that a run of the loop takes beside adjacencies, columns and the arrays of the plan."""
+        """Bytes that the loop takes in addition to adjacencies, columns and the arrays of the plan."""
         return 0
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
-        """Bytes that the way takes for speed alone, where they fit the budget."""
+        """Bytes that the way takes only to be faster, and only if the budget allows it."""
         return 0
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
-        """The error message where the options require this way and no loop of the plan may run so; else ""."""
+        """The error message if the options require this way but no loop of the plan can run so; otherwise ""."""
         return ""
 
 
 def asked_otherwise(options: Options) -> str:
-    """Why active vertices do not push: an option that fixes how supersteps run; "" if they may."""
+    """The reason why the options forbid a push by active vertices; "" if they allow it."""
     pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
     return "" if pushed else "how supersteps run was asked for"
 
 
 def on_disk(graph: Counts, why: str) -> str:
-    """Why a way does not run over streamed pages; "" for edges in memory. why: a clause."""
+    """The reason why a way cannot run over streamed pages, which ends with `why`; "" if the edges are in memory."""
     return f"the edges are on disk, and {why}" if graph.streamed else ""
 
 

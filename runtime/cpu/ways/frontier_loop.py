@@ -1,4 +1,4 @@
-"""What the loops that keep a frontier themselves have in common."""
+"""The base class of loops that manage their frontier themselves."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ __all__ = ["FrontierLoop"]
 
 
 class FrontierLoop:
-    """The last superstep of a loop, from which the engine reads its end; a subclass sets `_last`."""
+    """A loop that reports its last superstep, by which the engine decides whether the loop ends.
+
+    A subclass sets `_last` after each superstep.
+    """
 
     _last = Done(0, "push", 0)
 
     @property
     def stats(self) -> Stats:
-        """The counts of the last superstep: a vertex that changes is active."""
+        """The counts of the last superstep. The vertices that changed are the active ones."""
         return Stats(self._last.active, self._last.active)
 
     def last(self) -> Done:
@@ -23,4 +26,4 @@ class FrontierLoop:
         return self._last
 
     def close(self) -> None:
-        """Nothing to release: no buffers were exchanged."""
+        """Does nothing, as these loops exchange no buffers."""

@@ -1,4 +1,4 @@
-"""Frontiers as bitmaps over pages on disk: the pages that they need."""
+"""Finds and reads the pages on disk that have edges of a frontier, which is given as a bitmap."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ __all__ = ["Frontiers", "bits_set", "set_bits"]
 
 
 def bits_set(bits: NDArray[np.uint64], n: int) -> NDArray[np.uint8]:
-    """A bitmap as flags, uint8[n]."""
+    """Convert a bitmap of n bits to flags, uint8[n]."""
     return np.unpackbits(bits.view(np.uint8), bitorder="little")[:n]
 
 
 def set_bits(bits: NDArray[np.uint64], flags: NDArray[np.uint8]) -> None:
-    """Fill a bitmap by bit 0 of flags, uint8[n]."""
+    """Set each bit of a bitmap to bit 0 of the vertex's flag; `flags` is uint8[n]."""
     packed = np.packbits(flags & 1, bitorder="little")
     bits[:] = 0
     bits.view(np.uint8)[: len(packed)] = packed
 
 
 class Frontiers:
-    """The pages of one adjacency direction that the vertices of a bitmap need.
+    """Finds and reads the pages of one adjacency direction that have edges of the vertices in a bitmap.
 
     Args:
-        passes: has the pages.
-        kind: the direction.
-        columns: the edge columns that are read with the pages.
+        passes: the passes of the run, whose source streams pages.
+        kind: the adjacency direction.
+        columns: the edge columns that kernels read.
     """
 
     def __init__(self, passes: Passes, kind: str, columns: Columns = ()) -> None:
@@ -47,17 +47,17 @@ class Frontiers:
         paged_frontier_kernels()["linked"](self.degrees, self._n, self._linked)
 
     def batches(self, wanted: NDArray[np.uint8]) -> Iterable[Sequence[Tasks]]:
-        """The tasks over rows and over segments of the wanted pages, as their pages arrive."""
+        """Yield the tasks over rows, and over segments, of the pages with wanted[p] = 1, as the pages arrive."""
         rows, segments = (tasks_of(tasks, wanted) for tasks in (self.pages.tasks, self.pages.segment_tasks))
         return by_page(self._source, self.kind, self.columns, self.table, rows, segments)
 
     @property
     def weight(self) -> int:
-        """The edges of a page, about."""
+        """The average number of edges in a page."""
         return self.pages.edges // self.pages.count
 
     def wanted(self, bits: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """Which pages hold edges of the vertices whose bits are set: uint8[P], 1 for these pages."""
+        """The pages with edges of the vertices whose bits are set: uint8[P], 1 for these pages."""
         pages, kernels = self.pages, paged_frontier_kernels()
         found = np.zeros(pages.count, np.uint8)
         kernels["pages_of"](bits, self._linked, pages.firsts, pages.count, self._n, found)
@@ -65,9 +65,9 @@ class Frontiers:
         return found
 
     def missing(self, wanted: NDArray[np.uint8]) -> int:
-        """Bytes of pages that are not in memory."""
+        """The total size in bytes of the pages with wanted[p] = 1 that are not in memory."""
         return self._source.missing(self.kind, np.flatnonzero(wanted).tolist())
 
     def edges(self, bits: NDArray[np.uint64]) -> int:
-        """Edges of the vertices in a bitmap."""
+        """The number of edges of the vertices in a bitmap."""
         return int(paged_frontier_kernels()["edges_of"](bits, self._n, self.degrees))

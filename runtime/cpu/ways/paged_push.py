@@ -1,7 +1,7 @@
-"""Loops of one pass that pushes, over pages on disk: a superstep reads the pages of the active vertices only.
+"""Loops of one pass that pushes, over pages on disk. A superstep reads only the pages of active vertices.
 
-The frontier is a bitmap, and joins are free of order, so pages may arrive in any order. Where a full pull reads no more
-and costs less, it runs instead, as in memory (vlang.runtime.cpu.ways.push).
+The frontier is a bitmap, and contributions may be combined in any order, so pages may arrive in any order. If a full
+pull reads no more bytes and costs less, it runs instead, as for edges in memory (vlang.runtime.cpu.ways.push).
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ _RUN = 64  # words of a bitmap in a task
 
 
 class PagedPushLoop(FrontierLoop):
-    """A loop whose only pass may push, along pages; a `vlang.runtime.engine.machine.Loop`.
+    """A loop whose only pass may push, over pages on disk; a `vlang.runtime.engine.machine.Loop`.
 
-    Memory: three bits a vertex.
+    It needs three bits of memory per vertex.
 
     Args:
         stage: the pass.
-        passes: launches it; its source streams pages.
-        other: supersteps may be full passes, where that is cheaper.
-        start_flags: uint8[n], bit 0 set for vertices that are active at the start; None: those that are not silent.
+        passes: launches the pass; its source streams pages.
+        other: whether supersteps may be full passes if that is cheaper.
+        start_flags: uint8[n], bit 0 is set for vertices that are active at the start. None activates all vertices whose
+            contribution differs from the identity (rule Z).
         free: the choices of the loop.
     """
 
@@ -84,7 +85,7 @@ class PagedPushLoop(FrontierLoop):
         return (self._last,)
 
     def sync(self) -> NDArray[np.uint8]:
-        """The frontier, uint8[n]; the fields are up to date."""
+        """The frontier as flags, uint8[n]. The fields are up to date between supersteps."""
         return bits_set(self._front, self._passes.graph.n)
 
     def _should_pull(self, wanted: NDArray[np.uint8], edges: int) -> bool:
@@ -96,7 +97,7 @@ class PagedPushLoop(FrontierLoop):
             should_pull(self._passes.costs, self._active, edges, pages.edges)
 
     def _push(self, wanted: NDArray[np.uint8], edges: int) -> Done:
-        """Push from the vertices of the frontier; the vertices that change are the next one."""
+        """Push from the vertices of the frontier; the vertices that change become the next frontier."""
         self._aim()
         out, kernels = self._out, self._passes.kernels
         for short, long in out.batches(wanted):
@@ -111,7 +112,7 @@ class PagedPushLoop(FrontierLoop):
         return Done(self._active, "push", edges)
 
     def _full(self) -> Done:
-        """Run a pass over all vertices; the vertices that change are the next frontier."""
+        """Run a full pass; the vertices that change become the next frontier."""
         stats, edges = self._passes.full(self._stage)
         for name in self._stage.swaps:
             self._state.swap(name)
@@ -120,7 +121,7 @@ class PagedPushLoop(FrontierLoop):
         return Done(stats.active, "pull", edges)
 
     def _choose(self, origin: int) -> None:
-        """Build the frontier at the start of the loop, or from flags."""
+        """Build the frontier from the flags at address `origin`, or for the start of the loop if that is 0."""
         self._table[PAGED_ORIGIN] = origin
         self._launch("choose_front")
         self._active = int(self._counts[0])

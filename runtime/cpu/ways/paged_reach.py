@@ -1,8 +1,9 @@
-"""Loops with a uniform frontier (rule X2) over pages on disk: each superstep goes in the direction of fewer bytes.
+"""Loops with a uniform frontier (rule X2) over pages on disk.
 
-A frontier is a bitmap. Either its vertices mark their neighbours, which takes the pages of their rows, or the vertices
-that are not reached yet look for it, which takes the pages of theirs. Pages in memory cost nothing, and arrive in any
-order: marks are bits.
+The frontier is a bitmap. A superstep runs in the direction that reads fewer bytes from disk. In one direction the
+vertices of the frontier mark their neighbours, which reads the pages with out-edges of the frontier. In the other
+direction unreached vertices look for a neighbour in the frontier, which reads the pages with in-edges of unreached
+vertices. Pages may arrive in any order, as marks are bits.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ _RUN = 32  # words of a bitmap in a task
 class PagedReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    Memory: three bits a vertex, one for each thread, and one for each adjacency direction.
+    Per vertex it needs three bits of memory, one more bit for each thread, and one more for each adjacency direction.
 
     Args:
         stage: the pass.
-        passes: launches it; its source streams pages.
-        looks: whether vertices that are not reached may look for the frontier.
+        passes: launches the pass; its source streams pages.
+        looks: whether unreached vertices may look for the frontier.
         free: the choices of the loop.
-        flags: uint8[n], bit 0 set for the frontier with which the loop begins; None: all vertices that have values.
+        flags: uint8[n], bit 0 is set for the vertices of the frontier at the start; None for all vertices with a value.
     """
 
     def __init__(
@@ -102,11 +103,12 @@ class PagedReachLoop(FrontierLoop):
         return (self._last,)
 
     def sync(self) -> NDArray[np.uint8]:
-        """The frontier, uint8[n]; the fields are up to date."""
+        """The frontier as flags, uint8[n]. The fields are up to date between supersteps."""
         return bits_set(self._front, self._passes.graph.n)
 
     def _begin(self) -> None:
-        """Find the vertices that have values; a frontier that is given is a part of them, and the others have sent."""
+        """Find the vertices that have values. They are the frontier, unless the constructor was given a part of them.
+        """
         self._begun = True
         self._free.took("Z")
         self._launch("spot", 0)
@@ -118,7 +120,7 @@ class PagedReachLoop(FrontierLoop):
             self._flags = None
 
     def _should_look(self, pushed: NDArray[np.uint8], looked: NDArray[np.uint8]) -> bool:
-        """Whether a look reads fewer bytes; where both read none, whether it is cheaper."""
+        """Whether a look by unreached vertices reads fewer bytes than a push, or is cheaper if both read none."""
         push, look = self._out.missing(pushed), self._into.missing(looked)
         if push or look:
             return look < push
@@ -127,7 +129,14 @@ class PagedReachLoop(FrontierLoop):
                            self._out.edges(self._front), self._unreached, self._into.edges(self._left))
 
     def _mark(self, name: str, way: Frontiers, wanted: NDArray[np.uint8], bits: tuple[NDArray[np.uint64], ...]) -> None:
-        """Mark vertices page by page. name: of the kernels; bits: the bitmaps that they read."""
+        """Launch kernels that mark vertices, batch by batch of pages.
+
+        Args:
+            name: the prefix of the names of the kernels, "mark" or "look".
+            way: the pages of the adjacency direction.
+            wanted: uint8[P], 1 for the pages to read.
+            bits: the bitmaps that the kernels read.
+        """
         kernels, cpu = paged_frontier_kernels(), self._passes.cpu
         after = (*bits, self._marks, self._words)
         for short, long in way.batches(wanted):
@@ -139,7 +148,7 @@ class PagedReachLoop(FrontierLoop):
                                (self._taken,))
 
     def _launch(self, role: str, number: int) -> None:
-        """Launch a kernel of the pass over the words of bitmaps."""
+        """Launch a kernel of the pass over the words of its bitmaps."""
         self._table[REACH_SENDER] = self._counts[REACH_ONE]
         self._counts[:REACH_ONE] = 0
         self._table[REACH_FRONT], self._table[REACH_COMING] = address_of(self._front), address_of(self._coming)

@@ -1,7 +1,7 @@
-"""Loops in order of priority on the CPU (rule O): which loops run so, and why.
+"""Loops in priority order on the CPU (rule O).
 
-One call empties many buckets, in place; the state at the end is that of the supersteps. The arrays that workers share:
-vlang.runtime.plan.layouts.order_words.
+One call of a kernel empties many buckets and updates values in place. The final state is the same as after supersteps.
+vlang.runtime.plan.layouts.order_words has the layout of the arrays that workers share.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ from vlang.types import OPPOSITE
 
 __all__ = ["Priority", "PriorityLoop"]
 
-_ROUNDS = 4096  # of one call: a run can be interrupted between two
-_WIDTH = 3.0  # of a bucket, where the mean weight and the mean degree are 1
+_ROUNDS = 4096  # maximum number of rounds in a call; a run can be interrupted only between calls
+_WIDTH = 3.0  # the width of a bucket if the mean weight and the mean degree are 1
 _FILL_START, _FILL_WAITERS = 1, 2
 _ANEW = "every bucket would read its pages anew"
 
@@ -71,9 +71,9 @@ class Priority(CpuWay):
     name = "priority"
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Why the loop does not run in order of priority; "" if it may.
+        """The reason why the loop cannot run in priority order; "" if it may.
 
-        Under "auto" it does where the weights of the edges differ and no other option fixes how supersteps run.
+        With schedule="auto" it may if edges have different weights, and no other option fixes how supersteps run.
         """
         if graph.streamed:
             return on_disk(graph, _ANEW)
@@ -93,19 +93,22 @@ class Priority(CpuWay):
         return ""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """One kernel runs the whole loop."""
+        """The role of the only kernel, which runs the whole loop."""
         return frozenset({"priority"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """The edges along which vertices push."""
+        """The adjacency directions of the edges along which vertices push."""
         return pushed_directions(loop)
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The pool of runs of the buckets, and a bit a vertex. Packed edges stand in for converted weights."""
+        """The pool of runs for the buckets, and a bit per vertex.
+
+        Packed edges are not added, as they replace converted weights, which are counted elsewhere.
+        """
         return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PriorityLoop | None:
-        """The loop; None if supersteps are bounded, or if vertices must run although they receive nothing."""
+        """Begin the loop; returns None if supersteps are bounded, or if vertices must run without new input."""
         if bound is not None or not only_new(start):
             return None
         machine.passes.freedoms.of(loop, bound).took("O")
@@ -113,7 +116,7 @@ class Priority(CpuWay):
         return PriorityLoop(loop.stages[0], machine.passes, start_flags, machine.options.target)
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Whether vertices may push in order of priority, and which optimisations apply then."""
+        """Lines that say whether vertices may push in priority order, and which optimisations apply then."""
         spec = _spec(loop)
         if spec is None:
             return [f"order: rounds ({_never(loop)})"]
@@ -126,7 +129,8 @@ class Priority(CpuWay):
         return lines
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
-        """The problem where the options require this order and no loop may run so, or name an unusable target."""
+        """The error message if the options require priority order but no loop may use it, or if the target is unusable.
+        """
         if graph.streamed and (options.schedule == "priority" or options.target is not None):
             return f"{plan.name} cannot run in order of priority: {on_disk(graph, _ANEW)}; rounds stream them"
         if options.schedule == "priority" and all(self.refused(loop, graph, options) for loop in plan.loops):
@@ -153,7 +157,7 @@ class Priority(CpuWay):
 
 
 def _spec(loop: LoopSpec) -> PrioritySpec | None:
-    """How the only pass of a loop orders vertices; None for a loop without an order."""
+    """The priority of vertices in the only pass of a loop; None if the loop has no priority order."""
     stage = push_stage(loop)
     return None if stage is None else stage.way("priority", PrioritySpec)
 
@@ -165,7 +169,7 @@ def _spec_of(stage: StageSpec) -> PrioritySpec:
 
 
 def _never(loop: LoopSpec) -> str:
-    """Why a loop cannot run in order of priority, whatever the options and the graph."""
+    """The reason why a loop cannot run in priority order with any options and on any graph."""
     if loop.nested:
         return "it holds other blocks"
     refused = (stage.refused["priority"] for stage in loop.stages if "priority" in stage.refused)
@@ -178,17 +182,17 @@ def _vary(graph: Counts, name: str) -> bool:
 
 
 class PriorityLoop:
-    """A loop whose only pass may run in order of priority; a `vlang.runtime.engine.machine.Loop`.
+    """A loop whose only pass may run in priority order; a `vlang.runtime.engine.machine.Loop`.
 
-    It reports rounds as supersteps; in each round all workers empty one bucket. Memory: about 17 bytes a vertex for
-    buckets, and one bit for vertices that wait for room. Where an edge is packed into one word, 4 bytes an edge more
-    stay with the graph.
+    In a round all workers together empty one bucket. The loop reports rounds as supersteps. Per vertex it needs about
+    17 bytes of memory for buckets, and one bit for the vertices that wait for space in the buckets. If edges are packed
+    into words, the graph keeps 4 more bytes per edge.
 
     Args:
         stage: the pass.
-        passes: launches it.
-        start_flags: uint8[n], bit 0 set for vertices that are active at the start; None: all are.
-        target: the dense number of a vertex; the loop stops once its value is final. None: run to the end.
+        passes: launches the pass.
+        start_flags: uint8[n], bit 0 is set for vertices that are active at the start; None activates all vertices.
+        target: the dense number of a vertex. The loop stops when the value of this vertex is final. None for no target.
     """
 
     def __init__(
@@ -205,7 +209,7 @@ class PriorityLoop:
         runs = runs_of(n, workers)
         self._links = empty(runs, np.int64)
         self._entries = empty(runs * ORDER_RUN, np.uint32)
-        self._entries[:ORDER_RUN] = 0  # entries of run 0, which is no run, may be prefetched
+        self._entries[:ORDER_RUN] = 0  # run 0 is never used, but its entries may be prefetched
         self._waiters = zeros(-(-n // 64), np.uint64)
         self._records = np.zeros((_ROUNDS, 2), np.int64)
         self._desks = np.zeros((workers, ORDER_DESK), np.int64)
@@ -214,7 +218,7 @@ class PriorityLoop:
         self._control[ORDER_VERTICES] = n
         self._control[ORDER_TARGET] = -1 if target is None else target
         self._control[ORDER_RUNS], self._control[ORDER_FIXED] = runs, not spec.refined
-        self._control[ORDER_TAKEN] = 1  # run 0 is no run
+        self._control[ORDER_TAKEN] = 1  # run 0 is never used
         self._fill(_FILL_START)
         if start_flags is not None:
             self._wait_for(start_flags)
@@ -225,12 +229,12 @@ class PriorityLoop:
         self._apart = len(self._words.parts) > 1 or not self._words.slot.startswith("next:")
         if self._apart:
             open_words(self._state, self._words)
-        else:  # values are joined into the field itself
+        else:  # contributions are combined in the field itself
             self._state.put(self._words.slot, self._state.arrays[f"field:{spec.field}"])
         self._last = Done(0, "priority", 0)
 
     def _aim(self, out: Adjacency) -> None:
-        """Write all addresses to the table."""
+        """Write the addresses of all arrays to the table that the kernel reads."""
         table = self._table
         table[PAGE_OFFSETS], table[PAGE_TARGETS] = address_of(out.offsets), address_of(out.targets)
         if self._packed is not None:
@@ -246,12 +250,12 @@ class PriorityLoop:
             table[ORDER_WORKERS + 2 * worker + 1] = address_of(places)
 
     def _fill(self, who: int) -> None:
-        """Make the next call begin with vertices that are in no bucket."""
+        """Let the next call begin by entering vertices into buckets; `who` says which (_FILL_...)."""
         self._control[ORDER_FILLING], self._control[ORDER_SPILLED], self._control[ORDER_CURSOR] = who, 0, 0
         self._control[ORDER_NOW] = ORDER_BUCKETS
 
     def _wait_for(self, start_flags: NDArray[np.uint8]) -> None:
-        """Enter vertices with bit 0 first. The others have values, too, but are in no bucket."""
+        """Let the loop begin with the vertices with bit 0 in their flags. Only these are entered into buckets."""
         bits = np.packbits(start_flags & 1, bitorder="little")
         self._waiters.view(np.uint8)[: len(bits)] = bits
         self._fill(_FILL_WAITERS)
@@ -259,7 +263,7 @@ class PriorityLoop:
 
     @property
     def stats(self) -> Stats:
-        """The entries of the next bucket after the last round; none at the target."""
+        """The number of entries in the next bucket, as active vertices; 0 if the target is final."""
         if self._control[ORDER_REACHED]:
             return Stats()
         return Stats(self._last.active, self._last.active)
@@ -269,7 +273,7 @@ class PriorityLoop:
         return self._last
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run rounds until every bucket is empty, or as many as one call takes."""
+        """Run rounds until all buckets are empty, or the maximum number of a call is reached."""
         control, passes = self._control, self._passes
         control[ORDER_ROUNDS] = min(_ROUNDS, room or _ROUNDS)
         control[ORDER_IDLE : ORDER_IDLE + 3] = 0
@@ -286,12 +290,15 @@ class PriorityLoop:
         return rows
 
     def sync(self) -> None:
-        """Copy values joined beside the fields to them. Which vertices wait in buckets is not kept: all start again."""
+        """Copy values that are combined in separate words to the fields.
+
+        Returns no frontier: the vertices in buckets are not saved, so a resumed loop begins with all vertices.
+        """
         if self._apart:
             close_words(self._state, self._words)
 
     def close(self) -> None:
-        """Copy values joined beside the fields back to them, or restore the second buffer of the field."""
+        """Copy values that are combined in separate words to the fields, or restore the second buffer of the field."""
         if self._apart:
             close_words(self._state, self._words)
         else:
@@ -299,7 +306,7 @@ class PriorityLoop:
 
 
 def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | None:
-    """The edges packed into words, if the program reads one edge column and its values are small enough."""
+    """The edges with their weights packed into words, if the program reads one edge column with small enough values."""
     spec = _spec_of(stage)
     if not spec.packed:
         return None
@@ -308,16 +315,18 @@ def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | Non
 
 
 def runs_of(n: int, workers: int) -> int:
-    """The number of runs in the pool: a vertex may have stale entries in several buckets, and each worker begins many
-    runs."""
+    """The number of runs (blocks of entries) in the pool for n vertices.
+
+    There is room for stale entries, as a vertex may be in several buckets, and for the runs that each worker has begun.
+    """
     return 4 * n // ORDER_RUN + workers * (ORDER_BUCKETS + 1 + ORDER_GRANT) + ORDER_GRANT
 
 
 def choose_delta(stage: StageSpec, out: Adjacency) -> float:
     """The width of a bucket, a power of two, from the mean weight and the mean degree.
 
-    Wide for low degrees, as every bucket costs a barrier; narrow for high degrees, so that few edges lead back into
-    the same bucket (measured, docs/internals/performance.md).
+    Buckets are wide for low degrees, as every bucket costs a barrier. They are narrow for high degrees, so that few
+    edges lead back into the same bucket (measurements: docs/internals/performance.md).
     """
     spec = _spec_of(stage)
     steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in spec.columns]

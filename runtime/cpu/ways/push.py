@@ -1,9 +1,9 @@
-"""Loops of one pass that pushes, on the CPU: a superstep traverses the edges of the active vertices only.
+"""Loops of one pass that pushes, on the CPU. A superstep traverses only the edges of active vertices.
 
-The WALK_... layout (vlang.runtime.plan.layouts.pass_words) describes a frontier. The state and the counts after a
-superstep equal those of a full pull, whatever the number of threads: a superstep reads the fields and joins into
-separate words; at its end it copies the words of the vertices found back to the fields. Uniform frontiers:
-vlang.runtime.cpu.ways.reach.
+The WALK_... layout (vlang.runtime.plan.layouts.pass_words) describes a frontier. A superstep reads the fields and
+combines contributions in separate words. At its end the words of the changed vertices are copied to the fields. So the
+state and the counts after a superstep equal those of a full pull for any number of threads. Loops with a uniform
+frontier are in vlang.runtime.cpu.ways.reach.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
 from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.joined_words import open_words, push_spec
-from vlang.runtime.cpu.ways.paged_push import PagedPushLoop
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
@@ -50,15 +49,15 @@ from vlang.types import OPPOSITE
 __all__ = ["Push", "PushLoop", "push_stage", "pushed_directions", "pushes_refused"]
 
 _FROM_START = 0
-_RUN = 64  # entries of a queue in a task, at most
-_RUNS = 64  # tasks of a launch over a queue for each thread, about
-_WIDE = 4096  # vertices in a task over all of them
-_ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
-_SMALL = 1 << 14  # edges of a frontier along which one worker pushes before the others are awake
+_RUN = 64  # maximum number of queue entries in a task
+_RUNS = 64  # about the number of tasks per thread in a launch over a queue
+_WIDE = 4096  # vertices per task in a launch over all vertices
+_ROWS = 4096  # maximum number of supersteps in a call; a run can be interrupted only between calls
+_SMALL = 1 << 14  # edges of a frontier that one worker processes in less time than waking the others takes
 
 
 def push_stage(spec: LoopSpec) -> StageSpec | None:
-    """The pass of a loop that this module can run: its only step, if that may push; else None."""
+    """The only step of a loop if it is a pass that may push, so that this module can run the loop; otherwise None."""
     if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.sent:
         return None
     stage = spec.steps[0]
@@ -67,56 +66,59 @@ def push_stage(spec: LoopSpec) -> StageSpec | None:
 
 
 def pushed_directions(loop: LoopSpec) -> tuple[str, ...]:
-    """The direction opposite to that of each pass of a loop, along which it pushes."""
+    """The adjacency directions along which the passes of a loop push: the opposites of the directions they gather from.
+    """
     return tuple(OPPOSITE[stage.domain] for stage in loop.stages if stage.domain is not None)
 
 
 def pushes_refused(loop: LoopSpec, options: Options) -> str:
-    """Why the active vertices of a loop do not push; "" if they may."""
+    """The reason why the active vertices of a loop cannot push; "" if they may."""
     if options.asynchronous and loop.asynchronous:
         return "updates in place were asked for"
     return asked_otherwise(options) or ("" if push_stage(loop) else "its only step is no pass that pushes")
 
 
 class Push(CpuWay):
-    """Loops whose only pass joins the contributions of active vertices (rule P)."""
+    """Loops whose only pass may push the contributions of active vertices (rule P)."""
 
     name = "push"
     modes = ("push",)
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Why the loop does not push; "" if it may."""
+        """The reason why the loop cannot run this way; "" if it may."""
         return pushes_refused(loop, options) or (
             "" if "push" in loop.stages[0].ways else "its frontier is uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of pushes; full passes run only where they are cheaper, perhaps never."""
+        """The roles of the kernels that push. Those of full passes are left out, as a run may need no full pass."""
         return frozenset({"push", "begin", "few"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """The edges along which active vertices push."""
+        """The directions of full passes, and of the edges along which active vertices push."""
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Two queues of runs of edges, and a bit a vertex; of edges on disk bitmaps."""
+        """Two queues and a bit per vertex, or bitmaps if the edges are on disk."""
         if shape.streamed:
             return 4 * shape.n // 8
         return 16 * (shape.n + shape.m // WALK_EDGES + (threads + 1) * WALK_RESERVED) + shape.n // 8
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """The loop; None where vertices must run although they receive nothing."""
+        """Begin the loop; returns None if vertices must run without new input."""
         if not only_new(start):
             return None
         passes, options = machine.passes, machine.options
         start_flags = None if start is None else start.flags
         if isinstance(passes.source, Streamed):
+            from vlang.runtime.cpu.ways.paged_push import PagedPushLoop  # start-up
+
             return PagedPushLoop(loop.stages[0], passes, options.mode == "auto", start_flags,
                                  passes.freedoms.of(loop, bound))
         return PushLoop(loop, passes, options.blocking, bound, options.mode == "auto", start_flags,
                         passes.freedoms.of(loop, bound))
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Where contributions are joined, or why none are pushed; no line for loops whose passes cannot push."""
+        """Lines that say where contributions are combined, or why none are pushed; none for other kinds of loops."""
         stages = [] if loop.nested else [stage for stage in loop.stages if stage.domain is not None]
         if any("reach" in stage.ways or "sums" in stage.ways for stage in stages):
             return []
@@ -131,14 +133,14 @@ class Push(CpuWay):
         return [f"pushes: into {where}"]
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """The kernels that update fields after a wide frontier; loaded when there is one."""
+        """The kernels that update fields after a superstep; they are loaded when first needed."""
         stage = push_stage(loop)
         return () if stage is None or "push" not in stage.ways else [Beside(queue_kernels(), ())]
 
 
 @dataclass
 class _Frontier:
-    """The size of a frontier: entries of its queue, active vertices, and the edges along which they push."""
+    """The size of a frontier: entries in its queue, active vertices, and edges along which these push."""
 
     entries: int = 0
     active: int = 0
@@ -148,15 +150,15 @@ class _Frontier:
 class PushLoop(FrontierLoop):
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
 
-    Memory: 8 bytes a vertex for each of two queues.
+    It needs 8 bytes of memory per vertex for each of two queues.
 
     Args:
         spec: the loop.
-        passes: launches its pass.
+        passes: launches the pass.
         blocking: as in Options.
-        expected: supersteps in all, if the program or the caller gives a number.
-        other: supersteps may be full passes, where that is cheaper.
-        start_flags: uint8[n], bit 0 set for vertices that are active at the start; None: all are.
+        expected: the total number of supersteps, if the program or the caller gives it; otherwise None.
+        other: whether supersteps may be full passes if that is cheaper.
+        start_flags: uint8[n], bit 0 is set for vertices that are active at the start; None for a loop that begins anew.
         free: the choices of the loop.
     """
 
@@ -189,20 +191,20 @@ class PushLoop(FrontierLoop):
         self._rounds = 0
 
     def _row(self, adjacency: Adjacency) -> None:
-        """Write the page row of a whole adjacency."""
+        """Write the addresses of a whole adjacency to the table, as if the adjacency were one page."""
         self._table[PAGE_OFFSETS] = address_of(adjacency.offsets)
         self._table[PAGE_TARGETS] = address_of(adjacency.targets)
         for number, (name, dtype) in enumerate(self._stage.columns):
             self._table[PAGE_COLUMNS + number] = address_of(adjacency.column(name, DTYPES[dtype]))
 
     def sync(self) -> NDArray[np.uint8]:
-        """The frontier, uint8[n]; the fields are up to date."""
+        """The frontier as flags, uint8[n]. The fields are up to date between supersteps."""
         flags = np.zeros(self._passes.graph.n, np.uint8)
         flags[(self.entries() & np.uint64(0xFFFFFFFF)).astype(np.int64)] = 1
         return flags
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep, or many with few active vertices."""
+        """Run one superstep, or several in one call if few vertices are active."""
         if self._rounds == 0:
             self._start()
         if self._other and self._should_pull():
@@ -223,25 +225,25 @@ class PushLoop(FrontierLoop):
     # ------------------------------------------------------------------------------------------- the frontier
     @property
     def rounds(self) -> int:
-        """Supersteps so far."""
+        """The number of supersteps so far."""
         return self._rounds
 
     @property
     def vertices(self) -> int:
-        """Vertices of the graph."""
+        """The number of vertices of the graph."""
         return self._passes.graph.n
 
     def entries(self) -> NDArray[np.uint64]:
-        """The entries of the queue, each once, in increasing order."""
+        """The distinct entries of the queue in increasing order, uint64."""
         entries = self._queues[0][: self._frontier.entries]
         return np.unique(entries[entries != np.uint64(WALK_NOBODY)])
 
     def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """The entries of vertices, without vertices that have too many edges for one entry."""
+        """The entries for some vertices. Vertices that have too many edges for one entry are left out."""
         return vertices[self._degrees(vertices) <= WALK_EDGES].astype(np.uint64)
 
     def put(self, entries: NDArray[np.uint64]) -> None:
-        """Replace the frontier by these entries, as many as the queue holds."""
+        """Replace the frontier by `entries`. Entries beyond the capacity of the queue are dropped."""
         entries = entries[: len(self._queues[0])]
         self._queues[0][: len(entries)] = entries
         vertices = np.unique(entries & np.uint64(0xFFFFFFFF)).astype(np.int64)
@@ -253,7 +255,7 @@ class PushLoop(FrontierLoop):
 
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
-        """Begin with the vertices whose contribution may differ from the identity (rule Z), or with all."""
+        """Build the first frontier: given vertices, or vertices whose contribution is not the identity (Z), or all."""
         if self._start_flags is not None:
             self._begin(address_of(self._start_flags))
         elif self._free.choose("Z", lambda: True):
@@ -263,7 +265,7 @@ class PushLoop(FrontierLoop):
             self._begin(address_of(every))
 
     def _push(self) -> Done:
-        """Push from the vertices of the queue; the vertices that change are the next frontier."""
+        """Push from the vertices in the queue; the vertices that change become the next frontier."""
         self._free.before_push(self)
         now = self._frontier
         self._sparse("push", now.entries, self._run(now.entries), now.edges + now.active)
@@ -273,7 +275,7 @@ class PushLoop(FrontierLoop):
         return Done(self._frontier.active, "push", edges)
 
     def _many(self, room: int | None) -> Series:
-        """Run supersteps in one call, by one worker, as long as they are small and pushing is cheaper."""
+        """Let one worker run several supersteps in one call, as long as they are small and pushing is cheaper."""
         state, table = self._state, self._table
         table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
         table[WALK_BITS] = address_of(self._bits)
@@ -289,7 +291,7 @@ class PushLoop(FrontierLoop):
         return rows
 
     def _full(self) -> Done:
-        """Run a pass over all vertices; the vertices that change are the next frontier."""
+        """Run a full pass; the vertices that change become the next frontier."""
         stage, passes = self._stage, self._passes
         passes.use_blocks(stage, self._blocking, None if self._expected is None else self._expected - self._rounds)
         stats, edges = passes.full(stage)
@@ -303,7 +305,7 @@ class PushLoop(FrontierLoop):
 
     # ------------------------------------------------------------------------------------------------ launches
     def _begin(self, origin: int) -> None:
-        """Build a queue at the start of the loop, or from flags."""
+        """Build the queue from the flags at address `origin`, or for the start of the loop (_FROM_START)."""
         n = self._passes.graph.n
         self._table[WALK_ORIGIN] = origin
         self._sparse("begin", n, _WIDE, n)
@@ -312,14 +314,15 @@ class PushLoop(FrontierLoop):
         self._frontier = _Frontier(entries, active, edges)
 
     def _found(self) -> None:
-        """Make the vertices that a push found the frontier."""
+        """Make the vertices that changed in a push the frontier."""
         entries, active, edges = self._counts.tolist()
         self._queues.reverse()
         self._frontier = _Frontier(entries, active, edges)
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Update the fields of the vertices found, and clear their bits."""
+        """Copy the combined values of the vertices in the frontier to the fields, and clear the bits of the vertices.
+        """
         queue, entries = self._queues[0], self._frontier.entries
         joined = self._state.arrays[self._push_spec.slot]
         for part in self._push_spec.parts:
@@ -329,7 +332,14 @@ class PushLoop(FrontierLoop):
                          (self._bits, now.view(unsigned), joined.view(unsigned), part.stride, part.first))
 
     def _sparse(self, role: str, entries: int, run: int, cost: int) -> None:
-        """Launch a kernel of the stage over a queue or over vertices, `run` of them a task."""
+        """Launch a kernel of the stage over the queue or over all vertices.
+
+        Args:
+            role: the role of the kernel.
+            entries: the number of queue entries or vertices.
+            run: the number of these in a task.
+            cost: about the number of edges and vertices that the launch processes.
+        """
         table = self._table
         self._counts[:] = 0
         table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
@@ -344,5 +354,5 @@ class PushLoop(FrontierLoop):
         self._passes.cpu.launch(kernel, (first,), self._runs, -(-entries // run), cost, after)
 
     def _run(self, entries: int) -> int:
-        """The number of entries of a task."""
+        """The number of entries in a task of a launch over `entries` entries."""
         return max(1, min(_RUN, entries // (_RUNS * self._passes.cpu.threads)))

@@ -1,9 +1,9 @@
-"""Loops with a uniform frontier (rule X2) on the CPU: breadth-first searches, and any program of their shape.
+"""Loops with a uniform frontier (rule X2) on the CPU, such as breadth-first search.
 
-A frontier is a bitmap. A wide one either pushes: every worker marks receivers in a bitmap of its own, without atomic
-operations, and then all bitmaps are united; or vertices that are not reached yet look for it among their in-edges
-(rule X2). While the frontier is narrow, many supersteps run in one call, with queues. The layout of the arrays that
-workers share: vlang.runtime.plan.layouts.reach_words.
+The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push every worker marks receivers
+in its own bitmap, without atomic operations, and then the bitmaps are united. In a look every unreached vertex searches
+its in-edges for a neighbour in the frontier. While the frontier is narrow, one call runs many supersteps, with queues.
+vlang.runtime.plan.layouts.reach_words has the layout of the arrays that workers share.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
 from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
-from vlang.runtime.cpu.ways.paged_reach import PagedReachLoop
 from vlang.runtime.cpu.ways.push import pushed_directions, pushes_refused
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.trace import Done, Series
@@ -67,32 +66,32 @@ from vlang.types import OPPOSITE
 
 __all__ = ["Reach", "ReachLoop"]
 
-_ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
+_ROWS = 4096  # maximum number of supersteps in a call; a run can be interrupted only between calls
 _RUN = 32  # words of a bitmap in a task
 _NARROW = 1 << 14  # edges and vertices of a frontier below which queues are faster than bitmaps
 
 
 class Reach(CpuWay):
-    """Loops in which the first active neighbour decides (rule X2)."""
+    """Loops with a uniform frontier: the first active neighbour determines the value of a vertex (rule X2)."""
 
     name = "reach"
     modes = ("push",)
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Why the loop has no uniform frontier; "" if it has."""
+        """The reason why the loop cannot run with a uniform frontier; "" if it may."""
         return pushes_refused(loop, options) or (
             "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The kernels that always run; the width of the frontier decides which others are launched."""
+        """The roles of the kernels that every run launches; others depend on the width of the frontier."""
         return frozenset({"start", "narrow"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """The edges along which the frontier pushes."""
+        """The directions of the edges along which the frontier pushes, and along which unreached vertices look."""
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bitmaps; in memory also queues of narrow frontiers, and with several workers a byte a vertex."""
+        """Bitmaps. For edges in memory also queues of narrow frontiers, and with several workers a byte per vertex."""
         if shape.streamed:
             return (5 + threads) * shape.n // 8
         crew, narrow = min(threads, REACH_CREW), _NARROW + shape.n // 512
@@ -100,20 +99,23 @@ class Reach(CpuWay):
         return bitmaps + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """The loop; None where vertices must run although they receive nothing. None of its fields is ever given.
+        """Begin the loop; returns None if vertices must run without new input, or a checkpoint lacks the frontier.
 
-        Nor does it go on from a checkpoint that does not have the frontier: all vertices reached so far have values.
+        Without flags the vertices of the frontier cannot be distinguished from the other reached vertices, as all of
+        them have values.
         """
         if not only_new(start) or (start is not None and start.flags is None):
             return None
         passes, looks = machine.passes, machine.options.mode == "auto"
         free, flags = passes.freedoms.of(loop, bound), None if start is None else start.flags
         if isinstance(passes.source, Streamed):
+            from vlang.runtime.cpu.ways.paged_reach import PagedReachLoop  # start-up
+
             return PagedReachLoop(loop.stages[0], passes, looks, free, flags)
         return ReachLoop(loop.stages[0], passes, looks, free, flags)
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """How the frontier reaches other vertices."""
+        """A line that says how the frontier reaches other vertices."""
         if loop.nested or not any("reach" in stage.ways for stage in loop.stages):
             return []
         return ["pushes: into bitmaps of the workers, or vertices not reached look for the frontier, whichever reads "
@@ -123,14 +125,15 @@ class Reach(CpuWay):
 class ReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    Memory: a few bits a vertex, and one more for each thread.
+    Per vertex it needs a few bits of memory, and one more bit for each thread.
 
     Args:
         stage: the pass.
-        passes: launches it.
-        looks: whether vertices that are not reached may look for the frontier.
+        passes: launches the pass.
+        looks: whether unreached vertices may look for the frontier.
         free: the choices of the loop.
-        start_flags: uint8[n], bit 0 for the frontier at the start; None for all vertices with a value.
+        start_flags: uint8[n], bit 0 is set for the vertices of the frontier at the start; None for all vertices with a
+            value.
     """
 
     def __init__(
@@ -164,14 +167,14 @@ class ReachLoop(FrontierLoop):
                             (REACH_FINDERS, self._finders)):
             self._point(word, array)
         self._table[REACH_VERTICES], self._table[REACH_ROOM] = graph.n, self._narrow
-        self._active, self._edges = graph.n, 0  # of the frontier
-        # An upper bound of vertices not reached yet, and an estimate of their edges.
+        self._active, self._edges = graph.n, 0  # vertices and edges of the frontier
+        # An upper bound of the number of unreached vertices, and an estimate of the number of their edges.
         self._left, self._left_edges = graph.n, len(self._into)
         self._looked = False
         self._rounds = 0
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep, or many with few active vertices."""
+        """Run one superstep, or several in one call if few vertices are active."""
         rows: Sequence[Done]
         if self._rounds == 0:
             self._start()
@@ -187,7 +190,7 @@ class ReachLoop(FrontierLoop):
         return rows
 
     def _should_look(self) -> bool:
-        """Whether vertices not reached look for the frontier."""
+        """Whether unreached vertices look for the frontier in the next superstep."""
         looked = self._last.mode == "early-exit pull"
         return self._free.choose("", lambda: should_look(
             self._passes.costs, looked, self._passes.graph.n, len(self._out), self._active, self._edges, self._left,
@@ -203,7 +206,7 @@ class ReachLoop(FrontierLoop):
             self._front(np.flatnonzero(self._start_flags & 1))
 
     def _front(self, vertices: NDArray[np.int64]) -> None:
-        """Make some of the vertices that have values the frontier; the others have sent theirs."""
+        """Make `vertices`, a part of the vertices with values, the frontier. The others have pushed already."""
         reached, edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
         degrees = np.diff(self._out.offsets.view(np.int64))
         bits = np.zeros(64 * self._words, np.uint8)
@@ -218,11 +221,11 @@ class ReachLoop(FrontierLoop):
         self._left_edges -= edges
 
     def sync(self) -> NDArray[np.uint8]:
-        """The frontier, uint8[n]; the fields are up to date."""
+        """The frontier as flags, uint8[n]. The fields are up to date between supersteps."""
         return np.unpackbits(self._bits[0].view(np.uint8), bitorder="little")[: self._passes.graph.n]
 
     def _few(self, room: int | None) -> Series:
-        """Run narrow supersteps in one call: by one worker, or by several that synchronise where that pays."""
+        """Run several narrow supersteps in one call, by one worker or by several that synchronise at barriers."""
         self._aim()
         cpu, several = self._passes.cpu, self._active + self._edges >= REACH_FEW
         self._control[REACH_DESKS:] = 0
@@ -238,7 +241,7 @@ class ReachLoop(FrontierLoop):
         return rows
 
     def _push(self) -> Done:
-        """Workers mark the vertices that the frontier reaches, and then unite their bitmaps."""
+        """Let workers mark the vertices that the frontier reaches, and then unite their bitmaps."""
         cut, edges = int(self._counts[REACH_CUT]), self._edges
         self._launch("mark", self._words, self._active + edges, cut, cut)
         self._launch("unite", self._words, self._words + min(self._left, edges), int(self._counts[REACH_MARKING]))
@@ -247,7 +250,7 @@ class ReachLoop(FrontierLoop):
         return Done(self._active, "push", edges)
 
     def _look(self) -> Done:
-        """Vertices that are not reached yet look for the frontier."""
+        """Let unreached vertices look for the frontier."""
         self._launch("early", self._words, self._words + self._left, int(not self._looked))
         self._looked = True
         self._bits[:2] = self._bits[1], self._bits[0]
@@ -256,14 +259,22 @@ class ReachLoop(FrontierLoop):
         return Done(self._active, "early-exit pull", int(self._counts[REACH_LOOKED]))
 
     def _found(self) -> None:
-        """Make the vertices found the frontier."""
+        """Make the vertices that were reached in this superstep the frontier."""
         self._active, self._edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
         self._left -= self._active
         self._left_edges -= self._edges
 
     # ------------------------------------------------------------------------------------------------ launches
     def _launch(self, role: str, entries: int, cost: int, number: int, more: int = 0) -> None:
-        """Launch a kernel over the words of bitmaps, with `more` tasks before them."""
+        """Launch a kernel over the words of bitmaps.
+
+        Args:
+            role: the role of the kernel.
+            entries: the number of words.
+            cost: about the number of edges and vertices that the launch processes.
+            number: the second word of `tasks`, whose meaning depends on the kernel.
+            more: the number of additional tasks, which come before the tasks over words.
+        """
         self._aim()
         self._tasks[:] = _RUN, number
         kernel = self._passes.kernels[self._stage.kernels[role]]
@@ -271,7 +282,10 @@ class ReachLoop(FrontierLoop):
                                 (self._table,))
 
     def _aim(self) -> None:
-        """Before a launch: store addresses, clear counts, and pick one sender; all of a frontier send the same."""
+        """Prepare a launch: store addresses, clear counts, and choose any vertex of the frontier as sender.
+
+        All vertices of a uniform frontier send the same value.
+        """
         self._table[REACH_SENDER] = self._counts[REACH_ONE]
         self._counts[:REACH_ONE] = 0
         self._point(REACH_FRONT, self._bits[0])

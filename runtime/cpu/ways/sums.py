@@ -1,8 +1,8 @@
-"""Supersteps of loops that add up changes (delta loops), along the out-edges of vertices with a delta to send.
+"""Pushed sums: supersteps of loops in delta form that traverse only the out-edges of vertices with a delta to send.
 
-The state after a superstep equals that of a full pull, to the bit: one worker adds contributions to the accumulators
-of their receivers, sender by sender in increasing order, which is the order within every row. Then the receivers apply.
-Vertices that receive nothing cost no time, and while the frontier is narrow one call runs many supersteps.
+One worker adds contributions to the accumulators of the receivers, sender by sender in increasing order, which is the
+order within every row. Then the receivers apply. So the state after a superstep is bit-identical to that of a full
+pull. Vertices that receive nothing cost no time. While the frontier is narrow, one call runs many supersteps.
 """
 
 from __future__ import annotations
@@ -45,44 +45,44 @@ from vlang.runtime.storage.memory import empty, zeros
 
 __all__ = ["SumPushes", "Sums", "sum_stage"]
 
-_ALL = 1 << 62  # edges of a frontier: any
-_CHUNK = 1 << 20  # edges pushed along in a call, about: a run can be interrupted between two
+_ALL = 1 << 62  # no limit for the edges of a frontier
+_CHUNK = 1 << 20  # about the maximum number of edges in a call; a run can be interrupted only between calls
 
 
 class Sums(Supersteps):
-    """Loops that add up changes: supersteps push sums where few vertices changed, else they run as `Supersteps`."""
+    """Loops in delta form. Supersteps push sums if few vertices changed, and otherwise run as in `Supersteps`."""
 
     name = "sums"
     modes = ("push",)
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Why the loop does not push sums; "" if it may."""
+        """The reason why the loop cannot push sums; "" if it may."""
         away = on_disk(graph, "their pages arrive in any order, while sums keep that of the senders")
         return away or asked_otherwise(options) or (
             "" if sum_stage(loop) else "its only step is no pass that adds up changes")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of full passes, and of pushed sums."""
+        """The roles of the kernels for full passes and for pushed sums."""
         return super().roles(loop, stage, options) | {"sums"}
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """The edges along which changes are sent."""
+        """The directions that `Supersteps` reads, and the direction of the edges along which changes are sent."""
         stage = sum_stage(loop)
         return (*super().directions(loop), *(pushed_directions(loop) if stage is not None else ()))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """What supersteps take, and a queue with marks a vertex and groups of them."""
+        """The memory of `Supersteps`, and 6 bytes per vertex for a queue and for marks of vertices and groups."""
         return super().memory(loop, shape, threads) + 6 * shape.n
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
-        """The loop."""
+        """Begin the loop."""
         stage = sum_stage(loop)
         assert stage is not None
         pushes = SumPushes(loop, stage, machine.passes, machine.options.mode == "push")
         return self.supersteps(loop, machine, bound, start, pushes)
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """How sums are pushed."""
+        """A line that says how sums are pushed."""
         stage = sum_stage(loop)
         if stage is None:
             return []
@@ -91,7 +91,7 @@ class Sums(Supersteps):
 
 
 def sum_stage(loop: LoopSpec) -> StageSpec | None:
-    """The pass of a loop that may push sums; it must be the only step. None if there is none."""
+    """The only step of a loop if it is a pass that may push sums; otherwise None."""
     stage = loop.steps[0] if len(loop.steps) == 1 else None
     return stage if isinstance(stage, StageSpec) and "sums" in stage.ways else None
 
@@ -103,13 +103,19 @@ def _spec(stage: StageSpec) -> SumSpec:
 
 
 def _long_edges(pages: PageCuts) -> int:
-    """The number of edges along which long vertices gather."""
+    """The number of edges in segments, which are the rows of the long vertices."""
     return int((pages.segments[:, 2] - pages.segments[:, 1]).sum())
 
 
 @dataclass(frozen=True)
 class _Queue:
-    """The queue of vertices with a delta to send or to retract: whether a push has built it, its entries and edges."""
+    """The queue of vertices with a delta to send or to retract.
+
+    Attributes:
+        known: whether a push has built the queue; otherwise it must be built from flags.
+        entries: the number of vertices in the queue.
+        edges: the number of their edges.
+    """
 
     known: bool = False
     entries: int = 0
@@ -118,7 +124,7 @@ class _Queue:
 
 @dataclass(frozen=True)
 class _Room:
-    """The arrays to which QUEUE, MARKS and TOPS of the table point."""
+    """The arrays that the words SUM_QUEUE, SUM_MARKS and SUM_TOPS of the table point to."""
 
     queue: NDArray[np.uint32]
     marks: NDArray[np.uint64]
@@ -126,20 +132,20 @@ class _Room:
 
 
 class SumPushes:
-    """The supersteps of a loop that push sums.
+    """Runs the supersteps of a loop that push sums.
 
-    Memory: 5 bytes a vertex, and the accumulators of the pass.
+    It needs 5 bytes of memory per vertex, and the accumulators of the pass.
 
     Attributes:
         legal: whether supersteps may push.
-        instead: whether pushing replaces notification in all supersteps: one worker would build lists of receivers,
-            too, and these have as many edges or more.
+        instead: whether a push always replaces notify-pull. Notify-pull would be no faster, as a single worker builds
+            its lists of receivers, and these have at least as many edges as the senders.
 
     Args:
         spec: the loop.
-        stage: its only pass.
-        passes: launches it.
-        always: push whether that pays or not.
+        stage: the only pass of the loop.
+        passes: launches the pass.
+        always: whether to push even if a full pass is cheaper.
     """
 
     def __init__(self, spec: LoopSpec, stage: StageSpec, passes: Passes, always: bool) -> None:
@@ -152,8 +158,8 @@ class SumPushes:
         self._queue = _Queue()
         graph = passes.graph
         both = stage.domain == "both" and graph.directed
-        # In rows of both directions an edge and its opposite have one order at one end and the reverse order at the
-        # other, so that sums of floats would be rounded in another order.
+        # In rows of both directions an edge and its reverse are in one order at one end, and in the opposite order at
+        # the other end. So a push would add floats in another order than a pull.
         self.legal = self._sums.exact or not (both and stage.columns)
         self.instead = self.legal and passes.costs is not None
         self._long = 0 if self._sums.exact else _long_edges(passes.pages_of(stage.domain))
@@ -161,17 +167,17 @@ class SumPushes:
         self._most = _ALL if always else most
 
     def pays(self, active: int) -> bool:
-        """Whether pushing is cheaper in the next superstep. active: the number of active vertices."""
+        """Whether a push is cheaper in the next superstep, which has `active` active vertices."""
         if self._queue.known:
             return self._queue.entries + self._queue.edges <= self._most
         return active + self._passes.reached(self._notify, self._against) <= self._most
 
     def forget(self) -> None:
-        """Drop the queue, since a superstep ran in another way."""
+        """Drop the queue, because a superstep ran in another way."""
         self._queue = _Queue()
 
     def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
-        """Run at least one superstep, and no more than `in_row`; returns them, and the counts of the last."""
+        """Run from one to `in_row` supersteps; returns their records, and the counts of the last one."""
         state, passes = self._passes.state, self._passes
         passes.ahead.clear()
         if not self._queue.known:
@@ -180,7 +186,7 @@ class SumPushes:
         records = np.zeros((in_row, 2), np.int64)
         self._table[SUM_RECORDS] = address_of(records)
         seconds = {name: state.arrays[f"next:{name}"] for name in self._stage.swaps}
-        for name in seconds:  # no pass reads them between two supersteps: neighbours read messages
+        for name in seconds:  # between supersteps no pass reads the second buffers, as neighbours read messages
             state.put(f"next:{name}", state.arrays[f"field:{name}"])
         passes.kernels[self._stage.kernels["sums"]](state.frame, tasks, 1, self._alone, self._table)
         for name, second in seconds.items():
@@ -195,7 +201,7 @@ class SumPushes:
         return found
 
     def _listed(self) -> int:
-        """Write the flagged vertices to the queue; returns their number."""
+        """Write the flagged vertices to the queue, and clear their flags; returns their number."""
         counts, words, none = np.zeros(2, np.int64), whole_words(self._notify), np.zeros(1, np.int64)
         frontier_kernels()["split_flags"](words, len(words), 1, none, 0, self._room.queue, np.zeros(1, np.uint32),
                                           counts, self._notify)

@@ -1,4 +1,4 @@
-"""Supersteps of one loop: full passes, passes over the vertices that must run again (notify-pull), or pushed sums."""
+"""Loops that run as supersteps of full passes, of passes over notified vertices (notify-pull), or of pushed sums."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Pushes", "Superstep", "Supersteps"]
 
-_LISTED = 28  # bytes a vertex of a list of changed vertices and of the tasks over listed ones, at most
+_LISTED = 28  # maximum bytes per vertex for the list of changed vertices and for tasks over listed vertices
 
 
 class Supersteps(CpuWay):
-    """Full passes, and passes over the vertices that must run again (rule N): every loop may run so."""
+    """Supersteps of full passes, or of passes over notified vertices (rule N). Every loop may run this way."""
 
     name = "supersteps"
     modes: tuple[str, ...] = ("pull", "notify-pull")
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Never refused."""
+        """Always "", as every loop may run this way."""
         return ""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of full passes."""
+        """The roles of the kernels for full passes."""
         return FULL
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
-        """The loop."""
+        """Begin the loop."""
         return self.supersteps(loop, machine, bound, start, None)
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """Those of the passes, and the edges along which passes over few vertices notify."""
+        """The directions of the passes, and of the edges along which changed vertices notify."""
         return (*super().directions(loop), *(stage.notify for stage in loop.stages if stage.notify is not None))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """A list and marks for each pass that skips vertices."""
+        """A list of vertices and marks, for each pass that may leave out vertices."""
         return 9 * shape.n * sum(stage.notify is not None for stage in loop.stages)
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
-        """Lists of changed vertices, with tasks over them, and cache blocks of full passes."""
+        """Lists of changed vertices, the tasks over lists, and the cache blocks of full passes."""
         lists = _LISTED * shape.n if any(stage.notify is not None for stage in loop.stages) else 0
         blocked = {stage.domain for stage in loop.stages if "blocked" in stage.kernels and stage.domain is not None}
         return lists + sum(blocks_bytes(shape.entries(kind), shape.n) for kind in blocked)
@@ -64,11 +64,11 @@ class Supersteps(CpuWay):
     def supersteps(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
     ) -> Superstep:
-        """The loop.
+        """Begin the loop.
 
         Args:
             loop, machine, bound, start: see `begin`.
-            pushes: runs the supersteps that push; None if none may.
+            pushes: runs the supersteps that push; None if no superstep may push.
         """
         options = machine.options
         in_place = options.asynchronous and loop.asynchronous
@@ -81,7 +81,7 @@ class Supersteps(CpuWay):
         return begun
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """The modes of supersteps, and whether they may run in place."""
+        """Lines that say which modes supersteps may have, and whether they may run in place."""
         narrow = "notify-pull where at most half of the edges leave changed vertices"
         if any("sums" in stage.ways for stage in loop.stages):
             narrow = ("push where few vertices have changes to send; notify-pull on request, or by the published "
@@ -91,7 +91,10 @@ class Supersteps(CpuWay):
         return [f"{modes} ({loop.skip_reason})", f"in place on request: {in_place} ({loop.asynchronous_reason})"]
 
     def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
-        """The folds and messages that are fused into full passes, if every pass is full and not in place."""
+        """The kernels of folds and messages whose work is fused into full passes.
+
+        There are none unless all passes are full and not in place.
+        """
         if options.asynchronous or (loop.skip and options.mode != "pull"):
             return frozenset()
         return frozenset(kernel for stage in loop.stages if stage.fused for kernel in stage.fused.kernels)
@@ -102,35 +105,37 @@ class Supersteps(CpuWay):
 
 
 class Pushes(Protocol):
-    """How some supersteps of a loop may push.
+    """Runs the supersteps of a loop that push.
 
-    legal: whether they may. instead: whether pushing replaces notification in all supersteps.
+    Attributes:
+        legal: whether supersteps may push.
+        instead: whether a push always replaces notify-pull.
     """
 
     legal: bool
     instead: bool
 
     def pays(self, active: int) -> bool:
-        """Whether pushing is cheaper in the next superstep. active: the number of active vertices."""
+        """Whether a push is cheaper in the next superstep, which has `active` active vertices."""
 
     def forget(self) -> None:
-        """Drop the queue, since a superstep ran in another way."""
+        """Drop the queue, because a superstep ran in another way."""
 
     def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
-        """Run at least one superstep, and no more than `in_row`; returns them, and the counts of the last."""
+        """Run from one to `in_row` supersteps; returns their records, and the counts of the last one."""
 
 
 class Superstep:
-    """Runs the supersteps of a loop without blocks inside, one a call, or several that push sums.
+    """Runs the supersteps of an innermost loop: one per call, or several per call if they push sums.
 
     Args:
         spec: the loop.
-        passes: launches its passes.
-        evaluate: computes a scalar.
+        passes: launches the passes of the loop.
+        evaluate: computes a graph-level value.
         mode, blocking: as in Options.
-        expected: supersteps in all, if the program or the caller gives a number.
-        in_place: passes write to the buffer that they read.
-        pushes: runs supersteps that push; None if none may.
+        expected: the total number of supersteps, if the program or the caller gives it; otherwise None.
+        in_place: whether passes write to the buffer that they read.
+        pushes: runs supersteps that push; None if no superstep may push.
         free: the choices of the loop.
 
     Attributes:
@@ -146,10 +151,10 @@ class Superstep:
         self._evaluate, self._mode, self._blocking, self._expected = evaluate, mode, blocking, expected
         self._in_place = in_place
         self._done = 0
-        self._before = 0  # supersteps of the run that it continues
-        self._complete = False  # whether the flags of the vertices that must run again are complete
-        self._again = False  # whether some vertices run in the first superstep even if they receive nothing
-        self._part: NDArray[np.int64] | None = None  # the vertices that the superstep runs over, None for all
+        self._before = 0  # supersteps of an earlier run that this loop continues
+        self._complete = False  # whether the notify flags cover all vertices that must run again
+        self._again = False  # whether some vertices must run in the first superstep without new input
+        self._part: NDArray[np.int64] | None = None  # the vertices of the superstep, None for all
         self._left_out = 0
         self._last = Done(0, "pull", 0)
         self._second: dict[str, NDArray[Any]] = {}
@@ -161,15 +166,17 @@ class Superstep:
         }
 
     def begin(self) -> None:
-        """Before the first superstep: nothing has been sent, and all vertices are active."""
+        """Initialise the state before the first superstep: nothing has been sent, and all vertices are active."""
         for name in self._spec.sent:
             self._state.arrays[self._spec.slot("sent", name)][:] = 0
         if self._active in self._state.arrays:
             self._state.arrays[self._active][:] = 1
 
     def go_on(self, start: Start) -> None:
-        """Before the first superstep: continue another run. The first superstep need not be full if the active vertices
-        are given."""
+        """Initialise the state before the first superstep to continue another run.
+
+        If `start` has flags of the active vertices, the first superstep need not be a full pass.
+        """
         self._before = start.rounds
         for name, sent in start.sent.items():
             np.copyto(self._state.arrays[self._spec.slot("sent", name)], sent)
@@ -188,7 +195,8 @@ class Superstep:
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or several that push sums.
 
-        Its mode is "notify-pull" if any pass ran over lists. Vertices that are left out count as active.
+        The mode of a superstep is "notify-pull" if any of its passes ran over lists. Vertices that a chaos run leaves
+        out count as active.
         """
         self._leave_out()
         if self._pushes is not None:
@@ -218,7 +226,7 @@ class Superstep:
         return (self._last,)
 
     def _leave_out(self) -> None:
-        """Choose the vertices that the next superstep leaves out: they do not run, or are active and send later."""
+        """In a chaos run, choose vertices that do not run in the next superstep, or that send later."""
         n = self._passes.graph.n
         self._part, self._left_out = self._free.part(n, self._done), 0
         active = self._state.arrays.get(self._active)
@@ -236,21 +244,25 @@ class Superstep:
             self._state.put(f"next:{name}", array)
 
     def _notifies(self, skipping: _Skipping) -> bool:
-        """Whether running over lists is cheaper for a pass.
+        """Whether notify-pull is cheaper than a full pass.
 
-        It is not where pushed sums replace notification: they would have been chosen before, if few edges were active.
+        If pushed sums replace notify-pull, the answer is no: a push would already have been chosen if few vertices had
+        changed.
         """
         instead = self._done > 0 and self._pushes is not None and self._pushes.instead
         return not instead and skipping.chosen(self._mode)
 
     def _push_next(self, pushes: Pushes) -> bool:
-        """Whether the next superstep pushes, if it need not be full."""
+        """Whether the next superstep pushes. It cannot if it must be a full pass."""
         if not self._complete or not pushes.legal or self._part is not None or (self._again and self._done == 0):
             return False
         return self._free.choose("P", lambda: self._mode == "push" or pushes.pays(self.stats.active))
 
     def _push(self, pushes: Pushes, room: int | None) -> Sequence[Done]:
-        """Run supersteps that push; one a call once cycles are looked for (CycleWatch), which compares every state."""
+        """Run supersteps that push.
+
+        When cycle detection (CycleWatch) has begun, one superstep runs per call, because every state is compared.
+        """
         in_row = max(1, WATCHED_FROM - self._before - self._done) if self._free.many() else 1
         rows, self.stats = pushes.advance(in_row if room is None else min(in_row, room))
         for skipping in self._skipping.values():
@@ -260,20 +272,20 @@ class Superstep:
         return rows
 
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
-        """Run one pass; returns its mode, its counts and the edges traversed."""
+        """Run one pass; returns its mode, its counts and the number of edges traversed."""
         skipping = self._skipping.get(stage.name)
         if skipping is not None and self._part is None and self._complete and \
                 self._free.choose("N", lambda: self._notifies(skipping)):
             counted = skipping.run(self._in_place)
             if self._in_place:
-                skipping.last = None  # the other buffer is behind
+                skipping.last = None  # the other buffer is not up to date
             return "notify-pull", *counted
         if skipping is not None:
             skipping.last = None
         return "pull", *(self._full(stage) if self._part is None else self._some(stage, self._part))
 
     def _some(self, stage: StageSpec, part: NDArray[np.int64]) -> tuple[Stats, int]:
-        """A pass over some vertices, which may read old messages."""
+        """Run a pass over some vertices in a chaos run; it may read old messages."""
         n, arrays = self._passes.graph.n, self._state.arrays
         chosen = self._free.part_of_pass(part, n)
         self._left_out = max(self._left_out, n - len(chosen), 1)
@@ -286,7 +298,7 @@ class Superstep:
         return counted
 
     def _full(self, stage: StageSpec) -> tuple[Stats, int]:
-        if not self._in_place:  # blocks read each sender once, but a pass in place must see later values
+        if not self._in_place:  # cache blocks read a sender once, but a pass in place must see later updates
             coming = None if self._expected is None else self._expected - self._done
             self._passes.use_blocks(stage, self._blocking, coming)
         else:
@@ -298,7 +310,7 @@ class Superstep:
         return stats, edges
 
     def _aim_buffers(self, stage: StageSpec) -> None:
-        """Aim the output of a pass at the buffer that it reads (in place), or at the other one."""
+        """Let a pass write to the buffer that it reads (in place), or to the other buffer."""
         self._in_place = self._free.in_place(self._in_place)
         for name in stage.swaps:
             if not self._in_place and name in self._second:
@@ -309,13 +321,16 @@ class Superstep:
 
 
 class _Skipping:
-    """One pass over edges that may leave out a vertex if no input of it changed since the pass last ran (rule N).
+    """A pass over edges that may leave out vertices without a changed input since its last run (rule N).
+
+    Args:
+        stage: the pass.
+        passes: launches the pass.
+        active: the slot with the flags of vertices that must run again because `activate when` may decide differently
+            for them; "" if there is none.
 
     Attributes:
-        last: the vertices of its last run, None for all.
-        active: the slot of flags of vertices that must run again because `activate when` may change its decision about
-            them; "" for none.
-        sole: whether no other pass writes its fields in between.
+        last: the vertices of the last run; None for all.
     """
 
     def __init__(self, stage: StageSpec, passes: Passes, active: str) -> None:
@@ -333,7 +348,7 @@ class _Skipping:
         return flags_
 
     def chosen(self, asked: str) -> bool:
-        """Whether to run over lists (see `should_notify`)."""
+        """Whether to run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
         if asked != "auto":
             return asked == "notify-pull"
         passes, graph = self._passes, self._passes.graph
@@ -346,12 +361,12 @@ class _Skipping:
         return should_notify(passes.costs, reached, edges)
 
     def _reads_less(self, source: Streamed, reached: int, edges: int) -> bool:
-        """Whether running over lists is better where pages are on disk.
+        """Whether notify-pull reads fewer bytes than a full pass over pages on disk.
 
         Args:
             source: the pages.
-            reached: edges of changed vertices.
-            edges: edges of a full pass.
+            reached: the number of edges of changed vertices.
+            edges: the number of edges of a full pass.
         """
         if self._passes.costs is None:
             return should_notify(None, reached, edges, source.random_cost)
@@ -388,7 +403,7 @@ class _Skipping:
         return stats, edges + traversed
 
     def _catch_up(self) -> None:
-        """Make both buffers of each field equal, since a pass over lists does not write the other vertices."""
+        """Make both buffers of each field equal, because a pass over lists writes only the listed vertices."""
         for name in self._stage.swaps:
             if self.last is None or not self._stage.sole:
                 np.copyto(self._passes.state.arrays[f"next:{name}"], self._passes.state.arrays[f"field:{name}"])

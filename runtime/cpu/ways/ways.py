@@ -1,6 +1,6 @@
-"""The ways in which the CPU runs a loop of supersteps, in order of preference: the first that may run a loop does.
+"""The ways in which the CPU runs a loop of supersteps, in order of preference. The first that may run a loop runs it.
 
-This list serves running, preparing, checking of options, `vlang explain` and chaos (docs/internals/ways.md).
+Running, preparing, checking of options, `vlang explain` and chaos runs use this list (docs/internals/ways.md).
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ from vlang.errors import OutOfMemory
 
 __all__ = ["Arena", "Block", "Source", "in_bytes"]
 
-GRAIN = 512  # bytes: sizes are rounded up to it, so that a freed block fits the next request of a similar size
+GRAIN = 512  # bytes: sizes are rounded up to a multiple, so that a freed block fits requests of similar sizes
 
 
 class Source(Protocol):
-    """Where an arena gets its blocks from."""
+    """The allocator from which an arena takes its blocks."""
 
     def malloc(self, nbytes: int) -> int | None:
         """The address of new memory; None if the device has none left."""
@@ -23,7 +23,7 @@ class Source(Protocol):
         """Return memory to the device once all queued work is done."""
 
     def mark(self) -> Any:
-        """A mark of the point that every stream has reached now."""
+        """A mark of the present end of the queued work on every stream."""
 
     def passed(self, mark: Any) -> bool:
         """Whether all work queued before a mark is done."""
@@ -31,7 +31,13 @@ class Source(Protocol):
 
 @dataclass(eq=False)
 class Block:
-    """Device memory. pointer: its address; nbytes: the size requested; size: the size accounted for."""
+    """A block of device memory.
+
+    Attributes:
+        pointer: the device address.
+        nbytes: the size that was requested.
+        size: the size that counts towards the budget.
+    """
 
     pointer: int
     nbytes: int
@@ -39,14 +45,14 @@ class Block:
 
 
 class Arena:
-    """Blocks of device memory: never more than `budget` bytes in total, including the blocks cached for reuse.
+    """Allocates blocks of device memory: at most `budget` bytes in total, including freed blocks cached for reuse.
 
-    A freed block serves a later request of the same size once the work queued when it was freed is done, on every
-    stream. Reuse therefore never waits.
+    A freed block is reused for a request of the same size if all work that was queued when it was freed has ended on
+    every stream. Reuse therefore never waits.
 
     Args:
         source: allocates memory on the device and releases it.
-        budget: bytes in total.
+        budget: the maximum total size in bytes.
         help: advice that is appended to out-of-memory messages.
     """
 
@@ -60,7 +66,7 @@ class Arena:
         self._free: defaultdict[int, deque[tuple[int, Any]]] = defaultdict(deque)
 
     def allocate(self, nbytes: int, what: str) -> Block:
-        """An uninitialised block. Raises OutOfMemory, which names `what`."""
+        """Allocate an uninitialised block. Raises OutOfMemory, whose message names `what`."""
         size = max(1, -(-nbytes // GRAIN)) * GRAIN
         pointer = self._reused(size)
         if pointer is None:
@@ -88,7 +94,7 @@ class Arena:
             self._free[block.size].append((block.pointer, self._source.mark()))
 
     def hand_over(self, block: Block) -> int:
-        """Stop accounting for a block; the new owner of its address must release it."""
+        """Stop counting a block; returns its address, which the new owner must release."""
         del self._live[block.pointer]
         self.used -= block.size
         return block.pointer
@@ -124,7 +130,7 @@ class Arena:
 
 
 def in_bytes(count: int) -> str:
-    """A number of bytes as text: `512 bytes`, `1.50 MiB`."""
+    """Format a number of bytes as text, for example `512 bytes` or `1.50 MiB`."""
     for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit:
             return f"{count / unit:.2f} {name}"

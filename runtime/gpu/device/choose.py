@@ -1,4 +1,4 @@
-"""Which device a run uses, and why."""
+"""The choice of the device of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from vlang.runtime.gpu.device.device import Device
 
 __all__ = ["AUTO_EDGES", "Choice", "check_device", "choose", "open_device", "parse_device", "stand_in"]
 
-# Edges from which `auto` takes a GPU: below that, opening it and copying the graph cost more than a run on the CPU.
+# The least number of edges for which `auto` takes a GPU. With fewer edges, opening the GPU and copying the graph to it
+# take longer than a run on the CPU.
 AUTO_EDGES = 1_000_000
 
 Factory = Callable[[int, int | None], Device]  # the number of the device, and its limit in bytes
@@ -35,7 +36,7 @@ def _factories() -> Mapping[str, Factory]:
 
 @contextmanager
 def stand_in(name: str, factory: Factory) -> Iterator[None]:
-    """Within the context, in this thread, `device=name` opens what `factory` returns: for tests without a GPU."""
+    """A context in which `device=name` opens the device that `factory` returns, in this thread; for tests."""
     token = _FACTORIES.set({**_factories(), name: factory})
     try:
         yield
@@ -45,7 +46,13 @@ def stand_in(name: str, factory: Factory) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A device for a run. device: open, and closed by the run; None is the CPU. reason: why, as text."""
+    """The chosen device of a run.
+
+    Attributes:
+        device: the open device, which the run closes; None for the CPU.
+        name: "cpu" or "gpu:K".
+        reason: why it was chosen, as text.
+    """
 
     device: Device | None
     name: str
@@ -89,9 +96,9 @@ def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], i
 
     Args:
         asked: the option `device`.
-        gpu_memory: the option of that name, in bytes.
-        edges: edges of the graph.
-        state: computes the bytes that a GPU needs at least; called only if the choice depends on it.
+        gpu_memory: the option `gpu_memory`, in bytes.
+        edges: the number of edges of the graph.
+        state: returns the minimum bytes that a run needs on a GPU; called only if the choice depends on it.
 
     Raises:
         DeviceError: a GPU was requested by name and does not exist.

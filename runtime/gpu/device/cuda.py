@@ -53,7 +53,7 @@ class CudaEvent:
 
 
 class CudaKernel:
-    """A function of a loaded module. `words` holds its arguments in the form that the driver expects."""
+    """A function of a loaded module, with reusable memory for its arguments in the form that the driver expects."""
 
     __slots__ = ("_places", "_words", "function", "name", "shared")
 
@@ -100,9 +100,9 @@ def _help(gpu_memory: int | None, free: int) -> str:
 
 
 class CudaDevice:
-    """A GPU by number, for one run in one thread. See `device.Device`.
+    """The GPU with number `index`, for one run in one thread. See `device.Device`.
 
-    The budget is `gpu_memory` bytes, but never more than the free memory less a reserve. The driver's own context (some
+    The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. The driver's own context (some
     hundred MB per process) is not counted.
 
     Raises:
@@ -146,23 +146,23 @@ class CudaDevice:
         """Allocate uninitialised memory, aligned to 256 bytes.
 
         Raises:
-            OutOfMemory: names `what`, the bytes needed and the budget.
+            OutOfMemory: there is too little memory. The message names `what`, the bytes needed and the budget.
         """
         with self._guard:
             return self._arena.allocate(nbytes, what)
 
     def free(self, buffer: Buffer) -> None:
-        """Free memory; it is reused once the work queued on every stream is done."""
+        """Free memory. It is reused only after the work that is queued now has ended on every stream."""
         assert isinstance(buffer, Block)
         with self._guard:
             self._arena.free(buffer)
 
     def allocated(self) -> int:
-        """Bytes allocated now."""
+        """The number of bytes that are allocated now."""
         return self._arena.used
 
     def budget(self) -> int:
-        """Bytes that may be allocated in total."""
+        """The maximum number of bytes that may be allocated."""
         return self._arena.budget
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
@@ -188,7 +188,7 @@ class CudaDevice:
         self._runtime.free(pointer)
 
     def mark(self) -> list[CudaEvent]:
-        """An event on each stream, after the work queued so far; the arena frees memory by it."""
+        """An event on each stream after the work queued so far, as the arena's source."""
         return [self._recorded(stream, _NO_TIMING) for stream in self._streams]
 
     def passed(self, mark: list[CudaEvent]) -> bool:
@@ -197,12 +197,13 @@ class CudaDevice:
 
     # ------------------------------------------------------------------------ copies
     def fill(self, pointer: int, nbytes: int, byte: int, stream: Stream | None = None) -> None:
-        """Set every byte."""
+        """Set every byte of a range of device memory."""
         with self._guard:
             self._runtime.memsetAsync(pointer, byte, nbytes, self._handle(stream))
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
-        """Copy a contiguous host array to the device; an array that is not registered has been read on return."""
+        """Copy a contiguous host array to the device. If it is not registered, it has been read when the call returns.
+        """
         _contiguous(array)
         handle, locks = self._handle(stream), process_locks()
         with self._guard:
@@ -212,7 +213,7 @@ class CudaDevice:
                 self._runtime.memcpyAsync(pointer, address_of(array), array.nbytes, _HOST_TO_DEVICE, handle)
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
-        """Copy device memory into a contiguous host array, after the work of the stream; waits."""
+        """Copy device memory to a contiguous host array after the queued work of the stream, and wait for the copy."""
         _contiguous(array)
         handle = self._handle(stream)
         with self._guard:
@@ -225,7 +226,7 @@ class CudaDevice:
             self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place. Returns its address for kernels, 0 if the system does not allow it."""
+        """Page-lock a host array in place; returns its address for kernels, or 0 if the system does not allow it."""
         _contiguous(array)
         with self._guard:
             address = process_locks().register(array)
@@ -234,7 +235,7 @@ class CudaDevice:
         return address
 
     def unregister(self, array: NDArray[Any]) -> None:
-        """Undo `register`, after the work of all streams."""
+        """Undo `register`, after the queued work of all streams has ended."""
         for at, known in enumerate(self._registered):
             if address_of(known) == address_of(array) and known.nbytes == array.nbytes:
                 del self._registered[at]
@@ -245,38 +246,38 @@ class CudaDevice:
 
     # ------------------------------------------------------------------------ order
     def stream(self) -> CudaStream:
-        """A new stream, which exists until the device is closed."""
+        """Create a stream, which exists until the device is closed."""
         with self._guard:
             made = CudaStream(self._runtime.streamCreateWithFlags(_NON_BLOCKING))
         self._streams.append(made)
         return made
 
     def record(self, stream: Stream | None = None) -> CudaEvent:
-        """An event at the point that the stream has reached."""
+        """Record an event after the work queued on the stream so far."""
         with self._guard:
             return self._recorded(self._main if stream is None else stream)
 
     def wait(self, event: Event, stream: Stream | None = None) -> None:
-        """Make a stream wait for an event."""
+        """Let later work on a stream wait for an event."""
         assert isinstance(event, CudaEvent)
         with self._guard:
             self._runtime.streamWaitEvent(self._handle(stream), event.handle)
 
     def reach(self, event: Event) -> None:
-        """Wait until the work before an event is done."""
+        """Wait on the host until the work before an event has ended."""
         assert isinstance(event, CudaEvent)
         with self._guard:
             self._runtime.eventSynchronize(event.handle)
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """Seconds between two events that have completed."""
+        """The seconds between two completed events."""
         assert isinstance(start, CudaEvent)
         assert isinstance(end, CudaEvent)
         with self._guard:
             return float(self._runtime.eventElapsedTime(start.handle, end.handle)) / 1000
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait for the work of a stream."""
+        """Wait on the host until all work of a stream has ended."""
         with self._guard:
             self._runtime.streamSynchronize(self._handle(stream))
 
@@ -293,7 +294,7 @@ class CudaDevice:
 
     # ------------------------------------------------------------------------ kernels
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, CudaKernel]:
-        """Load the kernels of a CUDA C text, by name; each text is compiled once for all processes.
+        """Load the kernels of a CUDA C text, by name. A text is compiled once and cached on disk.
 
         Raises:
             InternalError: NVRTC rejects the text.
@@ -317,7 +318,7 @@ class CudaDevice:
             args: 64-bit arguments, addresses or integers.
             shared: bytes of dynamic shared memory per block.
             stream: None for the default stream.
-            cooperative: all blocks run at the same time.
+            cooperative: whether all blocks must run at the same time.
         """
         if blocks == 0:
             return
@@ -332,7 +333,7 @@ class CudaDevice:
                 self._launch(kernel.function, blocks, 1, 1, threads, 1, 1, shared, handle, words, 0)
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """Blocks of a kernel that the device runs at the same time."""
+        """The number of blocks of a kernel that the device runs at the same time."""
         assert isinstance(kernel, CudaKernel)
         with self._guard:
             if shared > kernel.shared:
@@ -347,7 +348,7 @@ class CudaDevice:
         kernel.shared = shared
 
     def close(self) -> None:
-        """Free everything, after the work of all streams. On a lost device there is nothing to free."""
+        """Free all resources, after the work of all streams has ended. On a lost device there is nothing to free."""
         undo = [(self._runtime.streamDestroy, stream.handle) for stream in self._streams]
         undo += [(self._driver.moduleUnload, module) for module in self._modules]
         with suppress(*self._guard.kinds):

@@ -1,6 +1,7 @@
-"""The interface of a GPU that the engine uses: memory, streams, kernels.
+"""The interface to a GPU: memory, streams and kernels.
 
-CuPy implements it on a GPU, an emulation in the tests. Kernel arguments are 64-bit integers or device addresses.
+`cuda.CudaDevice` implements it with CuPy, and tests implement it with an emulation. Kernel arguments are 64-bit
+integers or device addresses.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ class DeviceInfo:
 
     Attributes:
         name: the name of the GPU.
-        architecture: such as "sm_90".
-        multiprocessors: their number.
+        architecture: the architecture, such as "sm_90".
+        multiprocessors: the number of multiprocessors.
         shared: bytes of shared memory that one block may use.
-        memory: bytes of device memory in total.
+        memory: total bytes of device memory.
         unified: whether kernels can read registered host memory.
     """
 
@@ -37,7 +38,7 @@ class DeviceInfo:
 
 
 class Buffer(Protocol):
-    """Device memory. pointer: its address; nbytes: the size requested."""
+    """A piece of device memory with its address, and the size in bytes that was requested."""
 
     pointer: int
     nbytes: int
@@ -58,7 +59,7 @@ class Kernel(Protocol):
 
 
 class Device(Protocol):
-    """One GPU. Every method raises DeviceError if the device has failed; the run's host state is then intact.
+    """One GPU. Every method raises DeviceError if the device has failed; host memory is not affected by that.
 
     The default stream (None) is not ordered with any other stream.
     """
@@ -69,22 +70,22 @@ class Device(Protocol):
         """Allocate uninitialised memory, aligned to 256 bytes.
 
         Raises:
-            OutOfMemory: names `what`, the bytes needed and the budget.
+            OutOfMemory: there is too little memory. The message names `what`, the bytes needed and the budget.
         """
 
     def free(self, buffer: Buffer) -> None:
-        """Free memory. Kernels in flight may still use it, because it is reused in stream order only."""
+        """Free memory. Queued kernels may still use it, as it is reused only after they have ended."""
 
     def allocated(self) -> int:
-        """Bytes allocated now."""
+        """The number of bytes that are allocated now."""
 
     def budget(self) -> int:
-        """Bytes that may be allocated in total."""
+        """The maximum number of bytes that may be allocated."""
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
-        """Convert memory to an array of shape [count] that owns it and outlives the device.
+        """Convert memory to an array of shape [count] that owns the memory and may outlive the device object.
 
-        All work on the memory must be done.
+        All work on the memory must have ended.
 
         Returns:
             A CuPy array; in an emulation, a NumPy array.
@@ -94,20 +95,20 @@ class Device(Protocol):
         """Set every byte of a range.
 
         Args:
-            pointer: its device address.
-            nbytes: its length.
-            byte: 0 to 255.
+            pointer: the device address of the range.
+            nbytes: the length of the range in bytes.
+            byte: the value, 0 to 255.
             stream: None for the default stream.
         """
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
         """Copy a contiguous host array to the device.
 
-        Returns when the copy is queued. If the array is not registered, it has also been read by then.
+        The call returns when the copy is queued. If the array is not registered, it has also been read by then.
         """
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
-        """Copy device memory into a contiguous host array, after the work of the stream; waits."""
+        """Copy device memory to a contiguous host array after the queued work of the stream, and wait for the copy."""
 
     def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
         """Copy within the device.
@@ -115,7 +116,7 @@ class Device(Protocol):
         Args:
             target: device address.
             source: device address.
-            nbytes: the length.
+            nbytes: the length in bytes.
             stream: None for the default stream.
         """
 
@@ -130,22 +131,22 @@ class Device(Protocol):
         """Undo `register`."""
 
     def stream(self) -> Stream:
-        """A new stream."""
+        """Create a stream."""
 
     def record(self, stream: Stream | None = None) -> Event:
-        """An event at the point that the stream has reached."""
+        """Record an event after the work queued on the stream so far."""
 
     def wait(self, event: Event, stream: Stream | None = None) -> None:
-        """Make a stream wait for an event."""
+        """Let later work on a stream wait for an event."""
 
     def reach(self, event: Event) -> None:
-        """Wait until the work before an event is done."""
+        """Wait on the host until the work before an event has ended."""
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """Seconds between two events that have completed."""
+        """The seconds between two completed events."""
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait for the work of a stream."""
+        """Wait on the host until all work of a stream has ended."""
 
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
         """Load the kernels of a CUDA C text, by name.
@@ -153,11 +154,11 @@ class Device(Protocol):
         Each combination of text, entries and architecture is compiled once and cached on disk.
 
         Args:
-            text: CUDA C.
-            entries: name -> the text of the `__global__` function of that name, which is appended to `text`.
+            text: CUDA C source.
+            entries: the texts of the `__global__` functions by name, which are appended to `text`.
 
         Raises:
-            InternalError: the compiler rejects the text; the message shows where the source was saved.
+            InternalError: the compiler rejects the text. The message names the file in which the source was saved.
         """
 
     def launch(
@@ -173,11 +174,11 @@ class Device(Protocol):
             args: 64-bit arguments, addresses or integers.
             shared: bytes of dynamic shared memory per block.
             stream: None for the default stream.
-            cooperative: all blocks run at the same time.
+            cooperative: whether all blocks must run at the same time.
         """
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """Blocks of a kernel that the device runs at the same time."""
+        """The number of blocks of a kernel that the device runs at the same time."""
 
     def close(self) -> None:
-        """Free everything."""
+        """Free all resources."""

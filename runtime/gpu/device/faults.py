@@ -1,4 +1,4 @@
-"""Converts errors reported by CUDA to one clear message."""
+"""Conversion of errors reported by CUDA to a DeviceError with one clear message."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lost(error: Exception) -> bool:
 
 
 def fault(error: Exception, gpu: str) -> DeviceError:
-    """The DeviceError to raise for an error of CuPy. gpu: the name of the device in the message."""
+    """The DeviceError to raise for an error of CuPy; `gpu` is the name of the device in the message."""
     status = getattr(error, "status", 0)
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if status in _BUGS:

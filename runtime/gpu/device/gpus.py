@@ -1,4 +1,4 @@
-"""Lists the GPUs of this machine; if there is none, says why and how to fix that."""
+"""The GPUs of this machine. If there is none, an error says why, and how to fix that."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Gpu:
     """A GPU that the driver lists.
 
     Attributes:
-        index: its number.
-        name: its name.
-        architecture: such as "sm_90".
+        index: the number of the GPU.
+        name: the name of the GPU.
+        architecture: the architecture, such as "sm_90".
         free: bytes of free memory.
         total: bytes of memory.
     """
@@ -48,7 +48,7 @@ def cuda() -> tuple[Any, Any]:
 
 
 def cuda_version(number: int) -> str:
-    """CUDA's version number as text: 13020 is "13.2"."""
+    """Format CUDA's version number as text: 13020 is "13.2"."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 

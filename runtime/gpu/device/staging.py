@@ -1,7 +1,7 @@
-"""Uploads of pageable memory through page-locked buffers, which several threads fill in turn.
+"""Uploads of pageable memory through page-locked buffers, each of which several threads fill.
 
-The driver has such a path, but it uses one thread (8.4 GB/s measured, on a link of 55 GB/s). It also blocks the caller
-until all earlier work of the stream is done.
+The driver can do this itself, but it uses one thread (8.4 GB/s measured, on a link of 55 GB/s), and it blocks the
+caller until all earlier work of the stream has ended.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["LEAST", "Staging", "staging_bytes"]
 
-LEAST = 1 << 20  # bytes from which staging pays off
-_SIZE = 8 << 20  # bytes per buffer, and under a budget at most a part of that
-_PART, _SMALL = 64, 1 << 16
+LEAST = 1 << 20  # bytes: for smaller arrays staging does not pay off
+_SIZE = 8 << 20  # bytes per buffer
+_PART, _SMALL = 64, 1 << 16  # under a budget, a buffer has at most 1 / _PART of the budget, and at least _SMALL bytes
 _BUFFERS = 3
 _THREADS = 8
 _NO_TIMING = 2  # flag of an event
 
 
 def staging_bytes(limit: int) -> int:
-    """Bytes of all buffers under a budget."""
+    """The total bytes of all buffers under a budget of `limit` bytes."""
     return _BUFFERS * _size(limit)
 
 
@@ -47,7 +47,7 @@ class Staging:
         self._pool: ThreadPoolExecutor | None = None
 
     def upload(self, pointer: int, array: NDArray[Any], stream: int) -> None:
-        """Queue the copy of a contiguous array to a device address; the array has been read on return."""
+        """Queue the copy of a contiguous array to a device address. The array has been read when the call returns."""
         if not self._buffers:
             self._make()
         source = array.reshape(-1).view(np.uint8)
@@ -62,7 +62,7 @@ class Staging:
             self._runtime.eventRecord(self._events[turn], stream)
 
     def close(self) -> None:
-        """Free the buffers; all uploads must be done."""
+        """Free the buffers. All uploads must have ended."""
         if self._pool is not None:
             self._pool.shutdown()
         for event in self._events:
@@ -81,7 +81,7 @@ class Staging:
         self._pool = ThreadPoolExecutor(threads, "vlang-upload") if threads > 1 else None
 
     def _fill(self, buffer: NDArray[np.uint8], piece: NDArray[np.uint8]) -> None:
-        """Copy with several threads, one part each; NumPy releases the lock of the interpreter meanwhile."""
+        """Copy with several threads, one part each; NumPy releases the GIL during a copy."""
         parts = _THREADS if len(piece) >= LEAST else 1
         bounds = [len(piece) * k // parts for k in range(parts + 1)]
 
@@ -92,6 +92,6 @@ class Staging:
             try:
                 list(self._pool.map(copy, range(parts)))
                 return
-            except RuntimeError:  # the system starts no more threads, now or later
+            except RuntimeError:  # the system cannot start more threads, so later uploads use none
                 self._pool = None
         buffer[: len(piece)] = piece

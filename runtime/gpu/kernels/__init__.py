@@ -1,1 +1,1 @@
-"""Kernels of a GPU: their entry points, and the choice of a kernel for each page."""
+"""The kernels of a GPU: their entry points, and the choice of a kernel for each page."""

@@ -1,14 +1,14 @@
-"""Measures atomic operations on shared memory at every degree of conflict, and derives the rule for R.
+"""Measures atomic operations on shared memory at every degree of conflict, and derives the replication factor R.
 
 Garaph (USENIX ATC'17) chooses the replication factor R from the cost ratio of an atomic operation to a load. This
 module times both on the device, for each class of operations (vlang.runtime.gpu.kernels.replication.class_of). Each
 kind of device is measured once, and the result is cached on disk. With D edges per vertex, sorted by destination,
-min(D, 32) lanes of a warp collide without copies, and min(D, 32) / R lanes with R copies. A vertex therefore costs
+min(D, 32) lanes of a warp collide without replication, and min(D, 32) / R lanes with R copies. A vertex then costs
 
     D t_atomic(min(D, 32) / R) + R t_copy
 
-where t_copy is the time to clear and merge one copy. The constants (shift, cap) chosen are those with the lowest cost
-over densities from 1 to 256.
+where t_copy is the time to clear and merge one copy. The constants (shift, cap) are chosen to minimise the cost over
+densities D from 1 to 256.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TRIALS = 3
 
 
 def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
-    """The constants of every class of operations on a device: from the cache, else measured in 0.1 s of device time.
+    """The constants for every class of operations on a device, from the cache or measured now (0.1 s of device time).
 
     Args:
         device: the device to measure.
@@ -60,7 +60,10 @@ def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
 
 
 def measure(device: Device, text: str, rounds: int = 128) -> Mapping[str, Constants]:
-    """Measure the constants of every class. rounds: operations per thread; fewer are faster and less exact."""
+    """Measure the constants for every class of operations, with `rounds` operations per thread.
+
+    Fewer operations are faster to measure, and less exact.
+    """
     kernels = device.load(f"{text}\n{_templates()}", _entries())
     sink = device.allocate(_SINK, "measuring the device")
     try:
@@ -81,7 +84,7 @@ def fit(atomic: Sequence[float], copy: float, default: Constants) -> Constants:
     Args:
         atomic: time of an operation when 1, 2, 4, ..., 32 lanes collide.
         copy: time to clear and merge a cell, in the same unit.
-        default: the constants to return if the times make no sense.
+        default: the constants to return if the times are implausible.
     """
     times = np.asarray(atomic, dtype=np.float64)
     if not (np.isfinite(times).all() and (times > 0).all() and np.isfinite(copy) and copy > 0):
@@ -92,7 +95,7 @@ def fit(atomic: Sequence[float], copy: float, default: Constants) -> Constants:
     for shift, cap in itertools.product(range(-5, 1), range(6)):
         exponents = np.clip(levels + shift, 0, cap)
         regret = float(np.log(costs[np.arange(len(levels)), exponents] / costs.min(axis=1)).sum())
-        if regret < best - 1e-9:  # on a tie, the smaller R allows larger shards
+        if regret < best - 1e-9:  # on a tie keep the smaller R, which allows larger shards
             best, found = regret, Constants(shift, cap)
     return found
 
@@ -106,7 +109,7 @@ def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
 
 
 def sources() -> list[str]:
-    """The text that follows the text of a plan: templates, then their entry points."""
+    """The text to append to the text of a plan: templates, and then their entry points."""
     return [_templates(), *_entries().values()]
 
 
@@ -128,7 +131,7 @@ def _entry(template: str, operation: str, names: Sequence[str]) -> tuple[str, st
 
 
 def _time(device: Device, kernel: Kernel, args: Sequence[int], shared: int, operations: int) -> float:
-    """Seconds per operation on a fully occupied device: the fastest of several trials after a warm-up."""
+    """The seconds per operation on a fully occupied device: the minimum of several trials after a warm-up."""
     blocks = max(1, device.resident(kernel, THREADS, shared))
     points = [device.record()]
     for _ in range(_TRIALS + 1):

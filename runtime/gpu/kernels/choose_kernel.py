@@ -1,8 +1,9 @@
 """Chooses the kernel that pulls the contributions of a page, and its launch parameters.
 
-The kernels differ in how the edges of a row (the edges of one vertex) are spread over lanes. For every kernel except
-"edge", the bits of a result depend on the edges of the vertex alone, not on timing or page boundaries. "edge" joins
-contributions by atomic operations: their order is irrelevant for integers, minima and maxima, but not for float sums.
+The kernels differ in how the edges of a row (the edges of one vertex) are distributed over lanes. For every kernel
+except "edge", the bits of a result depend only on the edges of the vertex, not on timing or page boundaries. "edge"
+combines contributions by atomic operations, whose order does not matter for integers, minima and maxima, but does for
+float sums.
 
     name               a row is processed by                              origin
     thread             one thread                                         CSR-scalar (Bell, Garland, SC'09)
@@ -11,9 +12,10 @@ contributions by atomic operations: their order is irrelevant for integers, mini
     stream             a block for the rows that fit its shared memory    CSR-Stream (Greathouse, Daga, SC'14)
     edge               any thread of a shard's block, by atomics          Garaph (Ma et al., USENIX ATC'17)
 
-Under "auto" each page uses the kernel with the lowest estimated time. The estimate counts lane slots, the cost of a
-vertex apart from its edges, and the chain of dependent steps through the longest row. An idle lane, waiting for a
-longer row in its warp, costs as much as a busy one. The constants of the estimate are in a table.
+With "auto" each page uses the kernel with the lowest estimated time. The estimate is the sum of the cost of lane slots,
+the cost per vertex, and the latency of the chain of dependent steps through the longest row. A lane slot is a step of
+one lane; an idle lane that waits for a longer row in its warp costs as much as a busy one. The constants of the
+estimate are in `Costs`.
 """
 
 from __future__ import annotations
@@ -44,29 +46,31 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
 NAMES = ("auto", *_TEMPLATES)
 
 _SAMPLE = 2048  # warps of 32 vertices that are sampled to estimate the rows of a page
-_CHUNK = 1 << 20  # vertices whose rows are measured together
+_CHUNK = 1 << 20  # vertices whose rows are measured at a time
 _BUSY = 3  # blocks per multiprocessor that saturate its memory bandwidth
 _MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a kernel costs on a fully occupied device: picoseconds, except for `step` (seconds) and `early` (a share).
+    """The costs of kernels on a fully occupied device.
+
+    Costs are in picoseconds, except `step`, which is in seconds, and `early`, which is a fraction.
 
     Attributes:
-        edge: one lane slot.
-        vertex: one vertex apart from its edges; for virtual warps, one lane of the vertex.
-        word: per edge, moving another 4 bytes of the contribution between lanes.
-        search: finding the receiver of an edge, if the contribution needs it.
-        step: latency of a load that the next load depends on, in seconds.
-        strided: extra cost per edge and preceding step where one lane processes a row; at most 8 steps count, the ids
-            in one sector of the cache.
-        early: with early exit, the share of the edges that is read until most vertices are decided.
+        edge: cost per lane slot, by name of the kernel.
+        vertex: cost per vertex in addition to its edges, by name of the kernel; per lane of a vertex for virtual warps.
+        word: cost per edge of moving another 4 bytes of the contribution between lanes.
+        search: cost per edge of finding the receiver, if the contribution needs it.
+        step: latency of a load that the next load depends on.
+        strided: additional cost per edge and preceding step if one lane processes a row. At most 8 steps count, as a
+            sector of the cache has 8 neighbours.
+        early: with early exit, the fraction of the edges that is read until most vertices have their final value.
     """
 
     edge: Mapping[str, float] = field(
-        # Estimates around two measured rates (language.md, section 13; shards, no gathers): 260 to 294 G edges a second
-        # by segmentation, up to 390 with atomics or plain stores. "edge" also reads a cell index for each edge.
+        # Estimates from two measured rates (language.md, section 13; shards, no gathers): 260 to 294 G edges per second
+        # by segmentation, and up to 390 with atomics or plain stores. "edge" also reads a cell index for each edge.
         default_factory=lambda: {"thread": 2.7, "virtual-warp": 2.7, "warp-segmentation": 3.4, "stream": 2.7,
                                  "edge": 4.0, "edge loop": 6.0})
     vertex: Mapping[str, float] = field(
@@ -87,9 +91,9 @@ class Rows:
     """The rows of a page.
 
     Attributes:
-        vertices: their number.
-        edges: their number.
-        longest: edges of the longest row up to SEGMENT edges; longer rows go to another kernel.
+        vertices: the number of rows.
+        edges: the number of edges.
+        longest: the number of edges of the longest row with at most SEGMENT edges; another kernel runs longer rows.
         waste: lane slots per edge with 1, 2, 4, 8, 16 and 32 lanes per row, if a warp waits for its longest row.
     """
 
@@ -100,28 +104,28 @@ class Rows:
 
     @staticmethod
     def even(vertices: int, edges: int) -> Rows:
-        """Rows of equal length, for pages without measurements."""
+        """Rows of equal length, for a page whose rows have not been measured."""
         longest = min(SEGMENT, -(-edges // max(1, vertices)))
         slots = [-(-longest // lanes) * lanes for lanes in _WIDTHS]
         return Rows(vertices, edges, longest, tuple(max(1.0, s * vertices / max(1, edges)) for s in slots))
 
     @staticmethod
     def measured(offsets: NDArray[Any]) -> Rows:
-        """The rows between offsets[0] and offsets[-1] (n + 1 integers of any type).
+        """Measure the rows of n vertices from their offsets, n + 1 integers of any type.
 
-        Lane slots are estimated from at most 2048 warps, spread evenly; the rest is exact.
+        Lane slots are estimated from a sample of at most 2048 evenly spaced warps; the other values are exact.
         """
         n, edges = len(offsets) - 1, int(offsets[-1]) - int(offsets[0])
         if n <= 0 or not edges:
             return Rows.even(n, edges)
-        parts = (offsets[low : low + _CHUNK + 1] for low in range(0, n, _CHUNK))  # so that little memory is taken
+        parts = (offsets[low : low + _CHUNK + 1] for low in range(0, n, _CHUNK))  # parts, to take little memory
         longest = max(int(_short(np.diff(part)).max(initial=0)) for part in parts)
         count = -(-n // 32)
         ends = 32 * np.arange(0, count, -(-count // _SAMPLE))[:, None] + np.arange(33)
         warps = _short(np.diff(offsets[np.minimum(ends, n)], axis=1))
         inside = max(1, int(warps.sum()))
         waste = []
-        for lanes in _WIDTHS:  # 32 / lanes rows run side by side until the longest of them is done
+        for lanes in _WIDTHS:  # 32 / lanes rows run in a warp until the longest of them has ended
             steps = (-(-warps // lanes)).reshape(len(warps), lanes, 32 // lanes).max(axis=2)
             waste.append(max(1.0, 32 * int(steps.sum()) / inside))
         return Rows(n, edges, longest, tuple(waste))
@@ -134,10 +138,10 @@ def _short(degrees: NDArray[Any]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel.
+    """A chosen kernel.
 
     Attributes:
-        name: the name that users give.
+        name: the name in the option `kernel`.
         template: the kernel template.
         constants: template arguments after the struct.
         reason: why this kernel was chosen.
@@ -160,15 +164,16 @@ def choose_kernel(
     stage: GpuStage, vertices: int, edges: int, asked: str = "auto", deterministic: bool = False,
     table: Costs = H200, rows: Rows | None = None, shared: int = 227 << 10,
 ) -> Choice:
-    """The kernel for a page of a stage.
+    """Choose the kernel for a page of a stage.
 
-    If a kernel requested by name cannot run the stage, the choice of "auto" replaces it, and the reason says so.
+    If a kernel that was requested by name cannot run the stage, the choice of "auto" replaces it, and the reason says
+    so.
 
     Args:
         stage: the stage.
-        vertices: vertices of the page.
-        edges: edges of the page.
-        asked: a name of NAMES.
+        vertices: the number of vertices of the page.
+        edges: the number of edges of the page.
+        asked: one of NAMES.
         deterministic: whether results must not depend on timing.
         table: the costs of the device.
         rows: the rows of the page; None for rows of equal length.
@@ -191,10 +196,10 @@ def choose_kernel(
 
 
 def grid(template: str, constants: tuple[int, ...], count: int, threads: int = THREADS) -> int:
-    """Blocks of `threads` threads that cover `count` items of a template.
+    """The number of blocks of `threads` threads that cover `count` items of a template.
 
-    One thread takes one vertex (kernels over rows, `compute`, `messages`). One block takes one row block
-    (`pull_stream`), shard (`pull_shards`) or segment (`segments`). One warp takes one long vertex (`finish`).
+    A thread processes one vertex (kernels over rows, `compute`, `messages`). A block processes one row block
+    (`pull_stream`), shard (`pull_shards`) or segment (`segments`). A warp processes one long vertex (`finish`).
 
     Args:
         template: name of the kernel template.
@@ -209,7 +214,7 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
 
 
 def _refused(name: str, stage: GpuStage, shared: int) -> str:
-    """Why a kernel cannot run a stage; "" if it can."""
+    """The reason why a kernel cannot run a stage; "" if it can."""
     if name == "stream":
         need = shared_bytes("pull_stream", stage)
         if need > shared:
@@ -240,7 +245,7 @@ def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) 
     """The estimated time of a kernel on a page, without the launch."""
     lanes = (_TEMPLATES[name][1] or (1,))[0]
     kind = "virtual-warp" if lanes > 1 else name
-    by_row = kind in ("thread", "virtual-warp")  # these kernels stop at the edge that decides the result
+    by_row = kind in ("thread", "virtual-warp")  # these kernels stop at the first edge that determines the result
     words = max(1, -(-stage.accumulator // 4))
     item_words = max(1, -(-stage.item // 4))
     edge = table.edge["edge loop" if name == "edge" and not stage.native else kind]
@@ -262,7 +267,7 @@ def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) 
 
 
 def _chain(name: str, lanes: int, rows: Rows) -> float:
-    """Dependent steps through the longest row of a page, with four loads of a thread in flight."""
+    """The number of dependent steps through the longest row of a page, if a thread has four loads in flight."""
     if name == "warp-segmentation":
         return (rows.longest + 31 * rows.edges / max(1, rows.vertices)) / 32 / 4
     if name in ("stream", "edge"):

@@ -1,8 +1,8 @@
 """Entry points of the kernels: the parameters of each template, its `extern "C"` function, and its shared memory.
 
-The text of a plan holds templates over the struct of a pass but no entry points, so that only kernels that are
-launched are compiled. `entry` returns the function to append to the text. `shared_bytes` returns the dynamic shared
-memory of a launch. The figures equal those of the same names in vlang/emit/cuda/*.cuh.
+The text of a plan has templates over the struct of a pass, but no entry points, so that only kernels that are launched
+are compiled. `entry` returns the function to append to the text, and `shared_bytes` the dynamic shared memory of a
+launch. The constants equal those with the same names in vlang/emit/cuda/skeletons/*.cuh.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "finish_whole": (_FRAME, "u64 low", "u64 high", "const LongScratch* scratches"),
     "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const LongScratch* scratches"),
     "finish_list": (_FRAME, "const u32* list", "const u64* count"),
-    # joins values over components; the struct defines the join (rule K)
+    # combine values over components; the struct defines how (rule K)
     "join_trees": ("u32* parents", "u64 values", "u64 n"),
     "spread_values": ("const u32* parents", "u64 values", "u64 n"),
 }
-"""Parameters of the templates over a struct, by name. All are 64 bits wide."""
+"""The parameters of each kernel template over a struct. All parameters have 64 bits."""
 
 PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
@@ -76,24 +76,24 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "count_unordered_64": ("const f64* values", "u64 n", "u64* unordered"),
     "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
 }
-"""Parameters of the kernels that are no templates: for topology and for the state."""
+"""The parameters of each kernel that is not a template, for topology and state."""
 
 _TEMPLATES = {**SIGNATURES, **SPARSE_SIGNATURES}
 _KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS}
 
-WINDOW = 2048  # a row block of pull_stream: the sum of its edges and the rows that begin in it
+WINDOW = 2048  # size of a row block of pull_stream: the number of its edges plus the number of rows that begin in it
 LONGEST_STAGED = 1024  # edges: rows of at most this length are staged in shared memory completely
 SHORTEST_SHARED = 33  # edges: rows of at least this length are reduced by a warp
-SCRATCH_WORDS = 1024  # of 32 bits, of shared memory for each warp of a pass that needs all contributions at once
+SCRATCH_WORDS = 1024  # 32-bit words of shared memory per warp, for passes that need all contributions at once
 FOLD_BYTES = 1024  # space for the accumulators of one reduction over vertices
 
 
 def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
-    """Name and text of an entry point.
+    """The name and the text of an entry point.
 
     Args:
-        template: a key of SIGNATURES or SPARSE_SIGNATURES; without `struct`, of PREPARATIONS or SPARSE_PREPARATIONS.
-        struct: the struct of a pass, or a type composed of several; "" for a kernel that is no template.
+        template: a key of SIGNATURES or SPARSE_SIGNATURES, or without `struct` of PREPARATIONS or SPARSE_PREPARATIONS.
+        struct: the struct of a pass, or a type composed of several structs; "" for a kernel that is not a template.
         constants: further template arguments, such as the lanes of pull_lanes.
 
     Raises:
@@ -109,23 +109,26 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
 
 
 def row_block_count(edges: int, vertices: int) -> int:
-    """The number of row blocks of pull_stream for a page; each covers WINDOW edges and rows."""
+    """The number of row blocks of pull_stream in a page. A row block covers WINDOW edges and rows."""
     return -(-(edges + vertices) // WINDOW)
 
 
 def cell_count(vertices: int, replicas: int) -> int:
-    """Cells in shared memory for a shard with R replicas, rounded up to 16 so that each cell component is aligned."""
+    """The number of cells in shared memory for a shard with R replicas.
+
+    It is rounded up to a multiple of 16, so that each component of a cell is aligned.
+    """
     return -(-vertices * replicas // 16) * 16
 
 
 def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THREADS, cells: int = 0) -> int:
-    """Bytes of dynamic shared memory that a launch of a template needs.
+    """The bytes of dynamic shared memory that a launch of a template needs.
 
     Args:
         template: a key of SIGNATURES.
         gpu: the stage of the pass; not needed for kernels over vertices.
         threads: threads per block.
-        cells: for pull_shards, the largest `cell_count` of the shards of the launch.
+        cells: for pull_shards, the maximum of `cell_count` over the shards of the launch.
 
     Raises:
         KeyError: the template is not in SIGNATURES.
@@ -153,7 +156,7 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
 
 
 def _stream_bytes(gpu: GpuStage) -> int:
-    """The results, the list of rows for warps and their results, the staged items, and where the rows begin."""
+    """The bytes for the list of rows that warps reduce, their results, the staged items, and the starts of rows."""
     staged = WINDOW + LONGEST_STAGED
     listed = staged // SHORTEST_SHARED
     starts = 2 * WINDOW if gpu.reads_self else 0

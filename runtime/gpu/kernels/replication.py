@@ -4,10 +4,10 @@ Contributions to one vertex collide in shared memory. With R copies, lane i of a
 copies are merged pairwise at the end (Garaph, USENIX ATC'17, section 3.2). More copies mean fewer collisions, but more
 work to clear and merge them, and smaller shards.
 
-Garaph's R depends on the density of the shard alone, R = 2^min(round(log2(E / V)), 5). The cost of a collision also
-depends on the operation and its type. Additions of integers are one instruction at any degree of conflict, while float
-sums need a compare-and-swap loop. The rule "auto" therefore shifts and caps the exponent by constants for the class of
-the operation. They are measured on the device (see vlang.runtime.gpu.kernels.calibrate), or taken from language.md,
+In Garaph R depends only on the density of the shard, R = 2^min(round(log2(E / V)), 5). But the cost of a collision also
+depends on the operation and its type: an integer addition is one instruction at any degree of conflict, while a float
+sum needs a compare-and-swap loop. Therefore the rule "auto" shifts and limits the exponent by constants for the class
+of the operation. They are measured on the device (see vlang.runtime.gpu.kernels.calibrate), or taken from language.md,
 section 13.
 """
 
@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 MOST = 32  # copies: the number of lanes in a warp
-_ROOM = 32 << 10  # bytes of shared memory of a shard under "auto": the size at which the constants were measured
-_BESIDE = 128  # bytes that the kernel needs apart from its cells, and from rounding their number up to 16
-_PLACES = 1 << 16  # vertices of a shard that a 16-bit index can address
+_ROOM = 32 << 10  # bytes of shared memory of a shard with "auto": the size with which the constants were measured
+_BESIDE = 128  # bytes that the kernel needs in addition to its cells, whose number is rounded up to a multiple of 16
+_PLACES = 1 << 16  # maximum number of vertices in a shard, as their index has 16 bits
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Constants:
 
 
 _GARAPH = Constants(0, 5)
-# Measured on one H200 (language.md, section 13). Classes: see class_of.
+# Measured on one H200 (language.md, section 13). The keys are the results of `class_of`.
 DEFAULTS: Mapping[str, Constants] = {
     "native": Constants(-3, 3), "loop32": Constants(-1, 4), "loop64": Constants(-1, 4),
 }
@@ -55,7 +55,7 @@ def class_of(stage: GpuStage) -> str:
 
 
 def check_replication(asked: str | int) -> str | int:
-    """The option `replication` as "auto", "none", "garaph" or a number. Raises BindError for anything else."""
+    """Parse the option `replication`: "auto", "none", "garaph" or a power of two. Raises BindError otherwise."""
     text = str(asked)
     if isinstance(asked, bool) or not (text in ("auto", "none", "garaph") or text in _POWERS):
         raise BindError(f"replication is 'auto', 'none', 'garaph' or a power of two up to {MOST}, not {asked!r}")
@@ -66,7 +66,7 @@ _POWERS = {str(1 << i): 1 << i for i in range(MOST.bit_length())}
 
 
 def room_of(asked: str | int, shared: int, cell: int) -> int:
-    """Bytes of shared memory that the cells of a shard may use.
+    """The bytes of shared memory that the cells of a shard may use.
 
     Args:
         asked: a result of `check_replication`.
@@ -80,14 +80,14 @@ def room_of(asked: str | int, shared: int, cell: int) -> int:
 def shard_vertices(
     asked: str | int, density: float, cell: int, shared: int, constants: Constants = DEFAULTS["native"]
 ) -> int:
-    """Vertices of a shard: at least 1, and a multiple of 32 if that many fit.
+    """The number of vertices of a shard: at least 1, and a multiple of 32 if more than 32 fit.
 
     Args:
         asked: a result of `check_replication`.
         density: edges per vertex of the graph.
         cell: bytes of the cells of one vertex.
         shared: bytes of shared memory that a block may use.
-        constants: for "auto", those of the class of the operation.
+        constants: the constants for the class of the operation, which "auto" uses.
     """
     vertices = np.full(1, 1 << 20, dtype=np.int64)
     edges = np.full(1, int(density * (1 << 20)), dtype=np.int64)
@@ -100,17 +100,17 @@ def replicas_of(
     vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, cell: int, shared: int,
     constants: Constants = DEFAULTS["native"],
 ) -> NDArray[np.uint8]:
-    """R of every shard, as u8. A shard without edges or vertices has R = 1.
+    """The replication factor R of every shard, uint8. A shard without edges or vertices has R = 1.
 
-    R is halved until the copies of a shard fit the shared memory of a block.
+    R is halved until the copies of a shard fit into the shared memory of a block.
 
     Args:
-        vertices: vertices of each shard, i64.
-        edges: edges of each shard, i64.
+        vertices: int64, the number of vertices of each shard.
+        edges: int64, the number of edges of each shard.
         asked: a result of `check_replication`.
         cell: bytes of the cells of one vertex.
         shared: bytes of shared memory that a block may use.
-        constants: for "auto", those of the class of the operation.
+        constants: the constants for the class of the operation, which "auto" uses.
     """
     exponents = _exponents(vertices, edges, check_replication(asked), constants)
     fit = np.maximum(room_of(asked, shared, cell) // np.maximum(1, vertices * max(1, cell)), 1)
@@ -122,7 +122,7 @@ def replicas_of(
 def _exponents(
     vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, constants: Constants
 ) -> NDArray[np.int64]:
-    """log2 R by the rule, before the limit of shared memory."""
+    """log2 R of each shard by the rule `asked`, before it is limited by shared memory."""
     if isinstance(asked, int) or asked == "none":
         fixed = asked.bit_length() - 1 if isinstance(asked, int) else 0
         return np.full(len(vertices), fixed, dtype=np.int64)

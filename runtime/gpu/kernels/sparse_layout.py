@@ -1,7 +1,7 @@
-"""The layout that host and kernels share for sparse supersteps: parameters of the kernels, members of their structs.
+"""The layouts that host and kernels share for sparse supersteps: parameters of the kernels, and members of structs.
 
-The structs are defined in vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh. All members are 64 bits
-wide and in the same order as here: tests/emit/test_layouts.py compares them, and the constants.
+The structs are defined in vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh. All members have 64 bits,
+and their order there is the same as here. tests/emit/test_layouts.py compares the members and the constants.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ __all__ = [
     "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
 ]
 
-CHUNK = 512  # edges that one entry of a queue covers at most
+CHUNK = 512  # maximum number of edges that one entry of a queue covers
 FROM_START, FROM_NOTIFY = 0, 1
 ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
 RULES = {"cost": 0, "beamer": 1, "push": 2, "pull": 3}
 MODES = ("push", "early-exit pull")
 WALKING = 1024  # threads per block in a launch of many supersteps
-NEVER = (1 << 64) - 1  # more edges than any frontier has
-INSIDE, WITHOUT_EDGES = 0, NEVER  # in place of a number of pages: a single page; vertices that are in no page
+NEVER = (1 << 64) - 1  # a threshold that is larger than the number of edges of any frontier
+INSIDE, WITHOUT_EDGES = 0, NEVER  # passed instead of a number of pages: for a single page, or vertices without edges
 
 _FRAME, _TABLE = "u64* frame", "const Table* where"
 
@@ -39,7 +39,7 @@ SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
         _FRAME, "const u64* rows", "u64 pages", "const i64* table", "const u32* list", "const u64* count",
     ),
 }
-"""Parameters of the templates over a struct. All are 64 bits wide."""
+"""The parameters of each kernel template over a struct. All parameters have 64 bits."""
 
 SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "count_flagged": ("const u64* flags", "u64 words", "const u64* offsets", "u64* counts"),
@@ -52,10 +52,10 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "list_marked": ("const Lists* where", "u64* marks", "const u64* also", "u64 words", "const u64* offsets"),
     "move_values": ("u64 to", "u64 from", "u64 size", "const u32* list", "const u64* count", "u64 exchange"),
 }
-"""Parameters of the kernels that are no templates."""
+"""The parameters of each kernel that is not a template."""
 
 SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING}
-"""The maximum of threads per block, where it is not THREADS."""
+"""The maximum number of threads per block of the kernels for which it is not THREADS."""
 
 COUNTS = ("entries", "active", "edges", "changed", "looked", "taken", "touched")
 
@@ -86,5 +86,5 @@ _BOARD = 8 * (3 * len(COUNTS) + 4)
 
 
 def desk_bytes(threads: int) -> int:
-    """Bytes of shared memory of a block that processes queues."""
+    """The bytes of shared memory of a block that processes queues."""
     return threads // 32 * _DESK + _BOARD

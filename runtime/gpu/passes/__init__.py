@@ -1,1 +1,1 @@
-"""State, scratch and measured rates of passes on a GPU."""
+"""State, scratch memory and measured rates for passes on a GPU."""

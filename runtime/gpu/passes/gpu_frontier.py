@@ -1,4 +1,4 @@
-"""Device memory of loops over frontiers: one allocation, the structs that kernels read, and the results they leave."""
+"""Device memory for loops over frontiers: one allocation, structs that kernels read, and records that they write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FLOATS = frozenset({"total", "bound", "delta", "worked_from", "cost"})
 
 
 def entries_of(vertices: int, edges: int) -> int:
-    """The maximum of entries in a queue: one per vertex, and one more for every CHUNK edges of a long vertex."""
+    """The maximum number of entries in a queue: one per vertex, and one more for every CHUNK edges of a vertex."""
     return vertices + edges // CHUNK
 
 
@@ -27,11 +27,11 @@ def _rounded(size: int) -> int:
 
 
 class Arena:
-    """Named pieces of device memory in one allocation. Raises OutOfMemory, which names `what`.
+    """Named pieces of device memory in one allocation. Raises OutOfMemory, whose message names `what`.
 
     Args:
         device: the device.
-        sizes: bytes of each piece.
+        sizes: the size of each piece in bytes, by name.
         what: the purpose, for messages.
     """
 
@@ -47,11 +47,11 @@ class Arena:
 
     @staticmethod
     def bytes(sizes: Mapping[str, int]) -> int:
-        """Bytes of the allocation."""
+        """The size of the allocation in bytes."""
         return max(_ALIGNED, sum(map(_rounded, sizes.values())))
 
     def __getitem__(self, name: str) -> int:
-        """The address of a piece; 0 if there is none of this name."""
+        """The device address of a piece; 0 if there is no piece with this name."""
         return self._buffer.pointer + self._at[name] if name in self._at else 0
 
     def fill(self, name: str, byte: int = 0) -> None:
@@ -65,9 +65,9 @@ class Arena:
 
 
 class Control:
-    """The state of a loop over frontiers as kernels wrote it, and the records of the supersteps of the last launch.
+    """The state of a loop over frontiers, which kernels write, and the records of the supersteps of the last launch.
 
-    It is stored at `pointer`, followed by `rows` records of four words, one per superstep.
+    The state is at `pointer` in device memory. It is followed by `rows` records of four words, one per superstep.
     """
 
     def __init__(self, device: Device, pointer: int, rows: int) -> None:
@@ -77,16 +77,16 @@ class Control:
 
     @staticmethod
     def bytes(rows: int) -> int:
-        """Bytes of the state with this number of records."""
+        """The size in bytes of the state and of `rows` records."""
         return 8 * (len(CONTROL) + 4 * rows)
 
     @property
     def records(self) -> int:
-        """The address of the records."""
+        """The device address of the records."""
         return self.pointer + 8 * len(CONTROL)
 
     def start(self, values: Mapping[str, int | float]) -> None:
-        """Set the words given by name, and all others and the records to 0.
+        """Set words of the state by name, and clear all other words and the records.
 
         The records must be cleared because `fetch` reads more of them than a launch may have written.
         """
@@ -99,11 +99,11 @@ class Control:
         self._device.upload(self.pointer, words)
 
     def at(self, name: str) -> int:
-        """The address of a word."""
+        """The device address of a word."""
         return self.pointer + 8 * CONTROL.index(name)
 
     def clear(self, first: str, last: str) -> None:
-        """Set the words from `first` to `last` to 0."""
+        """Clear the words from `first` to `last`, both included."""
         at, end = CONTROL.index(first), CONTROL.index(last) + 1
         self._device.fill(self.pointer + 8 * at, 8 * (end - at), 0)
 
@@ -117,13 +117,14 @@ class Control:
         return self._words[len(CONTROL) : end].reshape(done, 4)
 
     def __getitem__(self, name: str) -> Any:
-        """A word, as last fetched."""
+        """The value of a word at the time of the last `fetch`."""
         at = CONTROL.index(name)
         return self._words[at : at + 1].view(np.float64 if name in _FLOATS else np.uint64)[0].item()
 
 
 def table_words(values: Mapping[str, int], names: Sequence[str] = TABLE) -> NDArray[np.uint64]:
-    """The words of a struct: values given by name, 0 for the others. Raises KeyError for other names."""
+    """The words of a struct, uint64, with the given values by name and 0 otherwise. Raises KeyError for unknown names.
+    """
     words = np.zeros(len(names), dtype=np.uint64)
     for name, value in values.items():
         if name not in names:

@@ -1,8 +1,8 @@
 """Scratch memory on a GPU for passes that need all contributions of a vertex at once.
 
-It is in shared memory where that suffices (see vlang/emit/cuda/skeletons/holistic.cuh). Global memory holds *block
-scratch*, which blocks claim for vertices that need more, and scratch for each long vertex, which is zero between
-passes.
+If shared memory is large enough for a vertex, its scratch memory is there (see
+vlang/emit/cuda/skeletons/holistic.cuh). Global memory has *block scratch*, which a block of threads claims for a vertex
+that needs more, and scratch memory for each long vertex, which is zero between passes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vlang.runtime.plan.plan import SEGMENT, THREADS, StageSpec
 
 __all__ = ["GpuScratch", "scratch_words", "whole_name"]
 
-_PER_MULTIPROCESSOR = 2  # pieces of block scratch: few vertices need one, and a block waits until one is free
+_PER_MULTIPROCESSOR = 2  # pieces of block scratch; few vertices need one, and blocks wait until one is free
 
 
 _LONG = "the scratch memory of long vertices"
@@ -32,7 +32,13 @@ _LONG = "the scratch memory of long vertices"
 
 @dataclass(frozen=True)
 class _LongScratch:
-    """The scratch of long vertices for a pass: addresses of its struct and of the start offsets, and their number."""
+    """The scratch memory of a pass for long vertices.
+
+    Attributes:
+        pointer: device address of the struct LongScratch.
+        starts: device address of the offsets at which the scratch of each vertex begins.
+        count: the number of long vertices.
+    """
 
     pointer: int
     starts: int
@@ -40,7 +46,7 @@ class _LongScratch:
 
 
 def whole_name(stage: StageSpec, template: str) -> str:
-    """The template for a pass; another one if the pass needs all contributions of a vertex at once."""
+    """The name of a template, or of its variant if the pass needs all contributions of a vertex at once."""
     if not stage.structures:
         return template
     base, _, end = template.partition("_")
@@ -48,7 +54,7 @@ def whole_name(stage: StageSpec, template: str) -> str:
 
 
 def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[np.uint64]:
-    """32-bit words of scratch, uint64, for vertices of these degrees; the figures equal those of scratch.cuh."""
+    """The number of 32-bit words of scratch memory for vertices of given degrees, uint64, as in scratch.cuh."""
     degree = degrees.astype(np.uint64)
     slots = degree + degree // 2 + 2
     sizes = {"mode32": 2 * slots, "mode64": 3 * slots, "mex": degree // 32 + 1, "hindex": degree + 1,
@@ -60,7 +66,7 @@ def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[n
 
 
 class GpuScratch:
-    """The scratch in global memory for all passes of a plan; passes run one at a time and share it.
+    """The scratch memory in global memory for all passes of a plan, which run one at a time and share it.
 
     Args:
         device: the device.
@@ -86,7 +92,7 @@ class GpuScratch:
             raise
 
     def _take(self, sides: Mapping[str, Side]) -> None:
-        """Allocate the scratch of all passes."""
+        """Allocate the scratch memory for all passes."""
         widest, long_scratch = 0, 0
         for stage in self._stages:
             side = sides[stage.domain or "in"]
@@ -112,7 +118,7 @@ class GpuScratch:
         self._device.upload(self._block_scratch, np.array([flags, count, words, memory], dtype=np.uint64))
 
     def aim(self, topologies: Mapping[str, Topology]) -> None:
-        """Write the structs that show kernels the scratch of long vertices; needs the topology on the device."""
+        """Write the structs with the addresses of the scratch of long vertices, after the topology was created."""
         for stage in self._stages:
             own, offsets = self._long_scratch[stage.name], topologies[stage.domain or "in"].offsets
             self._device.upload(own.pointer, np.array([own.starts, own.count, offsets, self._memory], np.uint64))

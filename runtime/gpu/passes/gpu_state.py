@@ -1,7 +1,8 @@
-"""Vertex state of a run in device memory, and the frame, which shows kernels the addresses of the state.
+"""The state of a run in device memory, and the frame with the addresses of the arrays for kernels.
 
-The frame is in device memory, with a mirror on the host. Values set by the host are collected and written before the
-next kernel. Values stored by kernels (scalars, counts) are fetched together when the host reads one.
+The frame is in device memory, with a mirror in host memory. Values that the host sets are collected, and written to
+the device before the next kernel. Values that kernels store (scalars, counts) are fetched all together when the host
+reads one of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, SLOT_STATS, Plan, field_o
 __all__ = ["GpuState"]
 
 _PAIRS = 6  # words that one launch of set_words sets
-_STATS = 4  # words behind the frame: changed, active, and two unused ones
+_STATS = 4  # words after the frame: changed, active, and two unused ones
 
 
 class GpuState:
@@ -31,9 +32,9 @@ class GpuState:
     Args:
         device: the device.
         plan: the compiled program.
-        n: number of vertices.
-        segments: for each adjacency direction in use, the number of segments of its long vertices.
-        set_words: launches the kernel of that name with a pointer, a count and pairs.
+        n: the number of vertices.
+        segments: the number of segments of each adjacency direction in use.
+        set_words: launches the kernel `set_words` with an address, a count, and pairs of index and value.
     """
 
     def __init__(
@@ -58,18 +59,18 @@ class GpuState:
 
     @property
     def frame(self) -> int:
-        """The device address of the frame, after pending writes."""
+        """The device address of the frame, for kernels: writes pending values, and marks the mirror as stale."""
         self.flush()
         self._stale = True
         return self._frame.pointer
 
     @property
     def stats(self) -> int:
-        """The address of the counts of a pass."""
+        """The device address of the counts of a pass."""
         return self._frame.pointer + 8 * self._stats_at
 
     def _allocate(self, lengths: Mapping[str, int]) -> None:
-        """Allocate every array of the plan. If memory is short, the error names the need of all of them."""
+        """Allocate all arrays of the plan. If memory is short, the error has the bytes that all arrays need."""
         fields = {field.name: field for field in self.plan.fields}
         specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
         arrays: list[tuple[str, str, int, int]] = []
@@ -93,10 +94,10 @@ class GpuState:
         """Add a zeroed array in a slot, padded to 16 bytes.
 
         Args:
-            slot: its name.
-            dtype: as "u32" or "f64".
-            length: rows.
-            width: entries per row.
+            slot: the name of the slot.
+            dtype: the type of the entries, such as "u32".
+            length: the number of rows.
+            width: the number of entries per row.
         """
         self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length * width
         self._widths[slot] = width
@@ -109,16 +110,16 @@ class GpuState:
         self.set_word(self.plan.slots[slot], value)
 
     def row_bytes(self, slot: str) -> int:
-        """Bytes per vertex in an array."""
+        """The number of bytes per vertex in an array."""
         return self.dtypes[slot].itemsize * self._widths[slot]
 
     def set_word(self, number: int, value: int) -> None:
-        """Set a slot, by number, that kernels never store to."""
+        """Set slot number `number`, to which kernels must never store."""
         if int(self._mirror[number]) != value:
             self._force(number, value)
 
     def _force(self, number: int, value: int) -> None:
-        """Set a slot, by number, even if the mirror has the value already."""
+        """Set slot number `number`, even if the mirror has the value already."""
         self._mirror[number] = value
         self._dirty[number] = value
 
@@ -128,18 +129,18 @@ class GpuState:
             self._force(self._stats_at + k, 0)
 
     def swap(self, field: str) -> None:
-        """Exchange the two buffers of a field."""
+        """Swap the two buffers of a field."""
         now, new = f"field:{field}", f"next:{field}"
         self.buffers[now], self.buffers[new] = self.buffers[new], self.buffers[now]
         self._put(now, self.buffers[now].pointer)
         self._put(new, self.buffers[new].pointer)
 
     def point(self, slot: str, other: str) -> None:
-        """Make a slot refer to the array of another one."""
+        """Let a slot refer to the array of another slot."""
         self._put(slot, self.buffers[other].pointer)
 
     def flush(self) -> None:
-        """Write the values that the host has set."""
+        """Write the values that the host has set to the device."""
         pairs = list(self._dirty.items())
         self._dirty.clear()
         for at in range(0, len(pairs), _PAIRS):
@@ -161,7 +162,7 @@ class GpuState:
         return Stats(changed, active)
 
     def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
-        """Store a graph-level value in its slot, converted to its type; an array is a set of vertices."""
+        """Store a graph-level value in its slot, converted to the slot's type. An array value is a set of vertices."""
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():
                 if kind in self.plan.slots:
@@ -169,7 +170,7 @@ class GpuState:
                     self.device.upload(self.buffers[kind].pointer, array)
             value = len(value)
         word = np.zeros(1, dtype=np.uint64)
-        with np.errstate(over="ignore"):  # a number beyond the range of f32 becomes infinite
+        with np.errstate(over="ignore"):  # numbers that are too large for f32 become infinite
             word.view(DTYPES[self.plan.scalars[name]])[0] = value
         self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
@@ -189,7 +190,7 @@ class GpuState:
         return result
 
     def hand_over(self, slot: str) -> Any:
-        """Convert the array of a slot to an array of the device's own library, which then owns the memory."""
+        """Convert the array of a slot to an array of the device's library (CuPy), which then owns the memory."""
         self.flush()
         self.device.synchronize()
         return self.device.hand_over(self.buffers.pop(slot), self.dtypes[slot], self.lengths[slot])
@@ -202,5 +203,5 @@ class GpuState:
 
 
 def _bytes(dtype: str, length: int, width: int) -> int:
-    """Bytes of an array, padded to 16."""
+    """The size of an array in bytes, padded to a multiple of 16."""
     return max(16, -(-length * width * DTYPES[dtype].itemsize // 16) * 16)

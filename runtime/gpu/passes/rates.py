@@ -1,9 +1,9 @@
-"""Measures the parts of supersteps once per device: memory accesses, barriers, launches, and the host link.
+"""Measures the rates of a device once: memory accesses, barriers, launches, and the link to the host.
 
-The choice between push, early exit and full passes uses constants that were tuned on one device (H200). They give the
-cost of an edge in a complete kernel, not only of its memory accesses. For another device, each constant is scaled by
-the measured times of the accesses that it includes. Rates of the link are used as measured. The result is cached on
-disk. Graphs with few edges use the constants without scaling, because there the choice hardly matters.
+The choice between push, early exit and full passes uses constants that were tuned on one device (H200). They are costs
+of an edge in a complete kernel, which are more than the costs of its memory accesses. For another device each constant
+is scaled by the measured times of the accesses that it includes. Rates of the link are used as measured. The result is
+cached on disk. Graphs with few edges use the constants without scaling, as the choice hardly matters there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from vlang.errors import OutOfMemory
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.gpu.device.device import Device, Kernel
 from vlang.runtime.gpu.topology.transfers import Link
@@ -27,11 +26,11 @@ __all__ = [
     "MEASURED_FROM", "REFERENCE", "Rates", "kept_rates", "measure_rates", "rate_sources", "rates_of", "sound",
 ]
 
-MEASURED_FROM = 1 << 20  # edges of a graph
+MEASURED_FROM = 1 << 20  # graphs with fewer edges use the reference
 _MAGIC = b"vlang rates 1\n"
 _SUFFIX = "rates"
 _TRIALS = 3
-_ODD = 64.0  # a time that differs by more than this factor is rejected as a failed measurement
+_ODD = 64.0  # a time that differs from the reference by more than this factor is discarded
 _KERNELS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **{f"time_access_{kind}": (f"time_access<{kind}>", ("u64* sink", "u32* cells", "u64 mask", "u64 rounds"))
        for kind in range(3)},
@@ -42,18 +41,18 @@ _KERNELS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates of a fully occupied device, in seconds.
+    """The times of operations on a fully occupied device, in seconds.
 
     Attributes:
         stream: a sequential access to 4 bytes.
         gather: a random access to 4 bytes within 16 MB.
         atomic: a random atomic minimum.
         barrier: a barrier of the whole grid.
-        launch: from a launch until the host sees that the kernel has ended.
-        start: starting a copy from the host.
-        copied: a byte copied from the host.
+        launch: from the launch of a kernel until the host sees that it has ended.
+        start: the start of a copy from the host.
+        copied: a byte that is copied from the host.
         direct: a byte that a kernel reads from host memory.
-        touched: a row that a kernel finds in host memory.
+        touched: the first access to a row in host memory.
     """
 
     stream: float = 4 / 4.48e12
@@ -82,9 +81,10 @@ REFERENCE = Rates()
 
 
 def rates_of(device: Device, text: str, edges: int) -> Rates:
-    """The rates of a device: from the cache, else measured in some tenths of a second.
+    """The rates of a device, from the cache or measured now, which takes some tenths of a second.
 
-    A graph of few edges, or a device without memory for the measurement, gets the reference rates.
+    Returns the reference rates for a graph with few edges, or if there is no memory for the measurement, which takes
+    64 MB on the host and 16 MB on the device.
 
     Args:
         device: the device to measure.
@@ -101,7 +101,7 @@ def rates_of(device: Device, text: str, edges: int) -> Rates:
         return known
     try:
         measured = measure_rates(device, text)
-    except OutOfMemory:
+    except MemoryError:  # includes OutOfMemory; NumPy raises it if the host's budget is exceeded
         return REFERENCE
     kept = dict(zip((spec.name for spec in fields(Rates)), astuple(measured)))
     write_entry(_key(device.info.name, device.info.architecture), _SUFFIX, _MAGIC, json.dumps(kept).encode())
@@ -119,7 +119,7 @@ def _key(name: str, architecture: str) -> str:
 
 
 def measure_rates(device: Device, text: str, rounds: int = 64, cells: int = 1 << 22, host: int = 1 << 24) -> Rates:
-    """Measure the rates. A rate that cannot be measured is that of the reference.
+    """Measure the rates of a device. A rate that cannot be measured is taken from the reference.
 
     Args:
         device: the device to measure.
@@ -129,8 +129,8 @@ def measure_rates(device: Device, text: str, rounds: int = 64, cells: int = 1 <<
         host: 32-bit words of host memory, a power of two.
     """
     kernels = device.load(f"{text}\n{_templates()}", _entries())
+    values = np.zeros(host, dtype=np.uint32)  # allocated first, as it fails if the budget is small
     memory = device.allocate(4 * cells + 256, "measuring the device")
-    values = np.zeros(host, dtype=np.uint32)
     seen = device.register(values)
     sink, at = memory.pointer + 4 * cells, memory.pointer
     try:
@@ -160,7 +160,7 @@ def measure_rates(device: Device, text: str, rounds: int = 64, cells: int = 1 <<
 
 
 def sound(found: Mapping[str, float]) -> Rates:
-    """Rates from measurements; a missing or implausible one is replaced by that of the reference."""
+    """Measured rates, in which missing or implausible values are replaced by the reference."""
     known = dict(zip((spec.name for spec in fields(Rates)), astuple(REFERENCE)))
     good = {name: value for name, value in found.items()
             if np.isfinite(value) and known[name] / _ODD < value < known[name] * _ODD}
@@ -168,7 +168,7 @@ def sound(found: Mapping[str, float]) -> Rates:
 
 
 def rate_sources() -> list[str]:
-    """The text that follows the text of a plan: templates, then their entry points."""
+    """The text to append to the text of a plan: templates, and then their entry points."""
     return [_templates(), *_entries().values()]
 
 
@@ -185,7 +185,7 @@ def _entries() -> dict[str, str]:
 
 
 def _seconds(device: Device, act: Callable[[], None]) -> float:
-    """The shortest time between two events around the queued work, after one warm-up."""
+    """The minimum time of the work that `act` queues, over _TRIALS trials after a warm-up."""
     points = [device.record()]
     for _ in range(_TRIALS + 1):
         act()
@@ -195,7 +195,7 @@ def _seconds(device: Device, act: Callable[[], None]) -> float:
 
 
 def _each(device: Device, kernel: Kernel, args: tuple[int, ...], of_block: int) -> float:
-    """Seconds per operation on a fully occupied device; a block runs `of_block` operations."""
+    """The seconds per operation on a fully occupied device, if a block runs `of_block` operations."""
     blocks = max(1, device.resident(kernel, THREADS))
     return _seconds(device, lambda: device.launch(kernel, blocks, THREADS, args)) / (blocks * of_block)
 

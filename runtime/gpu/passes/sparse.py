@@ -1,4 +1,4 @@
-"""The interface between sparse supersteps on a GPU and the machine."""
+"""The interface between sparse supersteps (over frontiers and lists) on a GPU and the machine."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from vlang.runtime.plan.plan import StageSpec
 __all__ = ["OnePage", "SparseMachine", "SparseState", "SparseTopology"]
 
 OnePage = Callable[[int, Stream | None], None]
-"""Queues a kernel that reads one page. Takes the address of the page's row, and the stream."""
+"""A function (row, stream) that queues a kernel over one page; `row` is the device address of the page's row."""
 
 
 @dataclass(frozen=True)
 class SparseTopology:
-    """One adjacency direction as kernels over frontiers read it. All addresses are device addresses.
+    """The arrays of an adjacency direction for kernels over frontiers. All addresses are device addresses.
 
     Attributes:
-        rows: address of `pages` rows of ROW_WORDS words in edge order, with the columns of the stage; a row may
-            point into registered host memory.
+        rows: address of u64[pages, ROW_WORDS], the rows of the pages in edge order, with the columns of the stage. A
+            row may point to registered host memory.
         pages: number of pages.
         offsets: address of u64[n + 1].
         edges: number of edges.
@@ -61,7 +61,9 @@ class SparseState(Protocol):
 class SparseMachine(Protocol):
     """The operations of the machine that sparse supersteps use. All work is queued on the default stream.
 
-    n: number of vertices. The page columns of a topology are those of the stage, in the edge order of its direction.
+    Attributes:
+        device: the device.
+        n: the number of vertices.
     """
 
     device: Device
@@ -73,10 +75,10 @@ class SparseMachine(Protocol):
 
     @property
     def frame(self) -> int:
-        """The device address of the frame, after pending writes."""
+        """The device address of the frame, after pending values were written."""
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An adjacency direction ("in", "out", "both") with the columns of a stage; without columns for None."""
+        """An adjacency direction ("in", "out" or "both") with the columns of a stage, or no columns if it is None."""
 
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
@@ -86,13 +88,13 @@ class SparseMachine(Protocol):
 
         Args:
             template: name of the kernel template.
-            struct: struct of the pass; "" for a kernel that is no template.
+            struct: struct of the pass; "" for a kernel that is not a template.
             constants: further template arguments.
             blocks: number of blocks.
             args: 64-bit arguments, addresses or integers.
             shared: bytes of dynamic shared memory per block.
             threads: threads per block.
-            cooperative: all blocks run at the same time.
+            cooperative: whether all blocks must run at the same time.
             stream: None for the default stream.
         """
 
@@ -108,10 +110,10 @@ class SparseMachine(Protocol):
         """
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Call `launch`, which queues a kernel, for each page of a transfer when its copy is queued.
+        """Call `launch`, which queues a kernel, for each page of a transfer after the copy of the page was queued.
 
-        Kernels of several pages may run at the same time. Work that is already on the default stream runs before all
-        of them, and later work after all of them.
+        The kernels of several pages may run at the same time. Work that is already on the default stream runs before
+        all of these kernels, and later work after all of them.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -121,32 +123,32 @@ class SparseMachine(Protocol):
         """
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """Blocks of a kernel that the device runs at the same time.
+        """The number of blocks of a kernel that the device runs at the same time.
 
         Args:
-            template: of the kernel in the plan's text.
-            struct: its stage; may be empty.
-            constants: the further template parameters.
-            threads: per block.
-            shared: bytes of shared memory per block.
+            template: name of the kernel template.
+            struct: struct of the pass; "" for a kernel that is not a template.
+            constants: further template arguments.
+            threads: threads per block.
+            shared: bytes of dynamic shared memory per block.
         """
 
     def pointer(self, slot: str) -> int:
         """The device address of a vertex array ("field:x", "work:notify.s1")."""
 
     def itemsize(self, slot: str) -> int:
-        """Bytes per vertex in an array."""
+        """The number of bytes per vertex in an array."""
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
         """Make the pass write its fields to the buffers that it reads, or restore separate buffers.
 
-        In place, "next:F" refers to the array of "field:F".
+        In place, the slot "next:F" refers to the array of "field:F".
         """
 
     def run_full(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices, including its messages; counts begin at zero.
+        """Run a pass over all vertices, including its messages. Its counts begin at zero.
 
-        The two buffers of its fields are exchanged afterwards, unless the pass runs in place.
+        The two buffers of its fields are swapped afterwards, unless the pass runs in place.
 
         Returns:
             The number of edges traversed.

@@ -1,1 +1,1 @@
-"""Pages of a graph on a GPU: slots, rows and copies."""
+"""The topology of a graph on a GPU: pages, slots, rows and copies."""

@@ -1,7 +1,7 @@
-"""Divides an adjacency for a GPU: pages, segments of long vertices, row blocks and shards.
+"""Divides an adjacency for a GPU into pages, segments of long vertices, row blocks and shards.
 
-Edge numbers count over the whole adjacency, so that kernels need not know where pages end. All edges of a short vertex
-are in one page. The edges of a long vertex may be in several pages, divided between segments.
+Edges are numbered over the whole adjacency, so that kernels do not depend on the ends of pages. All edges of a short
+vertex are in one page. The edges of a long vertex may be in several pages, which are cut between segments.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LongRows:
 
 
 def long_rows(side: Side) -> LongRows:
-    """The long vertices of a direction, cached in it."""
+    """The long vertices of an adjacency direction, cached in `side`."""
 
     def find() -> LongRows:
         offsets = side.offsets.view(np.int64)
@@ -50,14 +50,11 @@ class Part:
     """A page.
 
     Attributes:
-        page: its number.
-        low: its first short vertex.
-        high: the end of its short vertices.
-        first_segment: its first segment of a long vertex.
-        end_segment: the end of its segments.
-        begin: its first edge.
-        end: the end of its edges.
-        row_blocks: its number of row blocks, for pull_stream.
+        page: the number of the page.
+        low, high: the range of its short vertices, low to high - 1.
+        first_segment, end_segment: the range of its segments, first_segment to end_segment - 1.
+        begin, end: the range of its edges, begin to end - 1.
+        row_blocks: the number of its row blocks, for pull_stream.
     """
 
     page: int
@@ -98,7 +95,7 @@ class Cut:
 
     @property
     def largest(self) -> int:
-        """Edges of the largest page."""
+        """The number of edges of the largest page."""
         return int(np.diff(self.starts).max())
 
     def parts(self) -> list[Part]:
@@ -109,9 +106,10 @@ class Cut:
 
     @staticmethod
     def of(side: Side, edges: int | None) -> Cut:
-        """Pages of at most `edges` edges, or of a single larger vertex or segment; None: one page.
+        """Cut a side into pages of at most `edges` edges, or of a single vertex or segment with more edges.
 
-        The pages of edges on disk are those of the file, or one.
+        If `edges` is None, there is one page. If the edges are on disk and `edges` is not None, the pages are the pages
+        of the file.
         """
         offsets = side.offsets.view(np.int64)
         n, segments = len(offsets) - 1, long_rows(side).segments
@@ -133,8 +131,8 @@ class Sharding:
     """The rule that divides pages into shards for pull_shards.
 
     Attributes:
-        vertices: maps the density of a page (edges per vertex) to the vertices of a shard, at most 65536.
-        replicas: maps the vertices and edges of each shard (i64) to the copies of its cells (u8).
+        vertices: maps the density of a page (edges per vertex) to the number of vertices of a shard, at most 65536.
+        replicas: maps the numbers of vertices and of edges of each shard (int64) to its replication factor (uint8).
     """
 
     vertices: Callable[[float], int]
@@ -158,13 +156,13 @@ class Shards:
     replicas: NDArray[np.uint8]
 
     def most_cells(self) -> Int64s:
-        """The largest product vertices x replicas of a shard in each page, int64[P]."""
+        """For each page, the maximum of vertices x replicas over its shards, int64[P]."""
         cells = (np.diff(self.bounds.astype(np.int64), append=0) * self.replicas).clip(0)
         return np.array([cells[s : s + c].max(initial=0) for s, c in zip(self.starts, self.counts)], dtype=np.int64)
 
     @staticmethod
     def of(side: Side, cut: Cut, rule: Sharding) -> Shards:
-        """Shards with equal numbers of vertices in each page."""
+        """Cut each page into shards with equal numbers of vertices."""
         offsets, rows = side.offsets.view(np.int64), long_rows(side)
         longs = rows.longs[:, 0]
         bounds, replicas, counts = [], [], []

@@ -1,4 +1,4 @@
-"""The device memory of a topology: all edges if they fit, else tables and slots for pages."""
+"""The layout of a topology in device memory: all edges if they fit, otherwise tables, and slots for pages."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from vlang.runtime.plan.plan import ROW_WORDS, SEGMENT
 __all__ = ["LAYOUT_WORDS", "TARGETS", "Footprint", "Stored", "Use", "footprint", "share_memory", "stored_arrays"]
 
 TARGETS = "targets"
-LAYOUT_WORDS = 3 * ROW_WORDS  # per row: bytes per edge, offset in the slot, address in host memory
+LAYOUT_WORDS = 3 * ROW_WORDS  # for each word of a row: bytes per edge, offset in the slot, address in host memory
 
 _ALIGNED = 256  # bytes: alignment of arrays
 _LEAST, _MOST = 4 << 20, 64 << 20  # bytes of a page: smaller ones waste bandwidth, larger ones delay the first kernel
-_SLOTS = 8  # slots to aim for, where pages of the least size allow it
-_FEW = 4  # slots that suffice: one in use, the others being filled
+_SLOTS = 8  # the desired number of slots, if pages of the least size allow it
+_FEW = 4  # a sufficient number of slots: one in use, and the others being filled
 
 
 @dataclass(frozen=True)
 class Use:
-    """The arrays of a page that a pass reads.
+    """The arrays over edges that a pass reads.
 
     Attributes:
-        columns: (name, dtype) in the order of the row.
-        sharding: the rule for shards, for passes by pull_shards.
+        columns: (name, dtype) of each edge column, in the order of a page's row.
+        sharding: the rule for shards, if the pass runs with pull_shards; otherwise None.
     """
 
     columns: tuple[tuple[str, str], ...] = ()
@@ -50,10 +50,10 @@ class Stored:
     """An array over edges.
 
     Attributes:
-        key: its name among the arrays of a page.
+        key: the name of the array among the arrays of a page.
         itemsize: bytes per edge.
-        source: its values in host memory; None if they are on disk, or kernels compute them.
-        read: takes its values from a page that was read from disk; None for other arrays.
+        source: the values in host memory; None if they are on disk, or if kernels compute them.
+        read: returns the values of a page that was read from disk; None if the values are not on disk.
     """
 
     key: str
@@ -63,7 +63,7 @@ class Stored:
 
     @property
     def copied(self) -> bool:
-        """Whether its values are copied to the device, and not computed there."""
+        """Whether the values are copied to the device. Otherwise kernels compute them there."""
         return self.source is not None or self.read is not None
 
 
@@ -73,12 +73,12 @@ class Footprint:
 
     Attributes:
         cut: the boundaries of pages.
-        shards: by use, the shards of pages.
-        tables: name -> offset of a table in one block, which stays on the device.
-        table_bytes: bytes of that block.
-        places: key -> offset of an array in a slot.
-        slot_bytes: bytes of a slot.
-        slots: number of slots; 0 if the whole adjacency is in a single slot.
+        shards: the shards of the pages, by name of the use.
+        tables: the offset of each table in the block of tables, which stays on the device, by name.
+        table_bytes: the size of the block of tables.
+        places: the offset of each array in a slot, by key.
+        slot_bytes: the size of a slot.
+        slots: the number of slots; 0 if the whole adjacency stays on the device, in a single slot.
     """
 
     cut: Cut
@@ -96,7 +96,7 @@ class Footprint:
 
     @property
     def least(self) -> int:
-        """Bytes that these pages need at least."""
+        """The minimum bytes of device memory for these pages."""
         return self.table_bytes + (1 if self.resident else _fewest(self.cut)) * self.slot_bytes
 
 
@@ -127,12 +127,12 @@ def footprint(
     """The best layout within `free` bytes.
 
     Args:
-        side: the edges.
-        uses: by name, the arrays that passes read.
-        arrays: a result of `stored_arrays`.
-        free: bytes available.
-        page_size: bytes of neighbours in a page; None for one page if all edges fit, else for the best size.
-        taken: bytes in use by vertex state, for the message.
+        side: the edges of an adjacency direction.
+        uses: the arrays that passes read, by name of the use.
+        arrays: the result of `stored_arrays`.
+        free: the bytes that are available.
+        page_size: bytes of neighbours in a page. None means one page if all edges fit, otherwise the best size.
+        taken: the bytes in use by vertex state, for the message.
 
     Raises:
         OutOfMemory: not even two pages fit.
@@ -155,20 +155,20 @@ def share_memory(
     sides: Mapping[str, Side], uses: Mapping[str, Mapping[str, Use]], free: int,
     page_size: int | None = None, taken: int = 0,
 ) -> dict[str, int]:
-    """Divide `free` bytes among several sides; returns bytes by kind.
+    """Divide `free` bytes among several adjacency directions; returns the bytes of each.
 
-    If not all of them fit completely, the smallest come first, as long as the others can still be streamed. The rest is
-    divided in proportion to the needs of the others.
+    If not all of them fit completely, the smallest directions stay on the device, as long as the others can still be
+    streamed. The rest is divided among the others in proportion to their needs.
 
     Args:
-        sides: the edges by kind.
-        uses: by kind and name, the arrays that passes read.
-        free: bytes available.
+        sides: the edges of each direction.
+        uses: the arrays that passes read, by direction and name of the use.
+        free: the bytes that are available.
         page_size: bytes of neighbours in a page; None for the best size.
-        taken: bytes in use by vertex state, for the message.
+        taken: the bytes in use by vertex state, for the message.
 
     Raises:
-        OutOfMemory: they cannot all be streamed.
+        OutOfMemory: not all directions can be streamed.
     """
     arrays = {kind: stored_arrays(side, uses[kind]) for kind, side in sides.items()}
     whole = {kind: _whole(side, uses[kind], arrays[kind], page_size).least
@@ -194,7 +194,7 @@ def share_memory(
 
 
 def _refusal(what: str, n: int, least: Sequence[Footprint], whole: int, free: int, taken: int) -> OutOfMemory:
-    """The error that names the bytes needed, the bytes available, and remedies."""
+    """An error that says what is needed and what is available, and gives advice."""
     tables, need = sum(found.table_bytes for found in least), sum(found.least for found in least)
     pages = "the only page" if max(found.cut.pages for found in least) == 1 else "two pages"
     return OutOfMemory(
@@ -217,7 +217,7 @@ def _whole(
 
 
 def _fewest(cut: Cut) -> int:
-    """The minimum of slots for streaming: one for the page in use and one for the next."""
+    """The minimum number of slots for streaming: one for the page in use, and one for the next page."""
     return min(2, cut.pages)
 
 
@@ -231,7 +231,7 @@ def _sizes(arrays: Iterable[Stored], free: int) -> list[int]:
 def _laid_out(
     side: Side, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool
 ) -> Footprint:
-    """The layout with these pages; unless they are to be resident, with the minimum of slots."""
+    """The layout with the pages of `cut`: resident, or with the minimum number of slots."""
     shards = {name: Shards.of(side, cut, use.sharding) for name, use in uses.items() if use.sharding}
     rows = long_rows(side)
     sizes = {
@@ -249,7 +249,7 @@ def _laid_out(
 
 
 def _packed(sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
-    """Offsets of arrays packed one after the other, and the total of bytes."""
+    """The offsets of arrays that are stored one after the other, and the total size in bytes."""
     ends = np.cumsum([-(-size // _ALIGNED) * _ALIGNED for size in sizes.values()]).tolist()
     total = max(1, -(-ends[-1] // GRAIN)) * GRAIN
     return dict(zip(sizes, [0, *ends[:-1]])), total

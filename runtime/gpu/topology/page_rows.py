@@ -1,4 +1,4 @@
-"""The rows that show kernels where the edges of each page are (see vlang.runtime.plan.plan)."""
+"""The rows of pages: for each page, the addresses of its arrays for kernels (see vlang.runtime.plan.plan)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ class Table:
         keys: the arrays that the use reads.
         address: device address of u64[P, ROW_WORDS], the rows.
         shards: int64[P], number of shards in each page; 0 without sharding.
-        most_cells: int64[P], the largest product vertices x replicas of a shard in each page.
-        layout: u64[3, ROW_WORDS]: for each pointer of a row, bytes per edge, offset in a slot, address in host memory.
-        layout_address: device address of `layout`.
-        words: the rows as first written.
-        at: for each page, the slot that its row points to; 0 for host memory.
+        most_cells: int64[P], for each page the maximum of vertices x replicas over its shards.
+        layout: uint64[3, ROW_WORDS]: for each pointer of a row, bytes per edge, offset in a slot, address in host
+            memory.
+        layout_address: the device address of `layout`.
+        words: uint64[P, ROW_WORDS], the initial rows.
+        at: for each page, the address of the slot that its row points to; 0 for host memory.
     """
 
     keys: tuple[str, ...]
@@ -58,7 +59,7 @@ class Table:
         return int(self.words[page, ROW_SHARDS])
 
     def pointing(self) -> NDArray[np.uint64]:
-        """The current rows, as the kernel aim_row computes them."""
+        """The current rows, computed as in the kernel `aim_row`, uint64[P, ROW_WORDS]."""
         rows, slots = self.words.copy(), np.array(self.at, dtype=np.uint64)
         for word in np.flatnonzero(self.layout[0]):
             size, place, host = self.layout[:, word]
@@ -70,16 +71,16 @@ def make_table(
     name: str, use: Use, layout: Footprint, arrays: Mapping[str, Stored], table_at: Callable[[str], int],
     memory: int | None, host: Mapping[str, int],
 ) -> Table:
-    """The table of a use; its rows and its layout are not uploaded yet.
+    """Create the table of a use. The caller must upload its rows and its layout.
 
     Args:
-        name: name of the use.
-        use: the arrays that it reads.
-        layout: layout of the device memory.
-        arrays: arrays over edges, by key.
+        name: the name of the use.
+        use: the arrays that the use reads.
+        layout: the layout of the device memory.
+        arrays: the arrays over edges, by key.
         table_at: maps the name of a table to its device address.
-        memory: device address of all edges; None if they are in host memory.
-        host: addresses in host memory by key, 0 where kernels cannot read them.
+        memory: the device address of all edges; None if they are not resident.
+        host: the addresses of arrays in host memory for kernels, by key; 0 if kernels cannot read an array.
     """
     words = {ROW_TARGETS: TARGETS} | {ROW_COLUMNS + k: column_key(*c) for k, c in enumerate(use.columns)}
     cut, shards = layout.cut, layout.shards.get(name)

@@ -1,8 +1,8 @@
-"""The edges of one direction for a topology: adjacency lists in memory, or pages that come from disk.
+"""The edges of one adjacency direction for a topology: adjacency lists in memory, or pages on disk.
 
-Pages from disk pass through a ring of buffers in page-locked memory. Every page is checked after it was read, before it
-is copied to the device: its sum, offsets and vertex numbers (`StoredEdges.read`), and that its rows have the lengths
-by which the tables on the device were made.
+Pages are read from disk into a ring of buffers in page-locked memory. Every page is checked before it is copied to the
+device: its checksum, offsets and vertex numbers (`StoredEdges.read`), and the lengths of its rows, which must be those
+in the tables on the device.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = ["DiskPages", "DiskSide", "Side", "side_of"]
 
 Int64s = NDArray[np.int64]
 Values = Callable[[PageViews], NDArray[Any]]
-"""The values of one array over edges in a page that was read."""
+"""A function that returns the values of an array over edges in a page that was read."""
 
 
 class DiskPages:
     """The pages of a graph on disk, for one run on a device; a `vlang.runtime.storage.ring.PageReader`.
 
     Args:
-        device: gets the pages.
-        stored: the edges.
-        ring: makes the ring, with this object as its reader.
+        device: the device that the pages are copied to.
+        stored: the stored edges.
+        ring: creates the ring, with this object as its reader.
     """
 
     def __init__(self, device: Device, stored: StoredEdges, ring: Callable[[PageReader], Ring]) -> None:
@@ -52,22 +52,22 @@ class DiskPages:
 
     @property
     def reading(self) -> Reading:
-        """What has been read so far."""
+        """The counters of the pages read so far."""
         return self._ring.reading
 
     def side(self, kind: str) -> DiskSide:
-        """The edges of a direction; its offsets are computed once, from the degrees. Raises DiskError, GraphError."""
+        """The edges of a direction, whose offsets are computed once, from degrees. Raises DiskError and GraphError."""
         kind = kind if self.stored.directed else "in"
         if kind not in self._sides:
             self._sides[kind] = DiskSide(self, kind)
         return self._sides[kind]
 
     def nbytes(self, kind: str, page: int) -> int:
-        """Bytes of a page."""
+        """The size of a page in bytes."""
         return self.stored.nbytes(kind, page)
 
     def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[PageViews, int]:
-        """Read a page into a buffer of the ring, and check it, in a reading thread. Raises DiskError, GraphError."""
+        """Read a page into a buffer and check it; called by reading threads. Raises DiskError and GraphError."""
         views, nbytes = self.stored.read(kind, page, buffer)
         side = self._sides[kind]
         first, low, high = (int(array[page]) for array in (side.firsts, side.starts, side.starts[1:]))
@@ -79,9 +79,9 @@ class DiskPages:
         return views, nbytes
 
     def stream(self, kind: str, pages: Sequence[int]) -> Generator[list[tuple[int, PageViews]]]:
-        """Deliver pages in batches, in any order; those of a batch are valid until the next one is asked for.
+        """Deliver pages in batches, in any order. The pages of a batch are valid until the next batch is requested.
 
-        Raises DiskError or GraphError of the first page that cannot be read.
+        Raises the DiskError or GraphError of the first page that cannot be read.
         """
         if self._locked is None:
             self._locked = self._ring.memory()
@@ -89,7 +89,7 @@ class DiskPages:
         return self._ring.stream(kind, [(page,) for page in pages])
 
     def close(self) -> None:
-        """End the reads, and unlock the memory after all work of the device."""
+        """End the reads, and unlock the memory after all work of the device has ended."""
         self._ring.close()
         if self._locked is not None:
             self._device.unregister(self._locked)
@@ -97,13 +97,13 @@ class DiskPages:
 
 
 class DiskSide:
-    """The edges of one direction on disk. It has the offsets of an `Adjacency`, and pages in place of its edges.
+    """The edges of one adjacency direction on disk: like an `Adjacency`, but with pages instead of edges in memory.
 
     Attributes:
-        kind: the direction as stored.
-        n: vertices.
+        kind: the stored direction.
+        n: the number of vertices.
         offsets: uint64[n + 1].
-        starts: int64[P + 1], the first edge of each page, and the end.
+        starts: int64[P + 1], the first edge of each page, and the number of edges.
         firsts: int64[P], the first vertex of each page.
     """
 
@@ -122,27 +122,27 @@ class DiskSide:
         return int(self.starts[-1])
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """An object derived from the offsets; made on first use."""
+        """An object that is derived from the offsets, and created by `make` on first use of `key`."""
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]
 
     def values(self, name: str, dtype: str) -> Values:
-        """The values of an edge column in a page, in the type in which kernels read them."""
+        """A function that returns the values of an edge column in a page, converted to the type that kernels read."""
         return partial(_column, name, self._pages.stored, dtype)
 
     def batches(self, pages: Sequence[int]) -> Generator[list[tuple[int, PageViews]]]:
-        """The pages as they arrive; see `DiskPages.stream`."""
+        """Read pages, and yield them in batches as they arrive; see `DiskPages.stream`."""
         with closing(self._pages.stream(self.kind, pages)) as stream:
             yield from stream
 
     def _check(self, stored: StoredEdges) -> None:
-        """Whether each page has all edges of its short vertices, and whole segments: kernels read no others.
+        """Raise GraphError unless each page has all edges of its short vertices, and whole segments.
 
-        Raises GraphError.
+        Kernels require this.
         """
         offsets, starts, firsts = self.offsets.view(np.int64), self.starts, self.firsts
-        lasts = np.append(firsts[1:], self.n)  # behind the vertices of each page
+        lasts = np.append(firsts[1:], self.n)  # the end of the vertices of each page
         some = lasts > firsts
         first, last = firsts[some], lasts[some] - 1
         low, high = starts[:-1][some], starts[1:][some]
@@ -159,16 +159,16 @@ class DiskSide:
 
 
 Side = Adjacency | DiskSide
-"""The edges of one direction, in memory or on disk."""
+"""The edges of one adjacency direction, in memory or on disk."""
 
 
 def side_of(graph: Graph, disk: DiskPages | None, kind: str, columns: tuple[str, ...] = ()) -> Side:
-    """The edges of a direction.
+    """The edges of an adjacency direction.
 
     Args:
         graph: the graph.
-        disk: its pages, if they are streamed from disk; None for edges in memory.
-        kind: the direction.
+        disk: the pages of the graph if they are streamed from disk; None for edges in memory.
+        kind: the adjacency direction.
         columns: the edge columns that are needed.
     """
     return graph.adjacency(kind, columns) if disk is None else disk.side(kind)

@@ -1,4 +1,4 @@
-"""Which page is in which slot of device memory: bookkeeping of the cache, and the page order of a pass."""
+"""The slots of device memory, which are a cache of pages, and the order in which a pass processes pages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Slot:
     """Memory for one page.
 
     Attributes:
-        address: device address.
-        page: the page in the slot; None if the slot is empty.
-        held: keys of the page's arrays that have been copied.
-        used: an event after the last work on the slot.
+        address: the device address.
+        page: the number of the page in the slot; None if the slot is empty.
+        held: the keys of the page's arrays that have been copied.
+        used: an event after the last work on the slot; None if there was no work.
     """
 
     address: int
@@ -31,9 +31,9 @@ class Slot:
 class Slots:
     """Slots in the order of their last use, oldest first.
 
-    A missing page replaces the oldest page that the same pass does not need any more. A pass processes cached pages
-    first. Every slot therefore still holds a page that the next full pass can use, and no page is evicted before the
-    pass has used it. Plain LRU in page order would have no hits.
+    A page that is not cached replaces the oldest page that the same pass does not need any more. A pass processes
+    cached pages first, so no page is evicted before the pass has used it, and every slot has a page that the next full
+    pass can use. With LRU and passes in page order there would be no hits.
     """
 
     def __init__(self, addresses: Sequence[int]) -> None:
@@ -48,11 +48,11 @@ class Slots:
         return self._where.get(page)
 
     def touch(self, slot: Slot) -> None:
-        """Move a slot to the end of the order: it is used now."""
+        """Mark a slot as the most recently used."""
         self._slots.move_to_end(slot.address)
 
     def take(self, page: int, awaited: set[int]) -> Slot:
-        """Assign the oldest slot to a page, except for slots with `awaited` pages. At least one must qualify."""
+        """Assign to a page the oldest slot whose page is not in `awaited`. There must be such a slot."""
         slot = next(s for s in self._slots.values() if s.page not in awaited)
         if slot.page is not None:
             del self._where[slot.page]
@@ -62,9 +62,9 @@ class Slots:
         return slot
 
     def order(self, pages: Sequence[int], ahead: int) -> Iterator[int]:
-        """The order in which a pass processes its pages: `ahead` cached pages, then cached and missing pages in turn.
+        """The order in which a pass processes its pages: `ahead` cached pages, then missing and cached pages in turn.
 
-        This lets copies begin at once, each into a slot with a page that has been processed.
+        So copies can begin at once, each into a slot whose page has been processed.
         """
         asked = set(pages)
         cached = [slot.page for slot in self._slots.values() if slot.page is not None and slot.page in asked]

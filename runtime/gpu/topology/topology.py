@@ -1,13 +1,13 @@
-"""The edges of one direction on a GPU: resident if they fit, else streamed page by page while kernels run.
+"""The edges of one direction on a GPU: resident if they fit, otherwise streamed page by page while kernels run.
 
-Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. So do the edges if they fit. Otherwise
-device memory is divided into slots of one page each. Pages are copied into slots from page-locked host memory and stay
-until they are evicted. Kernels over few vertices may read other pages directly from host memory. Edges on disk come
-through page-locked buffers (`vlang.runtime.gpu.topology.sides`), whose pages are copied as they arrive.
+Tables (offsets, long vertices, row blocks, shards, rows) stay on the device, and so do the edges if they fit. Otherwise
+device memory is divided into slots of one page each. Pages are copied into slots from page-locked host memory, and stay
+there until they are evicted. Kernels over few vertices may read other pages directly from host memory. Edges on disk
+are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as they arrive.
 
-Ordering: work that the caller queued on its stream before a sweep or `rows` runs before it, and later work after it.
-Only copies may start earlier, once their slot is free. A slot is overwritten only after the last work on it. The row of
-a page changes only when the page moves, in the stream of the kernel that reads it next.
+Work that the caller queued on its stream before a sweep or `rows` runs before it, and later work runs after it. Only
+copies may start earlier, when their slot is free. A slot is overwritten only after the last work on it has ended. The
+row of a page changes only when the page moves, in the stream of the kernel that reads the row next.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 AUTO_STREAMS = 3
 
 Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
-"""Queues a kernel of topology.cuh, pull.cuh or shards.cuh that is no template: name, blocks, arguments, stream."""
+"""A function (name, blocks, arguments, stream) that queues a kernel that is not a template."""
 
 Launch = Callable[[int, Part, Stream | None], None]
-"""Queues the kernels of a pass for one page. Takes the address of the page's row, the page, and the stream."""
+"""A function (row, page, stream) that queues the kernels of a pass for one page; `row` is the address of its row."""
 
 
 class Topology:
@@ -48,11 +48,11 @@ class Topology:
         device: the device.
         prepare: queues kernels that prepare the topology.
         side: the edges.
-        uses: by name, the arrays of a page that passes read.
-        memory: bytes that the topology may use; None for the rest of the budget.
-        page_size: bytes of neighbours in a page; None for one page if all edges fit, else 4 to 64 MiB.
-        streams: number of streams for copies and kernels; 0 for the best number.
-        link: cost of moving edges; None for the default.
+        uses: the arrays of a page that passes read, by name of the use.
+        memory: the bytes that the topology may use; None for the rest of the budget.
+        page_size: bytes of neighbours in a page; None for one page if all edges fit, otherwise 4 to 64 MiB.
+        streams: the number of streams for copies and kernels; 0 for the best number.
+        link: the cost of moving edges; None for the default.
 
     Attributes:
         offsets: device address of u64[n + 1].
@@ -88,7 +88,7 @@ class Topology:
         self._buffers = [device.allocate(self.layout.table_bytes, f"tables of {what}")]
         self._addresses: dict[str, int] = {}
         self._streams: list[Stream] = []
-        self._copied: list[Event] = []  # copies of pages from disk that have been queued
+        self._copied: list[Event] = []  # events after the queued copies of pages from disk
         self._turn = 0
         self._shown: set[str] = set()  # tables with rows that kernels read outside of sweeps
         try:
@@ -98,7 +98,7 @@ class Topology:
             self._open_streams(streams or AUTO_STREAMS)
             self._tables = {name: self._table(name, use) for name, use in uses.items()}
             self._prepare_blocks()
-            device.synchronize()  # later copies may start before any other work, but not before this
+            device.synchronize()  # copies of pages do not wait for earlier work, so the host waits here
             self._filled = not self.resident
             if isinstance(side, Adjacency):
                 self._fill()
@@ -106,7 +106,7 @@ class Topology:
             self.close()
             raise
 
-    # ------------------------------------------------------------------------- what there is
+    # ------------------------------------------------------------------------- properties
     @property
     def pages(self) -> int:
         """The number of pages."""
@@ -158,7 +158,7 @@ class Topology:
                 self.device.upload(self._at(name), values)
 
     def _open_streams(self, streams: int) -> None:
-        """Create slots and streams. Cached pages use a separate stream, so their kernels do not wait for copies."""
+        """Create slots and streams. Cached pages have their own stream, so their kernels do not wait for copies."""
         memory = self._buffers[1].pointer
         self._slots = Slots([memory + k * self.layout.slot_bytes for k in range(self.layout.slots)])
         if not self.resident:
@@ -186,7 +186,7 @@ class Topology:
             at += 4 * (count + 1)
 
     def _fill(self) -> None:
-        """Copy all edges to the device permanently, if they fit; edges on disk are read when they are first needed."""
+        """Before the first pass, copy all edges to the device if they are resident."""
         if self._filled:
             return
         self._filled = True
@@ -212,7 +212,7 @@ class Topology:
                 self.device.reach(self.device.record())
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
-        """Compute the cells of a page's edges inside its shards; `places` is the address for edge 0."""
+        """Compute the indices of cells in shards for the edges of a page; `places` is the address for edge 0."""
         count = int(table.shards[part.page])
         if count:
             args = (self.offsets, table.bounds(part.page), places % (1 << 64), 0, count)
@@ -222,11 +222,11 @@ class Topology:
     def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
         """Call `launch`, which queues kernels, for every page or for the pages of a transfer.
 
-        The order of pages is not fixed. Each page is processed in the stream that its edges arrived in. The caller's
-        stream waits for all pages after the sweep. If everything is resident, all pages use the caller's stream.
+        The order of pages is not fixed. Each page is processed in the stream that its edges were copied in. Later work
+        on the caller's stream waits for all pages. If all edges are resident, all pages use the caller's stream.
 
         Args:
-            name: the use.
+            name: the name of the use.
             launch: queues the kernels of a page.
             transfer: the pages; None for all.
             stream: the caller's stream; None for the default stream.
@@ -272,7 +272,7 @@ class Topology:
         return event
 
     def _arriving(self, pages: Sequence[int]) -> Generator[tuple[int, PageViews]]:
-        """Pages from disk as they arrive. Their copies are done before their buffers are filled again."""
+        """Read pages from disk, and yield them as they arrive. Their copies end before their buffers are reused."""
         if not pages:
             return
         assert isinstance(self.side, DiskSide)
@@ -286,9 +286,10 @@ class Topology:
     def _bring(
         self, table: Table, part: Part, awaited: set[int], begin: Event, views: PageViews | None = None
     ) -> tuple[Slot, Stream]:
-        """The slot of a page, with all arrays that the table reads, and the stream in which the copies complete.
+        """Find or fill the slot of a page; returns the slot, and the stream in which the copies of its arrays end.
 
-        views: the page as it came from disk; all of its arrays are copied, so that none is read again for another use.
+        `views` has the page if it was read from disk. Then all of its arrays are copied, so that it need not be read
+        again for another use.
         """
         slot = self._slots.find(part.page)
         work = self._cached
@@ -298,7 +299,7 @@ class Topology:
         if slot is None or any(self._arrays[key].copied for key in missing):
             work = self._streams[self._turn % len(self._streams)]
             self._turn += 1
-        if self._shown:  # kernels of the caller's stream may be reading any slot
+        if self._shown:  # kernels on the caller's stream may read any slot
             self.device.wait(begin, work)
         if slot is None:
             slot = self._slots.take(part.page, awaited)
@@ -312,7 +313,7 @@ class Topology:
             self._load(table, self._arrays[key], part, slot, work, views)
         if views is not None:
             self._copied.append(self.device.record(work))
-        self.device.wait(begin, work)  # the copies need not wait for earlier work of the caller, but the kernels must
+        self.device.wait(begin, work)  # unlike the copies, the kernels must wait for earlier work of the caller
         if table.at[part.page] != slot.address:
             self._aim(table, part.page, slot.address, work)
         return slot, work
@@ -330,7 +331,7 @@ class Topology:
             self.traffic.copied += piece.nbytes
 
     def _piece(self, array: Stored, part: Part, views: PageViews | None) -> NDArray[Any]:
-        """The values of an array in a page."""
+        """The values of an array for the edges of a page."""
         if array.source is not None:
             return array.source[part.begin : part.end]
         assert array.read is not None
@@ -338,16 +339,16 @@ class Topology:
         return array.read(views)
 
     def _aim(self, table: Table, page: int, slot: int, work: Stream) -> None:
-        """Make the row of a page point to a slot."""
+        """Let the row of a page point to the slot with address `slot`."""
         table.at[page] = slot
         self._prepare("aim_row", 1, (table.row(page), slot, table.layout_address), work)
 
-    # ---------------------------------------------------------------------- few vertices at work
+    # ---------------------------------------------------------------------- passes over few vertices
     def rows(self, name: str, stream: Stream | None = None) -> int:
-        """The device address of the rows, for kernels on the stream that read any page.
+        """The device address of the rows, for kernels on the stream that may read any page; only valid if `readable`.
 
-        Rows of cached pages point to device memory, the others to host memory. After this call every sweep updates
-        them. Use them only if `readable`.
+        Rows of cached pages point to device memory, and other rows to host memory. After this call every sweep updates
+        the rows.
         """
         self._fill()
         self._shown.add(name)
@@ -355,7 +356,7 @@ class Topology:
         return self._tables[name].address
 
     def _refresh(self, stream: Stream | None) -> None:
-        """Update the rows that `rows` has returned."""
+        """Update the tables of rows that `rows` has returned."""
         for table in [self._tables[name] for name in self._shown] if not self.resident else ():
             slots = [self._slots.find(page) for page in range(self.pages)]
             now = [slot.address if slot and slot.held.issuperset(table.keys) else 0 for slot in slots]
@@ -364,7 +365,7 @@ class Topology:
                 self.device.upload(table.address, table.pointing(), stream)
 
     def mark(self, items: int, count: int, stream: Stream | None = None, queued: bool = False) -> Marks:
-        """The pages that hold edges of listed vertices; waits for the answer.
+        """Count the listed vertices, and their edges, in each page; waits for the device.
 
         Args:
             items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
@@ -381,14 +382,14 @@ class Topology:
         return Marks(marks[:, 0], marks[:, 1])
 
     def edge_bytes(self, name: str) -> int:
-        """Bytes per edge that a use reads from the host."""
+        """The bytes per edge that a use reads from the host."""
         arrays = [self._arrays[key] for key in self._tables[name].keys]
         return sum(array.itemsize for array in arrays if array.copied)
 
     def choose(self, name: str, marks: Marks, directly: bool = True) -> Transfer:
         """The cheapest transfer for each page with edges of marked vertices.
 
-        directly: kernels may read rows from host memory, if they can.
+        `directly` says whether kernels may read rows from host memory, if they can.
         """
         if self.resident:
             return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
@@ -401,7 +402,7 @@ class Topology:
 
     # ------------------------------------------------------------------------------------- end
     def close(self) -> None:
-        """Free everything, after the queued work. Closing twice does nothing."""
+        """Free all memory after the queued work has ended. A second call does nothing."""
         if self._addresses:
             self.device.synchronize()
             for stream in (*self._streams, self._cached) if self._streams else ():

@@ -1,9 +1,9 @@
-"""How the edges of a page reach a kernel: cached, copied as a whole, or read directly from host memory.
+"""The transfer of a page's edges to a kernel: from the cache, by a copy of the page, or by direct reads of host memory.
 
-A whole copy moves every edge of a page at the full rate of the link. Direct reads move only the edges of the active
-vertices, but in whole cache lines, and each page of host memory touched adds a cost. The cheaper method is taken for
-each page. This is the idea of HyTGraph (ICDE 2023, section 4); its third method, compaction by the CPU, does not pay
-off on a link as fast as this one.
+A copy moves all edges of a page at the full rate of the link. Direct reads move only the edges of active vertices, but
+in whole cache lines, and with an additional cost for each page of host memory that they touch. The cheaper method is
+chosen for each page, as in HyTGraph (ICDE 2023, section 4). Its third method, compaction by the CPU, does not pay off
+on a link as fast as PCIe 5.
 """
 
 from __future__ import annotations
@@ -34,12 +34,17 @@ class Link:
 
 
 _HOST_PAGE = 4096  # bytes
-_ENDS = 96  # surplus bytes per row: reads move whole lines of 128 bytes; an average
+_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
 
 
 @dataclass(frozen=True)
 class Marks:
-    """The active vertices. vertices, edges: int64[P], for each page the vertices with edges in it, and those edges."""
+    """The active vertices, by page.
+
+    Attributes:
+        vertices: int64[P], the number of active vertices with edges in each page.
+        edges: int64[P], the number of edges of active vertices in each page.
+    """
 
     vertices: NDArray[np.int64]
     edges: NDArray[np.int64]
@@ -47,7 +52,12 @@ class Marks:
 
 @dataclass(frozen=True)
 class Transfer:
-    """whole: pages to copy, or cached; direct: pages to read directly. No other page holds an edge that is needed."""
+    """The pages that a pass needs.
+
+    Attributes:
+        whole: the pages that are cached or must be copied.
+        direct: the pages that kernels read directly from host memory.
+    """
 
     whole: tuple[int, ...]
     direct: tuple[int, ...] = ()
@@ -55,14 +65,14 @@ class Transfer:
 
 @dataclass
 class Traffic:
-    """Data that passes moved.
+    """Counters of the data that passes moved.
 
     Attributes:
-        copied: bytes copied.
-        direct: bytes read directly, as estimated from marks.
-        copies: pages copied.
-        hits: pages found in the cache.
-        skipped: pages not needed.
+        copied: the bytes copied.
+        direct: the estimated bytes read directly.
+        copies: the number of pages copied.
+        hits: the number of pages found in the cache.
+        skipped: the number of pages not needed.
     """
 
     copied: int = 0
@@ -80,11 +90,11 @@ def choose_transfer(
 
     Args:
         marks: the active vertices.
-        page_edges: int64[P], edges of each page.
+        page_edges: int64[P], the number of edges of each page.
         edge_bytes: bytes per edge in the arrays to be read.
-        cached: bool[P], pages on the device.
+        cached: bool[P], whether each page is on the device.
         link: the cost of the link.
-        readable: whether kernels can read the host's arrays.
+        readable: whether kernels can read the arrays in host memory.
     """
     needed = marks.edges > 0
     whole = link.start + page_edges * edge_bytes / link.copied
@@ -95,9 +105,10 @@ def choose_transfer(
 
 
 def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link) -> int:
-    """The number of active edges from which copying all pages takes no longer than reading their rows directly.
+    """The number of active edges from which a copy of all pages takes no longer than direct reads of the active rows.
 
-    From there on, finding out which pages are needed pays off. Active vertices are assumed to have the average degree.
+    From this number on, it pays off to determine which pages are needed. Active vertices are assumed to have the
+    average degree.
 
     Args:
         edges: edges of the adjacency.

@@ -1,1 +1,1 @@
-"""Ways to run a loop on a GPU."""
+"""The ways of running a loop on a GPU, and full passes."""

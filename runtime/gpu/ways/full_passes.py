@@ -39,9 +39,9 @@ class FullPasses:
 
     Attributes:
         machine: the machine of the run.
-        topologies: by adjacency direction.
-        scratch: for passes that need all contributions of a vertex at once; None before `open`.
-        rates: rates of the device.
+        topologies: the topology of each adjacency direction.
+        scratch: scratch memory for passes that need all contributions of a vertex at once; None before `open`.
+        rates: the rates of the device.
     """
 
     machine: GpuMachine
@@ -54,7 +54,7 @@ class FullPasses:
     def open(self) -> None:
         """Create the topology of every adjacency direction in the plan, in the memory that the state leaves free.
 
-        If memory is too short, the run does without ways that need memory of their own. Raises OutOfMemory.
+        If memory is too short, ways that need additional memory are not used. Raises OutOfMemory.
         """
         machine = self.machine
         tries = list(attempts(machine.plan.loops, machine.graph, machine.options))
@@ -83,7 +83,7 @@ class FullPasses:
         self.scratch = GpuScratch(device, machine.plan.stages, sides)
         kept: list[Buffer] = []
         try:
-            # Reserve the memory that loops will allocate, then free it again once the edges have their share.
+            # Reserve the memory that loops will allocate, and free it again when the edges have been placed.
             for way, loop in self._taken():
                 for sizes in way.sizes(loop, machine.n, sides):
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
@@ -123,12 +123,12 @@ class FullPasses:
         return list(found.values())
 
     def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
-        """The kernel of a page."""
+        """The kernel that pulls a page."""
         key = (stage.name, part.page)
         known = self._choices.get(key)
         if known is None:
             topology, options = self.topologies[stage.domain or "in"], self.machine.options
-            # Kernels differ in the last bits of float sums: if those must be reproducible, all pages use one kernel.
+            # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
             pages = slice(None) if options.deterministic else slice(part.low, part.high + 1)
             rows = Rows.measured(topology.side.offsets[pages])
             shared = self.machine.device.info.shared
@@ -147,7 +147,7 @@ class FullPasses:
 
     # -------------------------------------------------------------------------- passes
     def run(self, stage: StageSpec) -> int:
-        """Run a pass over all its edges; messages must be up to date. Returns the number of edges."""
+        """Run a pass over all its edges; returns their number. Messages must be up to date."""
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
         topology = self.topologies[stage.domain or "in"]
@@ -156,7 +156,7 @@ class FullPasses:
         frame = machine.frame
         topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream))
         if topology.long_count:
-            if self._beside is not None:  # segments of long vertices ran in a separate stream
+            if self._beside is not None:  # segments of long vertices run in a separate stream
                 machine.device.wait(machine.device.record(self._beside))
             name = whole_name(stage, "finish")
             machine.launch(name, gpu.struct, (), grid(name, (), topology.long_count),
@@ -184,7 +184,7 @@ class FullPasses:
     def _segments(
         self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
     ) -> None:
-        """Launch the segments of long vertices in a page in a second stream: they are too few to fill a device."""
+        """Launch the segments in a page in a second stream, as they are too few to occupy the device alone."""
         count = part.end_segment - part.first_segment
         if not count:
             return
@@ -199,14 +199,14 @@ class FullPasses:
                             shared=shared_bytes(name, gpu), stream=stream)
 
     def _block_scratch(self, stage: StageSpec) -> tuple[int, ...]:
-        """The argument with block scratch, for kernels that need all contributions of a vertex at once."""
+        """The kernel argument with block scratch, for passes that need all contributions of a vertex at once."""
         return self.scratch.block_scratch(stage) if self.scratch else ()
 
     def _long_scratch(self, stage: StageSpec) -> tuple[int, ...]:
         return self.scratch.long_scratch(stage) if self.scratch else ()
 
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An adjacency direction with the columns that a stage reads; without columns for None."""
+        """An adjacency direction with the columns that a stage reads, or no columns if the stage is None."""
         topology, name = self.topologies[kind], _use(kind, stage)
         reading = self.reading(kind)
         rows = topology.table(name).address if reading == "pages" else topology.rows(name)
@@ -260,14 +260,14 @@ class FullPasses:
 
 
 def _use(kind: str, stage: StageSpec | None) -> str:
-    """The name of the use for which a stage reads a direction; None: notifications."""
+    """The name of the use for which a stage reads a direction; stage None stands for notifications."""
     if stage is None:
         return NOTIFY
     return stage.name if stage.domain == kind else pushed_use(stage.name)
 
 
 def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
-    """For each adjacency direction, the uses of all passes by name."""
+    """The uses of all passes, by adjacency direction and name."""
     uses: dict[str, dict[str, Use]] = {}
     for stage in machine.plan.stages:
         if stage.domain is None or stage.gpu is None:

@@ -1,8 +1,8 @@
-"""Rule K on a GPU: loops that copy values over a symmetric relation, run by an algorithm for connected components.
+"""Rule K on a GPU: a loop that copies values over a symmetric relation runs as a search for connected components.
 
-If all edges are on the device, it is Afforest, as on the CPU (vlang.runtime.cpu.ways.components): first a few edges of
-every vertex, then all edges of the vertices outside the largest tree. Otherwise every page is streamed once, and each
-of its edges is hooked: there the cost is in the link, not in the components.
+If all edges are on the device, the algorithm is Afforest, as on the CPU (vlang.runtime.cpu.ways.components): it hooks a
+few edges of every vertex, and then all edges of the vertices outside the largest tree. Otherwise every page is streamed
+once, and all of its edges are hooked, because the transfer takes more time than the hooking.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ComponentsWay", "ConnectLoop", "connect_kernels"]
 
-_BLOCKS = 16  # per multiprocessor, of kernels that count
+_BLOCKS = 16  # blocks per multiprocessor of kernels that count
 _PROBED = 4 * 1024 + 16  # bytes of shared memory for the search of the largest tree
-_NO_TREE = 0xFF  # NO_TREE is this byte, repeated
+_NO_TREE = 0xFF  # every byte of NO_TREE
 _SAMPLED = 1  # neighbours of every vertex that are hooked in addition to the first
 
 
 def _sizes(n: int) -> dict[str, int]:
-    """Bytes that the loop allocates while it runs, by name, for n vertices."""
+    """The bytes that the loop allocates while it runs, by name, for n vertices."""
     return {"parents": 4 * n, "chosen": 4}
 
 
 def connect_kernels(plan: Plan, copied: CopySpec) -> list[Key]:
-    """The kernels that such a loop launches: template, struct, constants."""
+    """The kernels (template, struct, constants) that a `ConnectLoop` launches."""
     names = ["plant_single", "plant", "graft", "compress", "elect", "count_outside", "hook_rows", "hook_segments"]
     dtype = _dtype(plan, copied)
     names += [f"count_unordered_{dtype[1:]}"] if dtype[0] == "f" else []
@@ -52,7 +52,7 @@ def _dtype(plan: Plan, copied: CopySpec) -> str:
 
 
 def _joining(copied: CopySpec, dtype: str) -> str:
-    """The C++ type that defines how values are joined."""
+    """The C++ type that defines how values are combined."""
     return f"Joining<JOIN_{copied.join.upper()}, {dtype}>"
 
 
@@ -61,12 +61,12 @@ class ComponentsWay:
 
     name = "connected components"
     given_up = 2
-    sure = False  # float min and max keep the first of several NaNs, or of +0 and -0, so their result depends on order
+    sure = False  # min and max of floats depend on the order of NaNs, and of +0 and -0
     measured = False
     modes: tuple[str, ...] = ()
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """Why a loop does not run by components."""
+        """The reason why a loop cannot run by connected components; "" if it may."""
         if loop.copied is None:
             return "it does not copy values over a symmetric relation (rule K)"
         if options.mode != "auto" or options.max_rounds is not None:
@@ -75,11 +75,11 @@ class ComponentsWay:
         return "the graph is directed" if directed and loop.copied.domain != "both" else ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """No edges beyond those that full passes read."""
+        """None, as the way reads the same edges as full passes."""
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The trees."""
+        """The bytes for the trees."""
         yield _sizes(n)
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
@@ -88,7 +88,7 @@ class ComponentsWay:
         yield from connect_kernels(machine.plan, loop.copied)
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
-        """The loop, run by components; None for a fixed number of supersteps, or for values without a total order."""
+        """Begin the loop; returns None if supersteps are bounded, or if the order of operands matters (NaN, -0)."""
         copied = loop.copied
         assert copied is not None
         dtype = _dtype(machine.plan, copied)
@@ -106,13 +106,13 @@ class ConnectLoop:
         self._values = machine.pointer(f"field:{copied.field}")
         self._join = _joining(copied, dtype)
         self._edges = 0
-        # One vertex per thread: blocks start in order, so that the lower vertices of a chain are in progress or done.
+        # One vertex per thread. Blocks start in order, so that the lower vertices of a chain are in progress or done.
         self._blocks = -(-machine.n // THREADS)
         self._arena = Arena(machine.device, _sizes(machine.n), "the trees of connected components")
         self._topology: Topology = machine.passes.topologies[copied.domain]
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Set every vertex to the join over its component."""
+        """Run the only superstep: every vertex gets the combined value of its component."""
         if self._n:
             self._arena.fill("chosen", _NO_TREE)
             if self._topology.resident:
@@ -126,11 +126,11 @@ class ConnectLoop:
         return (self.last(),)
 
     def last(self) -> Done:
-        """The record of the superstep, after which no vertex is active."""
+        """The record of the only superstep, after which no vertex is active."""
         return Done(0, "connect", self._edges)
 
     def close(self) -> None:
-        """Free the trees, after the queued work."""
+        """Free the trees, after the queued work has ended."""
         self._arena.close()
 
     @property
@@ -141,9 +141,10 @@ class ConnectLoop:
         self._machine.launch(name, "", (), self._blocks, args, stream=stream)
 
     def _sample(self) -> None:
-        """Build trees from the first edges of every vertex; find the largest, and count the edges outside it."""
+        """Build trees from the first edges of every vertex, find the largest tree, and count the edges outside of it.
+        """
         machine, parents, chosen, n = self._machine, self._parents, self._arena["chosen"], self._n
-        row = self._topology.rows(self._stage.name)  # of the only page
+        row = self._topology.rows(self._stage.name)  # the row of the only page
         self._launch("plant", row, n, parents)
         for rank in range(1, 1 + _SAMPLED):
             self._launch("compress", parents, n)
@@ -153,7 +154,7 @@ class ConnectLoop:
         self._edges = (1 + _SAMPLED) * n + _count(machine, "count_outside", row, n, parents, chosen)
 
     def _hook(self, row: int, part: Part, stream: Stream | None) -> None:
-        """Hook the edges of a page, and flatten the trees between pages."""
+        """Hook the edges of a page, and compress the trees after each page."""
         chosen = self._arena["chosen"]
         if part.high > part.low:
             self._launch("hook_rows", row, part.low, part.high, self._parents, chosen, stream=stream)
@@ -165,16 +166,16 @@ class ConnectLoop:
 
 
 def _unordered(machine: GpuMachine, field: str, dtype: str) -> bool:
-    """Whether min and max of the values of a field depend on the order of operations."""
+    """Whether min and max of the values of a field depend on the order of the operands."""
     return machine.n > 0 and _count(machine, f"count_unordered_{dtype[1:]}", machine.pointer(f"field:{field}"),
                                     machine.n) > 0
 
 
 def _count(machine: GpuMachine, name: str, *args: int) -> int:
-    """The sum that a kernel over vertices stores through its last argument; waits for it."""
+    """Launch a kernel that adds to a counter, which is its last argument; waits, and returns the counter."""
     machine.state.clear_stats()
     machine.state.flush()
     blocks = min(_BLOCKS * machine.device.info.multiprocessors, -(-machine.n // THREADS))
     machine.launch(name, "", (), blocks, (*args, machine.state.stats))
-    _ = machine.frame  # the counts lie behind the frame
+    _ = machine.frame  # marks the host's copy of the frame and the counts as stale
     return machine.counted().changed

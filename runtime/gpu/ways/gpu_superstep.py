@@ -1,4 +1,4 @@
-"""Supersteps of a loop on a GPU: full passes, or passes over the vertices that must run again (notify-pull)."""
+"""Supersteps of a loop on a GPU: full passes, or passes over notified vertices (notify-pull)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["FullWay", "GpuLoop", "NotifyWay", "in_place"]
 
 
 class NotifyWay:
-    """Rule N: passes omit vertices without changed inputs, where that is cheaper."""
+    """Rule N: passes leave out vertices without changed inputs, if that is cheaper."""
 
     name = "notify-pull"
     given_up = 1
@@ -34,7 +34,7 @@ class NotifyWay:
     modes: tuple[str, ...] = ("notify-pull",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """Why the passes of a loop run over all vertices; "" if they need not."""
+        """The reason why the passes of a loop must run over all vertices; "" if they need not."""
         if options.mode not in ("auto", *self.modes):
             return "another mode was requested"
         return "" if any(stage.notify is not None for stage in loop.stages) else loop.skip_reason
@@ -46,7 +46,7 @@ class NotifyWay:
                 yield stage.notify, NOTIFY, Use()
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The lists of each pass, and the tables for several supersteps per launch."""
+        """The bytes for the lists of each pass, and for the tables of launches with several supersteps."""
         for stage in loop.stages:
             if stage.notify is not None:
                 rows = long_rows(sides[stage.domain or "in"])
@@ -55,7 +55,7 @@ class NotifyWay:
             yield relay_sizes(loop)
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """Kernels of passes over lists, and the kernel that runs several supersteps."""
+        """The kernels of passes over lists, and the kernel that runs several supersteps."""
         passes = machine.passes
         for stage in loop.stages:
             if stage.notify is not None:
@@ -67,7 +67,7 @@ class NotifyWay:
             yield relay_kernel(loop, passes.topologies[first].edges, machine.n)
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """The loop; every vertex is active in its first superstep, even if `start` says otherwise."""
+        """Begin the loop. Every vertex is active in its first superstep, even if `start` has flags."""
         return GpuLoop(machine, loop, start, skips=True)
 
 
@@ -81,32 +81,33 @@ class FullWay:
     modes: tuple[str, ...] = ("pull",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """Return the empty string: every loop can run this way."""
+        """Always "", as every loop can run this way."""
         return ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """No edges beyond those that full passes read."""
+        """None, as there are no edges besides those of full passes."""
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """No memory."""
+        """None, as the way needs no additional memory."""
         return iter(())
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """No kernels beyond those of full passes."""
+        """None, as there are no kernels besides those of full passes."""
         return iter(())
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """The loop."""
+        """Begin the loop."""
         return GpuLoop(machine, loop, start, skips=False)
 
 
 def in_place(spec: LoopSpec, options: Options) -> bool:
     """Whether the passes of a loop write to the buffers that they read.
 
-    Loops with a result that does not depend on order (rule A) do so unless the caller limits supersteps: they reach the
-    same final state in fewer supersteps. Loops with a uniform frontier (rule X2) do not: that property holds only
-    between whole supersteps, and skipping final vertices gains more.
+    A loop whose result does not depend on the order of updates (rule A) runs in place, unless the caller limits
+    supersteps, because it reaches the same final state in fewer supersteps. A loop with a uniform frontier (rule X2)
+    does not run in place, because its frontier is uniform only between whole supersteps, and skipping final vertices
+    saves more time.
     """
     frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
     return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
@@ -118,8 +119,8 @@ class GpuLoop:
     Args:
         machine: the machine of the run.
         spec: the loop.
-        start: state of an earlier run, from which the loop continues.
-        skips: passes may omit vertices (rule N).
+        start: the state of an earlier run from which the loop continues; None for a loop that begins anew.
+        skips: whether passes may leave out vertices (rule N).
     """
 
     def __init__(self, machine: GpuMachine, spec: LoopSpec, start: Start | None, skips: bool) -> None:
@@ -156,7 +157,7 @@ class GpuLoop:
         return self._machine.counted()
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep; or many in one launch, if few vertices change and the host is not needed."""
+        """Run one superstep, or several in one launch if few vertices change and the host is not needed in between."""
         machine, mode = self._machine, self._machine.options.mode
         if self._relay and self._done and all(one.chosen(mode) for one in self._skipping.values()):
             rows = self._relay.run(self._relay.room(self._done, room), self._in_place)
@@ -190,7 +191,7 @@ class GpuLoop:
         return Done(self.stats.active, "notify-pull" if self._listed else "pull", edges)
 
     def close(self) -> None:
-        """Give every field its second buffer again, and free the lists."""
+        """Restore the second buffer of every field, and free the lists."""
         for skipping in (*self._skipping.values(), *((self._relay,) if self._relay else ())):
             skipping.close()
         for stage in self._spec.stages:

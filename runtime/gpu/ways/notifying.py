@@ -1,4 +1,4 @@
-"""Notify-pull on a GPU: a pass over edges that omits vertices without changed inputs (rule N)."""
+"""Notify-pull on a GPU: a pass over edges that leaves out vertices without changed inputs (rule N)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, THREADS, StageSpe
 
 __all__ = ["NotifyPull", "lanes_of", "notify_sizes", "notifying_kernels"]
 
-_BLOCKS = 8  # per multiprocessor, if the host does not know the amount of work
+_BLOCKS = 8  # blocks per multiprocessor, if the host does not know the amount of work
 _PLAIN = ("count_flagged", "queue_flagged", "notify", "list_marked", "move_values")
 _PAGED = ("notify_page", "mark_queue", "mark_pages")
-_COUNTS = 8  # words: vertices to notify and their edges; edges pulled; lengths of the lists
+_COUNTS = 8  # words: number of vertices that notify, and of their edges; edges pulled; lengths of the lists
 
 
 def lanes_of(edges: int, vertices: int) -> int:
-    """Lanes for a listed vertex, so that each takes about four of its edges."""
+    """The number of lanes for a listed vertex, such that each lane processes about four edges."""
     lanes = 2
     while lanes < 32 and 4 * lanes * vertices < edges:
         lanes *= 2
@@ -36,8 +36,8 @@ def notifying_kernels(
 
     Args:
         stage: the pass.
-        edges: edges of the adjacency that the pass reads.
-        vertices: vertices of the graph.
+        edges: the number of edges of the adjacency that the pass reads.
+        vertices: the number of vertices of the graph.
         paged: whether pages are streamed.
     """
     assert stage.gpu is not None
@@ -50,13 +50,13 @@ def notifying_kernels(
 
 
 def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int]:
-    """Bytes that such a pass allocates, by name.
+    """The bytes that a `NotifyPull` allocates, by name.
 
     Args:
-        n: vertices of the graph.
-        edges: edges of the adjacency along which it notifies.
-        longs: long vertices of the adjacency that it pulls along.
-        segments: segments of these.
+        n: the number of vertices of the graph.
+        edges: the number of edges of the adjacency along which changed vertices notify.
+        longs: the number of long vertices of the adjacency along which the pass pulls.
+        segments: the number of segments of these vertices.
     """
     return {"queues[0]": 8 * entries_of(n, edges), "marks": 8 * -(-n // 8), "all": 4 * n, "longs": 4 * longs,
             "segments": 4 * segments, "counts": 8 * _COUNTS, "control": Control.bytes(0), "table": 8 * len(TABLE),
@@ -64,14 +64,14 @@ def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int
 
 
 class NotifyPull:
-    """A pass over edges that may run over lists, as `vlang.runtime.cpu.ways.superstep` does on a CPU.
+    """A pass over edges that may run as notify-pull; its counterpart for a CPU is in vlang.runtime.cpu.ways.superstep.
 
     Args:
         machine: the machine of the run.
         stage: the pass.
-        active: the slot with flags of vertices that also run again, because `activate when` may change for them; "" for
-            none.
-        scratch: for a pass that needs all contributions of a vertex at once.
+        active: the slot with the flags of vertices that must run again because `activate when` may decide differently
+            for them; "" if there is none.
+        scratch: scratch memory for a pass that needs all contributions of a vertex at once; None for other passes.
 
     Raises:
         OutOfMemory: there is no memory for the lists.
@@ -97,11 +97,11 @@ class NotifyPull:
         self._describe()
         self._blocks = _BLOCKS * machine.device.info.multiprocessors
         self._lanes = lanes_of(self._sparse.edges, n)
-        self._listed = False  # whether `all` holds the vertices of the previous superstep
-        self._reached = 0  # edges that leave changed vertices, as counted so far
+        self._listed = False  # whether the list `all` has the vertices of the previous superstep
+        self._reached = 0  # the last count of edges out of changed vertices
 
     def _describe(self) -> None:
-        """Write the structs that show kernels where the lists are."""
+        """Write the structs in which kernels find the addresses of the lists."""
         arena, out, sparse = self._arena, self._against, self._sparse
         self._counts, self._edges, self._lengths = (arena["counts"] + 8 * k for k in (0, 2, 3))
         table = {"vertices": self._machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
@@ -122,9 +122,9 @@ class NotifyPull:
         return self._sparse.reading == self._against.reading == "rows"
 
     def station(self, in_place: bool) -> dict[str, int]:
-        """The members of STATION that `relay` needs, for a pass that runs over lists from now on.
+        """Prepare the pass to run over lists inside of `relay`; returns the members of STATION for it.
 
-        Both buffers of the pass's fields must be equal then.
+        The two buffers of each of its fields are made equal, unless the pass runs in place.
         """
         arena, sparse = self._arena, self._sparse
         if not in_place:
@@ -146,9 +146,9 @@ class NotifyPull:
         return self._machine.pointer(f"work:notify.{self._stage.name}")
 
     def chosen(self, asked: str) -> bool:
-        """Whether to run over lists: as requested ("pull", "notify-pull"), or by `should_notify`.
+        """Whether to run as notify-pull: as the option `mode` says, or with "auto" by `should_notify`.
 
-        That rule needs the number of edges that leave changed vertices; waits for it.
+        With "auto" it counts the edges out of changed vertices on the device, and waits for the result.
         """
         if asked != "auto":
             return asked == "notify-pull"
@@ -161,9 +161,9 @@ class NotifyPull:
         return should_notify(None, self._reached, self._against.edges)
 
     def run(self, in_place: bool) -> None:
-        """Notify the receivers of changes, then process them (Garaph, USENIX ATC'17, section 4.2).
+        """Notify the receivers of changed vertices, and pull those (Garaph, USENIX ATC'17, section 4.2).
 
-        in_place: the pass writes to the buffers that it reads.
+        `in_place` says whether the pass writes to the buffers that it reads.
         """
         machine, stage, arena = self._machine, self._stage, self._arena
         self._control.clear("counts[0].entries", "counts[0].touched")
@@ -187,11 +187,11 @@ class NotifyPull:
         self._reached = 0
 
     def ran_full(self) -> None:
-        """Note that the pass has run over all vertices in the meantime."""
+        """Record that the pass has run over all vertices since the last `run`."""
         self._listed = False
 
     def edges(self) -> int:
-        """Edges that the last `run` traversed, including notifications; waits for it."""
+        """The number of edges that the last `run` traversed, including notifications; waits for it."""
         counts = np.zeros(1, dtype=np.uint64)
         self._machine.device.download(counts, self._edges)
         return int(counts[0]) + self._notified()
@@ -216,7 +216,7 @@ class NotifyPull:
         self._machine.launch(template, self._struct, constants, self._blocks, args, shared=shared, stream=stream)
 
     def _by_pages(self, topology: SparseTopology) -> bool:
-        """Whether to copy pages instead of reading them in host memory."""
+        """Whether to copy pages, instead of letting kernels read rows in host memory."""
         return topology.reading == "pages" or self._reached >= topology.leave
 
     def _notify(self) -> None:
@@ -248,7 +248,14 @@ class NotifyPull:
                          shared=shared_bytes(finish, self._stage.gpu))
 
     def _rows(self, frame: int, rows: int, pages: int, stream: Stream | None) -> None:
-        """Pull the listed vertices with edges in these pages, and the segments of long ones."""
+        """Launch the kernels that pull the listed vertices with edges in some pages, and the segments of long vertices.
+
+        Args:
+            frame: the device address of the frame.
+            rows: the device address of the rows of the pages.
+            pages: the number of pages, INSIDE for a single page, or WITHOUT_EDGES for vertices without edges.
+            stream: the stream; None for the default stream.
+        """
         arena, sparse, gpu = self._arena, self._sparse, self._stage.gpu
         pull, segments = (whole_name(self._stage, f"{name}_list") for name in ("pull", "segments"))
         block_scratch = self._scratch.block_scratch(self._stage) if self._scratch else ()
@@ -263,7 +270,7 @@ class NotifyPull:
         return self._scratch.long_scratch(self._stage) if self._scratch else ()
 
     def _catch_up(self) -> None:
-        """Make both buffers of each field equal, because a pass over lists does not write the other vertices."""
+        """Make both buffers of each field equal, because a pass over lists writes only the listed vertices."""
         machine = self._machine
         if self._listed and self._stage.sole:
             self._move(exchange=False)
@@ -273,7 +280,7 @@ class NotifyPull:
             machine.device.copy(machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"), size)
 
     def _move(self, exchange: bool) -> None:
-        """For the listed vertices, exchange the two buffers of each field, or copy the current one over the other."""
+        """For the listed vertices, swap the two buffers of each field, or copy the present buffer to the next."""
         machine = self._machine
         for name in self._stage.swaps:
             self._plain("move_values", machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"),

@@ -1,8 +1,9 @@
-"""Supersteps of a push loop over streamed pages: only the pages that hold edges of the frontier.
+"""Supersteps of a push loop over streamed pages. A superstep uses only the pages with edges of the frontier.
 
-Every superstep marks these pages on the device and chooses the cheaper transfer for each
-(vlang.runtime.gpu.topology.transfers). It pushes along the edges of one page while others are being copied. A frontier
-vertex takes part in every page that holds some of its edges, so the result equals a superstep over all pages at once.
+Every superstep marks these pages on the device, and chooses the cheaper transfer for each
+(vlang.runtime.gpu.topology.transfers). It pushes along the edges of one page while other pages are copied. A vertex of
+the frontier is processed in every page that has some of its edges, so the result equals a superstep over all pages at
+once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from vlang.runtime.plan.plan import THREADS, StageSpec
 
 __all__ = ["PagedPush", "paged_kernels"]
 
-_BLOCKS = 8  # per multiprocessor
+_BLOCKS = 8  # blocks per multiprocessor
 
 
 def paged_kernels(stage: StageSpec, priority: int) -> list[tuple[str, str, tuple[int, ...]]]:
@@ -41,10 +42,10 @@ class PagedPush:
     Attributes:
         machine: the machine of the run.
         stage: the pass.
-        kind: direction of the edges along which vertices push.
-        tables: addresses of the structs of the loop and of its queues.
+        kind: the adjacency direction along which vertices push.
+        tables: the device addresses of the structs and queues of the loop, by name.
         control: the state of the loop.
-        priority: 1 if the loop has far piles, else 0.
+        priority: 1 if the loop runs in priority order and so has far piles, otherwise 0.
     """
 
     machine: SparseMachine
@@ -55,7 +56,7 @@ class PagedPush:
     priority: int
 
     def superstep(self, step: int) -> None:
-        """Queue superstep number `step` of the loop, from 0; afterwards the control holds its record only."""
+        """Queue superstep number `step` of the loop, from 0. Then `control` has the record of this superstep only."""
         machine, gpu, table, frame = self.machine, self.stage.gpu, self.tables["table"], self.machine.frame
         assert gpu is not None
         if "messages" in self.stage.kernels:

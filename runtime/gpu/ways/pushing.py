@@ -1,4 +1,4 @@
-"""Loops with a single pass that pushes: many supersteps per launch, and full passes where these are cheaper."""
+"""Loops with a single pass that pushes: many supersteps per launch, and full passes if these are cheaper."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Costs", "PushLoop", "PushWay", "pushing_kernels"]
 
-_ROWS = 4096  # supersteps of one launch at most
+_ROWS = 4096  # maximum number of supersteps per launch
 _BEGINNING = 8  # blocks per multiprocessor for kernels over all vertices
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs of edges and vertices, in one unit, as tuned on an H200, and the rule for changing modes.
+    """Relative costs of edges and vertices, tuned on an H200, and the rule by which modes are chosen.
 
     Attributes:
-        push: an edge along which a vertex pushes.
-        pull: an edge that is read.
-        scan: a test whether a vertex is final.
-        full: an edge of a full pass.
+        push: the cost of an edge along which a vertex pushes.
+        pull: the cost of an edge that is read with early exit.
+        scan: the cost of the test whether a vertex is final.
+        full: the cost of an edge in a full pass.
         rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta 24), "push" or "pull".
-        solo: queue entries that one block processes alone.
+        solo: the maximum number of queue entries that one block processes alone.
     """
 
     push: int = 12_000
@@ -62,7 +62,8 @@ class Costs:
     solo: int = 512  # with more entries, one block takes longer than barriers of the whole grid
 
     def on(self, rates: Rates) -> Costs:
-        """The costs on a device with these rates: each is scaled by the memory accesses that it includes."""
+        """The costs on a device with these rates. Each is scaled by the times of the memory accesses that it includes.
+        """
         gather = rates.gather / REFERENCE.gather
         pushed = (rates.gather + rates.atomic) / (REFERENCE.gather + REFERENCE.atomic)
         stream, barrier = rates.stream / REFERENCE.stream, rates.barrier / REFERENCE.barrier
@@ -84,9 +85,10 @@ class PushWay:
     modes: tuple[str, ...] = ("push",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """Why a loop does not push; "" if it may.
+        """The reason why a loop cannot push; "" if it may.
 
-        A caller with a limit of supersteps gets them one by one, because a push in place may be ahead of the count.
+        If the caller limits supersteps, a loop that pushes in place is refused, as its state could be ahead of the
+        number of supersteps.
         """
         stage = _push_stage(loop)
         if stage is None or stage.gpu is None:
@@ -101,14 +103,14 @@ class PushWay:
             if options.max_rounds is not None and ahead else ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges of the opposite direction, unless the relation is symmetric."""
+        """The edges of the opposite direction, along which vertices push, unless the relation is symmetric."""
         (stage,) = loop.stages
         against = OPPOSITE[stage.domain or "in"]
         if against != stage.domain:
             yield against, pushed_use(stage.name), Use(stage.columns)
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The frontier."""
+        """The bytes for the frontier."""
         (stage,) = loop.stages
         yield _sizes(stage, n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
@@ -118,13 +120,13 @@ class PushWay:
         yield from pushing_kernels(stage, machine.passes.reading(OPPOSITE[stage.domain or "in"]))
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """The loop; every vertex is active in its first superstep, even if `start` says otherwise."""
+        """Begin the loop. Every vertex is active in its first superstep, even if `start` has flags."""
         costs = Costs().on(machine.passes.rates)
         return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto")
 
 
 def _push_stage(spec: LoopSpec) -> StageSpec | None:
-    """The only step of a loop, if it is a pass that may push."""
+    """The only step of a loop if it is a pass that may push; otherwise None."""
     if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.sent:
         return None
     stage = spec.steps[0]
@@ -132,9 +134,9 @@ def _push_stage(spec: LoopSpec) -> StageSpec | None:
 
 
 def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
-    """The kernels (template, struct, constants) that such a loop launches.
+    """The kernels (template, struct, constants) that a `PushLoop` launches.
 
-    reading: how kernels read pages (see SparseTopology).
+    `reading` says how kernels read pages (see SparseTopology).
     """
     gpu = stage.gpu
     assert gpu is not None
@@ -152,18 +154,18 @@ def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
 
 
 def _uniform(stage: StageSpec) -> bool:
-    """Whether vertices not yet reached may search for the frontier, and stop at the first neighbour in it."""
+    """Whether unreached vertices may look for the frontier, and stop at the first neighbour in it."""
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early == "frontier"
 
 
 def _by_priority(stage: StageSpec) -> int:
-    """Whether priorities decide which vertices go first: 0 or 1."""
+    """1 if the loop runs in priority order, otherwise 0."""
     gpu = stage.gpu
     return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not _uniform(stage))
 
 
 def _sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
-    """Bytes that such a loop allocates, by name; n: vertices; edges: of the adjacency along which it pushes."""
+    """The bytes that a `PushLoop` allocates, by name, for n vertices, and for `edges` edges along which it pushes."""
     assert stage.gpu is not None
     bits = 4 * -(-n // 32)
     queue = 8 * entries_of(n, edges)
@@ -179,20 +181,20 @@ def _sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
 class PushLoop:
     """A loop with a single pass that pushes (see `PushWay`); a `vlang.runtime.engine.machine.Loop`.
 
-    Direct pushes work in place, except with a uniform frontier (rule X2). They reach the same final state, but an
-    intermediate state may be ahead of the same number of synchronous supersteps. At the start every vertex counts as
+    Direct pushes update values in place, except with a uniform frontier (rule X2). They reach the same final state, but
+    an intermediate state may be ahead of the same number of synchronous supersteps. At the start every vertex counts as
     active.
 
-    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). It then uses no early
-    exit, which would need as many pages, and no priorities, because all active vertices should use a page once it is on
-    the device. If kernels can also read pages in host memory, a launch returns to the host when the frontier has many
-    edges; the host then runs a superstep over pages.
+    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). Such a superstep uses
+    no early exit, which would need as many pages, and no priorities, because all active vertices should use a page
+    while it is on the device. If kernels can also read pages in host memory, a launch returns to the host when the
+    frontier has many edges, and the host runs a superstep over pages.
 
     Args:
         machine: the machine of the run.
         stage: the pass.
-        costs: costs by which modes are chosen.
-        full: whether supersteps may be full passes where that is cheaper.
+        costs: the costs by which modes are chosen.
+        full: whether supersteps may be full passes if that is cheaper.
 
     Raises:
         OutOfMemory: there is no memory for the frontier.
@@ -251,7 +253,7 @@ class PushLoop:
         return self._done
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run supersteps until no vertex is active, or `room` of them, or the limit of one launch."""
+        """Run supersteps until no vertex is active, or `room` supersteps or the limit of one launch is reached."""
         if not self._begun:
             self._begin()
         rows: list[Done] = []
@@ -264,25 +266,25 @@ class PushLoop:
         if not rows:  # the first frontier was empty
             self._stats = Stats()
             rows = [Done(0, MODES[0], 0)]
-        if rows[-1].active == 0 and self._waiting():  # the far pile still holds vertices
+        if rows[-1].active == 0 and self._waiting():  # the far pile still has vertices
             self._stats = Stats(self._stats.changed, self._waiting())
             rows[-1] = rows[-1]._replace(active=self._stats.active)
         self._done = rows[-1]
         return rows
 
     def close(self) -> None:
-        """Free the memory, and give the fields their second buffers again."""
+        """Free the memory, and restore the second buffers of the fields."""
         self._machine.in_place(self._stage, False)
         self._arena.close()
 
     # --------------------------------------------------------------------------------------------------- launches
     def _some(self, room: int | None) -> list[Done]:
-        """Run between one and `room` supersteps; none if the frontier is empty."""
+        """Run from one to `room` supersteps; none if the frontier is empty."""
         rows = [] if self._large else self._walk(min(_ROWS, room or _ROWS))
         return rows or (self._one() if self._large else [])
 
     def _waiting(self) -> int:
-        """Vertices on the far pile, and vertices that left it since the last superstep."""
+        """The number of vertices on the far pile, and of vertices that left it since the last superstep."""
         control = self._control
         if not self._priority:
             return 0
@@ -307,7 +309,7 @@ class PushLoop:
             machine.launch("open_cells", self._gpu.struct, (), self._wide(), (machine.frame, machine.n))
 
     def _wide(self) -> int:
-        """Blocks of a kernel over all vertices."""
+        """The number of blocks of a kernel over all vertices."""
         most = _BEGINNING * self._machine.device.info.multiprocessors
         return max(1, min(most, -(-self._machine.n // THREADS)))
 
@@ -326,7 +328,7 @@ class PushLoop:
         return rows
 
     def _one(self) -> list[Done]:
-        """Run a superstep from the host: a full pass, or one over the pages of the frontier; none if that is empty."""
+        """Run a superstep from the host: a full pass, or a pass over the pages of the frontier; none if it is empty."""
         step = self._control["step"]
         coming = f"counts[{step % 3}]"
         if self._control[f"{coming}.entries"] == 0:
@@ -346,7 +348,7 @@ class PushLoop:
         return [Done(active, MODES[mode], edges) for active, _, edges, mode in rows.tolist()]
 
     def _full(self) -> Done:
-        """Run a pass over all vertices instead; the vertices that it changes are the next frontier."""
+        """Run a full pass; the vertices that change become the next frontier."""
         machine = self._machine
         in_place = self._gpu.push == "direct"
         machine.in_place(self._stage, in_place)

@@ -1,7 +1,7 @@
-"""Notify-pull on a GPU without the host: many supersteps of a loop in one launch.
+"""Notify-pull on a GPU with many supersteps of a loop in one launch, without the host in between.
 
-The kernels and lists are those of `vlang.runtime.gpu.ways.notifying`. Passes run in turn, separated by barriers of the
-whole grid (vlang/emit/cuda/skeletons/relay.cuh), until no vertex is active or full passes have become cheaper.
+The kernels and lists are those of `vlang.runtime.gpu.ways.notifying`. Passes run one after the other, separated by
+barriers of the whole grid (vlang/emit/cuda/skeletons/relay.cuh), until no vertex is active or full passes are cheaper.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, THREADS, LoopSpec
 
 __all__ = ["Relay", "relay_kernel", "relay_sizes", "relays"]
 
-_ROWS = 4096  # supersteps of one launch at most
-_BLOCKS = 2  # per multiprocessor: with more blocks, barriers take longer
-_WATCHED = 16  # supersteps of one launch at most if the engine searches for recurring states
-_MOST_MOVES = 32  # fields with two buffers, and fields that are copied when a superstep begins
+_ROWS = 4096  # maximum number of supersteps per launch
+_BLOCKS = 2  # blocks per multiprocessor; with more blocks, barriers take longer
+_WATCHED = 16  # maximum number of supersteps per launch if the engine searches for repeated states
+_MOST_MOVES = 32  # maximum number of fields with two buffers plus fields that are copied at the start of a superstep
 
 
 def relays(spec: LoopSpec) -> bool:
     """Whether the supersteps of a loop can run without the host in between.
 
-    Three conditions: activity alone decides whether the loop continues; all passes over edges may skip vertices, along
-    one adjacency direction; a pass over vertices only counts.
+    There are three conditions: only activity decides whether the loop continues; all passes over edges may skip
+    vertices, and have the same adjacency direction; passes over vertices only count.
     """
     edges = [stage for stage in spec.stages if stage.domain is not None]
     rest = [stage for stage in spec.stages if stage.domain is None]
@@ -46,7 +46,10 @@ def relays(spec: LoopSpec) -> bool:
 
 
 def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, tuple[int, ...]]:
-    """The kernel (template, struct, constants) that runs such a loop. edges, vertices: of its adjacency."""
+    """The kernel (template, struct, constants) that runs the supersteps of a loop that satisfies `relays`.
+
+    `edges` and `vertices` are the numbers of edges and vertices of its adjacency.
+    """
     lanes = lanes_of(edges, vertices)
     phases = [f"Ending<{stage.name}>" if stage.domain is None
               else f"{'Whole' if stage.structures else ''}Phase<{stage.name}, {lanes}>" for stage in spec.stages]
@@ -54,7 +57,7 @@ def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, t
 
 
 def relay_sizes(spec: LoopSpec) -> dict[str, int]:
-    """Bytes that such a loop allocates in addition to its passes, by name."""
+    """The bytes that a `Relay` allocates in addition to its passes, by name."""
     return {"stations": 8 * len(STATION) * len(spec.stages), "tour": 8 * len(TOUR), "control": Control.bytes(_ROWS),
             "moves": 24 * _MOST_MOVES}
 
@@ -65,7 +68,7 @@ class Relay:
     Args:
         machine: the machine of the run.
         spec: the loop.
-        lists: its passes over edges, by stage.
+        lists: the passes over edges, by name of the stage.
         auto: whether to return to the host when full passes become cheaper.
 
     Raises:
@@ -85,7 +88,7 @@ class Relay:
 
     @staticmethod
     def _needs(stage: StageSpec) -> int:
-        """Bytes of shared memory of the kernels of a pass."""
+        """The maximum bytes of shared memory of the kernels of a pass."""
         if stage.domain is None:
             return shared_bytes("compute", stage.gpu)
         pull = whole_name(stage, "pull_list") if stage.structures else "pull_lanes"
@@ -93,10 +96,10 @@ class Relay:
         return max(shared_bytes(name, stage.gpu) for name in (pull, *others))
 
     def room(self, done: int, asked: int | None) -> int:
-        """The maximum of supersteps in the next launch, after `done` of them.
+        """The maximum number of supersteps in the next launch, after `done` supersteps.
 
-        If a loop might never end, the engine checks at intervals whether a state has recurred (see CycleWatch). It
-        saves a state when `done` is a power of two.
+        If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). It
+        copies the state when `done` is a power of two.
         """
         most = min(_ROWS, asked or _ROWS)
         if self._spec.asynchronous or self._spec.limit is not None:
@@ -104,7 +107,7 @@ class Relay:
         return min(most, _WATCHED, (1 << done.bit_length()) - done)
 
     def run(self, most: int, in_place: bool) -> list[Done]:
-        """Run at most `most` supersteps; waits for them. in_place: passes write to the buffers that they read."""
+        """Run at most `most` supersteps, in place or not, and wait for them; returns their records."""
         machine, arena, spec = self._machine, self._arena, self._spec
         moves: list[tuple[int, int, int]] = []
         stations: list[dict[str, int]] = []
@@ -135,7 +138,7 @@ class Relay:
     def _describe(
         self, stations: Sequence[dict[str, int]], tour: dict[str, int], moves: Sequence[tuple[int, int, int]]
     ) -> None:
-        """Write the structs that show kernels where things are."""
+        """Write the structs with the addresses of arrays for the kernel."""
         device, arena = self._machine.device, self._arena
         device.upload(arena["stations"], np.concatenate([table_words(words, STATION) for words in stations]))
         device.upload(arena["tour"], table_words(tour, TOUR))

@@ -21,24 +21,24 @@ Key = tuple[str, str, tuple[int, ...]]
 """A kernel of the plan's text: template, struct, constants."""
 
 NOTIFY = "notify"
-"""The use of edges along which changes are notified: only their ends are read."""
+"""The name of the use of edges for notification, which reads neighbours but no columns."""
 
 
 def pushed_use(stage_name: str) -> str:
-    """The use of edges along which a pass pushes, for a pass that pulls along the other direction."""
+    """The name of the use of edges along which a pass pushes, for a pass that pulls in the other direction."""
     return f"{stage_name}:push"
 
 
 class Way(Protocol):
-    """One way to run the supersteps of a loop on a GPU.
+    """One way of running the supersteps of a loop on a GPU.
 
     Attributes:
-        name: shown by `vlang explain`.
-        given_up: rank in which ways are dropped if memory is short, 1 before 2; 0 for a way that needs no memory
-            beyond state and edges.
+        name: the name that `vlang explain` prints.
+        given_up: the order in which ways are dropped if memory is short, 1 before 2; 0 for a way that needs no memory
+            besides state and edges.
         sure: whether `begin` never returns None.
-        measured: whether the way depends on rates measured on the device.
-        modes: the values of the option `mode` that name the way.
+        measured: whether the way uses rates that are measured on the device.
+        modes: the values of the option `mode` that select the way.
     """
 
     name: str
@@ -48,29 +48,29 @@ class Way(Protocol):
     modes: tuple[str, ...]
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """Why a loop cannot run this way, whatever its values; "" if it may. graph: None for any graph."""
+        """The reason why a loop cannot run this way for any values; "" if it may. `graph` is None for any graph."""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """Edges that it reads beyond those of full passes: direction, name of the use, columns."""
+        """The edges that the way reads in addition to full passes: triples of direction, name of the use, and use."""
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """Device memory that it allocates while the loop runs: for each arena a mapping from name to bytes.
+        """The device memory that the way allocates while the loop runs: for each arena, the bytes by name.
 
         Args:
             loop: the loop.
-            n: vertices of the graph.
-            sides: the edges of the run, by direction.
+            n: the number of vertices of the graph.
+            sides: the edges of the run, by adjacency direction.
         """
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels that the loop is sure to launch beyond those of full passes."""
+        """The kernels that every run of the loop launches in addition to those of full passes."""
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; None if its initial values do not allow this way. Raises OutOfMemory.
+        """Begin the loop; returns None if its initial values do not allow this way. Raises OutOfMemory.
 
         Args:
             loop: the loop.
             machine: holds state and edges.
-            bound: known limit of supersteps; None for no limit.
-            start: state of an earlier run, from which the loop continues; None for a fresh run.
+            bound: the maximum number of supersteps; None if it is not known.
+            start: the state of an earlier run from which the loop continues; None for a loop that begins anew.
         """

@@ -1,7 +1,7 @@
-"""The ordered list of ways in which a GPU can run a loop of supersteps; the first that is not refused runs it.
+"""The ways in which a GPU runs a loop of supersteps, in order of preference. The first that may run a loop runs it.
 
-All reach the same final state (docs/language.md, section 10), so the order affects time only. The list serves running
-a loop, reserving its memory, compiling its kernels before the run, checking of options, and `vlang explain`.
+All ways reach the same final state (docs/language.md, section 10), so their order affects only time. Running a loop,
+reserving its memory, compiling its kernels before the run, checking of options, and `vlang explain` use this list.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def modes() -> tuple[str, ...]:
 
 
 def said(loop: LoopSpec, graph: Graph | None) -> list[str]:
-    """Lines about a loop for `vlang explain`: each way in order, or why it is not taken, up to one that is sure to run.
+    """Lines about a loop for `vlang explain`: one for each way in order, up to the first that is sure to run the loop.
 
-    graph: None for any graph.
+    A line says whether the way may run the loop, or why it cannot. `graph` is None for any graph.
     """
     lines = []
     for way in WAYS:
@@ -45,10 +45,10 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
     """The ways in which a loop may run, in order, up to the first that is sure to run it.
 
     Args:
-        ways: in the order of trial.
+        ways: the ways in order of preference.
         loop: the loop.
         graph: the graph.
-        options: of the run.
+        options: the options of the run.
     """
     for way in ways:
         if not way.refused(loop, graph, options):
@@ -58,9 +58,9 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
 
 
 def attempts(loops: Sequence[LoopSpec], graph: Graph, options: Options) -> Iterator[Sequence[Way]]:
-    """The lists of ways to open a run with, in the order of trial if memory is short: all ways, then fewer and fewer.
+    """The lists of ways with which the machine tries to open a run: all ways, and then fewer, if memory is short.
 
-    A way that the caller requested by its mode is never dropped.
+    A way that the caller requested by the option `mode` is never dropped.
     """
     left = WAYS
     yield left

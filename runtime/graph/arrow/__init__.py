@@ -1,1 +1,1 @@
-"""Tables of Arrow: frames in memory, Parquet and Arrow files; their columns as arrays of NumPy."""
+"""Reads Arrow tables (data frames in memory, Parquet and Arrow files) and converts their columns to NumPy arrays."""

@@ -1,4 +1,4 @@
-"""Columns of Arrow as arrays of NumPy: which types are ids, which are numbers, and what to write for others."""
+"""Converts Arrow columns to NumPy arrays, decides which types are ids or numbers, and gives advice for other types."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["NUMBERS", "Tokens", "advice", "id_advice", "kind_of", "numbers_of", 
            "value_type"]
 
 NUMBERS = ("integer", "float", "bool")
-"""The kinds of types that are numbers."""
+"""The kinds of types that count as numbers."""
 
-_PAD = 8  # bytes after the text that kernels may read
+_PAD = 8  # padding after the text, as kernels may read beyond its end
 _MOST = 1 << 31
 _NEWLINE = 10
 
@@ -26,14 +26,14 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Tokens:
-    """Texts as the kernels take them: bytes, and for each row its length << 32 | its place."""
+    """Texts in the format of the kernels: all bytes in one array, and for each row `length << 32 | position`."""
 
     text: NDArray[np.uint8]
     places: NDArray[np.int64]
 
 
 def value_type(type_: Any) -> Any:
-    """The type of the values of a dictionary or of run ends; other types unchanged."""
+    """The type of the values of a dictionary-encoded or run-end-encoded column; other types are returned unchanged."""
     types = pyarrow("a table").types
     if types.is_dictionary(type_) or (hasattr(types, "is_run_end_encoded") and types.is_run_end_encoded(type_)):
         return value_type(type_.value_type)
@@ -41,7 +41,7 @@ def value_type(type_: Any) -> Any:
 
 
 def kind_of(type_: Any) -> str:
-    """integer, float, bool, text, time, decimal, null, extension, or other, of the values of a type."""
+    """The kind of a type's values: integer, float, bool, text, time, decimal, null, extension or other."""
     types, type_ = pyarrow("a table").types, value_type(type_)
     if types.is_integer(type_):
         return "integer"
@@ -62,7 +62,7 @@ def kind_of(type_: Any) -> str:
 
 
 def advice(type_: Any) -> str:
-    """What to write in place of a column that holds no numbers."""
+    """Advice on what to use instead of a column of this type if it does not hold numbers."""
     return {
         "text": "a column of numbers; a column of text can be turned into codes, in pandas by "
                 ".astype(\"category\").cat.codes",
@@ -74,7 +74,7 @@ def advice(type_: Any) -> str:
 
 
 def id_advice(type_: Any) -> str:
-    """What to write in place of a column that holds no ids."""
+    """Advice on what to use instead of a column of this type if it does not hold ids."""
     return {
         "float": "a column of integers or text; cast it to int64 (in pandas .astype(\"Int64\") keeps missing ones)",
         "time": "a column of integers or text; cast it to int64, or to text",
@@ -84,7 +84,7 @@ def id_advice(type_: Any) -> str:
 
 
 def stored_dtype(type_: Any) -> np.dtype[Any]:
-    """The dtype of a column of numbers as it is read; floats of 16 bits take 32."""
+    """The dtype in which a column of numbers is read. Floats of 16 bits become float32, bools uint8."""
     kind = kind_of(type_)
     if kind == "bool":
         return np.dtype(np.uint8)
@@ -93,7 +93,7 @@ def stored_dtype(type_: Any) -> np.dtype[Any]:
 
 
 def _plain(array: Any) -> Any:
-    """A column without dictionary or run ends."""
+    """Decode a column that is dictionary-encoded or run-end-encoded; others are returned unchanged."""
     types = pyarrow("a table").types
     if types.is_dictionary(array.type):
         return _plain(array.dictionary_decode())
@@ -105,10 +105,10 @@ def _plain(array: Any) -> Any:
 
 
 def numbers_of(array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
-    """A column of numbers: its values, and where they are missing; None if nowhere.
+    """The values of a column of numbers, and a mask of the missing values; None if no value is missing.
 
-    Values without nulls share the memory of Arrow, but for bools, which become 0 and 1. Missing are nulls, and NaN.
-    array: of a kind out of NUMBERS.
+    A value is missing if it is null or NaN. A column without nulls shares the memory of Arrow, except that bools are
+    copied as 0 and 1. array: a column whose kind is in NUMBERS.
     """
     array = _plain(array)
     missing = None
@@ -125,13 +125,13 @@ def numbers_of(array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
 
 
 def tokens_of(array: Any, where: str) -> tuple[Tokens, NDArray[np.bool_] | None]:
-    """A column of texts, and where they are missing; None if nowhere.
+    """The tokens of a column of texts, and a mask of the missing texts; None if no text is missing.
 
-    where: the column, for messages. Raises GraphError for a text with a line end, and for 2 GiB of texts.
+    where: the name of the column, for messages. Raises GraphError if a text has a line end, or for 2 GiB of texts.
     """
     pa = pyarrow("a table")
     missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-    if pa.types.is_dictionary(array.type):  # the texts once, and a place for each row
+    if pa.types.is_dictionary(array.type):  # each text is converted once, and each row gets the position of its text
         known, lost = tokens_of(array.dictionary, where)
         codes = array.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
         if lost is not None:

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, alone, in a folder or by a glob: recognised by their first bytes, read in batches."""
+"""Reads Parquet and Arrow files (one file, a folder or a glob) in batches. The first bytes identify the format."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["FileTable", "seekable_parts", "table_files"]
 
 PARQUET, FILE, STREAM, OLD = "Parquet", "Arrow file", "Arrow stream", "Feather 1"
 _MAGIC = ((b"PAR1", PARQUET), (b"ARROW1\0\0", FILE), (b"\xff\xff\xff\xff", STREAM), (b"FEA1", OLD))
-_ROWS = 1 << 18  # of a batch of Parquet
+_ROWS = 1 << 18  # maximum rows of a batch of Parquet
 
 
 def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
-    """The files of a table: one Parquet or Arrow file, those of a folder and of its folders, or those of a glob.
+    """The Parquet or Arrow files of a table that is given as a file, a folder (with its subfolders) or a glob.
 
-    None for a path that is none of these. Names that begin with a dot or an underscore are passed over in folders.
-    Raises GraphError for a folder or a glob in which only some files are tables.
+    Returns None for any other path. In folders, names that begin with a dot or an underscore are ignored. Raises
+    GraphError if only some files of a folder or a glob are tables.
     """
     text = os.fspath(path)
     try:
@@ -52,15 +52,15 @@ def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
 
 
 def seekable_parts(path: str | os.PathLike[str], needed: str) -> AbstractContextManager[Path]:
-    """As `seekable`, but a folder or a glob of tables stays as it is."""
+    """Like `seekable`, but returns a folder or a glob of tables unchanged."""
     if os.fspath(path) != "-" and not os.path.isfile(path) and table_files(path) is not None:
         return nullcontext(Path(path))
     return seekable(path, needed)
 
 
 def _kind(path: Path) -> str | None:
-    """The format of a file by its first bytes; None if it is no table."""
-    if not os.path.isfile(path):  # opening a pipe would wait
+    """The format of a file by its first bytes; None if the file is not a table."""
+    if not os.path.isfile(path):  # opening a pipe would block
         return None
     try:
         with open(path, "rb") as file:
@@ -77,11 +77,11 @@ class FileTable:
     Attributes:
         name: the path as it was given.
         files: the files in order.
-        kind: their format.
-        schema: of the first file; the others have its columns, in any order.
-        rows: how many there are; None for Arrow files.
-        groups: of Parquet, the number of row groups.
-        notes: what is not read.
+        kind: the format of the files.
+        schema: the pyarrow schema of the first file. Other files have the same columns, in any order.
+        rows: the number of rows; None for Arrow files.
+        groups: the number of row groups of Parquet files; 0 for Arrow files.
+        notes: sentences about parts that are not read.
     """
 
     name: str
@@ -94,7 +94,7 @@ class FileTable:
 
     @staticmethod
     def open(path: str | Path, files: tuple[Path, ...]) -> FileTable:
-        """Read the schema and the counts. Raises GraphError, DiskError."""
+        """Read the schema and the counts of rows. Raises GraphError, DiskError."""
         pa = pyarrow(f"{path}, a file of Parquet or Arrow,")
         kinds = {_kind(file) or "" for file in files}
         if len(kinds) > 1:
@@ -118,11 +118,11 @@ class FileTable:
 
     @property
     def format(self) -> str:
-        """For notes: Parquet, 3 files."""
+        """The format for notes, such as "Parquet, 3 files"."""
         return self.kind if len(self.files) == 1 else f"{self.kind}, {len(self.files):,} files"
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """See ArrowTable; a batch of Parquet has at most 2^18 rows."""
+        """See `ArrowTable.batches`. A batch of Parquet has at most 2^18 rows."""
         pa = pyarrow(self.name)
         for path in self.files:
             with _named(pa, path, self.name), _opened(pa, path, self.kind, columns) as file:
@@ -130,7 +130,7 @@ class FileTable:
                 yield from _of_parquet(file, columns, path) if self.kind == PARQUET else _of_arrow(file, columns)
 
     def _check(self, path: Path, schema: Any, columns: Sequence[str]) -> None:
-        """Raise GraphError unless a file has the columns of the first one."""
+        """Raise GraphError unless a file has the columns of the first file, with the same types."""
         for name in columns:
             here = schema.field(name).type if name in schema.names else None
             if here != self.schema.field(name).type:
@@ -139,7 +139,7 @@ class FileTable:
                                  f"{self.schema.field(name).type}; all files of a table have the same columns")
 
     def bounds(self, column: str) -> tuple[int, int] | None:
-        """The least and the largest value of a column of integers by the statistics of Parquet; None if unknown."""
+        """The smallest and the largest value of a column of integers by the statistics of Parquet; None if unknown."""
         pa = pyarrow(self.name)
         low, high = [], []
         for path in self.files:
@@ -154,7 +154,7 @@ class FileTable:
         return (min(low), max(high)) if low else None
 
     def largest_group(self) -> int:
-        """Bytes of the largest row group of Parquet, unpacked."""
+        """The uncompressed size in bytes of the largest Parquet row group."""
         pa = pyarrow(self.name)
         most = 0
         for path in self.files:
@@ -166,11 +166,11 @@ class FileTable:
 
 @contextmanager
 def _opened(pa: Any, path: Path, kind: str, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """An open reader of pyarrow. columns: of an Arrow file, the columns to unpack; None for all."""
+    """Open a file with pyarrow. columns: the columns of an Arrow file to decompress; None for all."""
     if kind == PARQUET:
         import pyarrow.parquet as parquet  # optional
 
-        # Under a budget a column is read page by page, and not all of a row group ahead.
+        # With a memory budget, a column is read page by page, instead of a whole row group in advance.
         ahead = ledger.limit is None
         with parquet.ParquetFile(os.fspath(path), pre_buffer=ahead, buffer_size=0 if ahead else 1 << 18) as file:
             yield file
@@ -206,7 +206,7 @@ def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _held(size: int, what: str) -> Any:
-    """Count memory of pyarrow towards the budget, as an array that is never touched. Raises OutOfMemory."""
+    """Charge memory of pyarrow to the budget, by an array that is allocated but never written. Raises OutOfMemory."""
     if ledger.limit is None:
         return None
     try:
@@ -218,7 +218,7 @@ def _held(size: int, what: str) -> Any:
 
 @contextmanager
 def _named(pa: Any, path: Path, given: str | Path) -> Iterator[None]:
-    """Errors of pyarrow as those of vlang."""
+    """Convert errors of pyarrow to GraphError or DiskError."""
     name = path if os.fspath(path) != os.fspath(given) else given
     try:
         yield

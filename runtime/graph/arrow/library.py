@@ -1,4 +1,4 @@
-"""The library of the extra `arrow`, loaded when a table is read or written."""
+"""Loads pyarrow, which the extra `arrow` installs, when a table is read or written."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from vlang.errors import GraphError
 
 __all__ = ["is_table", "pyarrow"]
 
-_LEAST = (14, 0, 1)  # earlier ones run code from the metadata of a file (CVE-2023-47248)
+_LEAST = (14, 0, 1)  # earlier versions run code from the metadata of a file (CVE-2023-47248)
 
 
 def pyarrow(what: str) -> ModuleType:
-    """The module `pyarrow`. what: that needs it, as the beginning of a sentence. Raises GraphError without it."""
+    """Import pyarrow; raises GraphError if it is missing or too old.
+
+    what: the subject of the message "... needs pyarrow".
+    """
     try:
         import pyarrow as found  # optional
     except ImportError as error:
@@ -27,7 +30,7 @@ def pyarrow(what: str) -> ModuleType:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """The leading numbers of a version."""
+    """The leading numbers of a version string."""
     numbers = []
     for part in text.split(".")[:3]:
         digits = part[: next((i for i, c in enumerate(part) if not c.isdigit()), len(part))]
@@ -36,7 +39,10 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def is_table(value: object) -> bool:
-    """Whether an object gives a table as Arrow: of pandas, polars, pyarrow, DuckDB. A single column has only a type."""
+    """Whether an object exports a table in Arrow's format, as those of pandas, polars, pyarrow and DuckDB do.
+
+    An object with a dtype or type but without column names is a single column, not a table.
+    """
     shared = hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
     single = any(hasattr(type(value), name) for name in ("dtype", "type"))
     return shared and (not single or any(hasattr(type(value), name) for name in ("columns", "schema", "column_names")))

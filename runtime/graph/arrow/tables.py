@@ -1,4 +1,4 @@
-"""A table that gives its columns in batches, whatever holds it."""
+"""The interface of a table that is read in batches, and its implementation for data frames in memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["ArrowTable", "Frame", "check_names"]
 
 
 class ArrowTable(Protocol):
-    """A table.
+    """A table that is read in record batches.
 
     Attributes:
-        name: for messages.
-        format: what it is, for notes.
-        schema: of pyarrow.
-        rows: how many there are; None if this is unknown until they are read.
-        notes: what is not read.
+        name: name of the table, for messages.
+        format: the kind of table, for notes.
+        schema: the pyarrow schema.
+        rows: the number of rows; None if it is unknown before they are read.
+        notes: sentences about parts that are not read.
     """
 
     @property
@@ -34,14 +34,17 @@ class ArrowTable(Protocol):
     def notes(self) -> tuple[str, ...]: ...
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """The rows in order, as record batches of these columns in this order. It can be called once."""
+        """Yield the rows in order, as record batches with these columns in this order. It can be called only once."""
 
 
 class Frame:
-    """An object with `__arrow_c_stream__` or `__arrow_c_array__`; its memory is read where it is."""
+    """A table from an object with `__arrow_c_stream__` or `__arrow_c_array__`, whose memory is not copied."""
 
     def __init__(self, given: object, what: str) -> None:
-        """given: of which `is_table` holds. what: the object, for messages. Raises GraphError if it gives no table."""
+        """Open `given`, for which `is_table` is true.
+
+        what: the name of the table, for messages. Raises GraphError if it exports no table.
+        """
         pa = pyarrow(f"{what}, a {type(given).__name__},")
         self.name = what
         self.format = f"Table ({type(given).__module__.partition('.')[0]}.{type(given).__name__})"
@@ -55,7 +58,7 @@ class Frame:
         check_names(self.name, self.schema)
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """See ArrowTable."""
+        """See `ArrowTable.batches`."""
         pa = pyarrow(self.name)
         try:
             for batch in self._reader:
@@ -76,7 +79,7 @@ def _reader(pa: Any, given: Any) -> Any:
 
 
 def check_names(name: str, schema: Any) -> None:
-    """Raise GraphError if two columns of a table have one name."""
+    """Raise GraphError if two columns of a table have the same name."""
     twice = sorted({one for one in schema.names if schema.names.count(one) > 1})
     if twice:
         raise GraphError(f"{name}: two columns are called {twice[0]!r}; rename one")

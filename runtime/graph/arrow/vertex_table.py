@@ -25,10 +25,10 @@ class VertexTable:
     """A table of vertices in memory.
 
     Attributes:
-        name: for messages.
-        ids: of its rows: int64 or uint64, or objects of str.
-        data: the columns that were asked for, a table of pyarrow.
-        names: of all columns but that of the ids.
+        name: name of the table, for messages.
+        ids: the id of each row: int64, uint64, or object (str).
+        data: the requested columns, as a pyarrow table.
+        names: the names of all columns but the column of ids.
     """
 
     name: str
@@ -38,15 +38,15 @@ class VertexTable:
 
     @staticmethod
     def of(table: ArrowTable, column: object = None, wanted: Collection[str] | None = None) -> VertexTable:
-        """Read a table.
+        """Read a table of vertices into memory.
 
         Args:
             table: the table.
-            column: of the ids; None for the one with a well-known name.
-            wanted: the columns to read beside it, as far as they exist; None for all.
+            column: name of the column of ids; None looks for a well-known name.
+            wanted: the other columns to read, if they exist; None for all.
 
         Raises:
-            GraphError: there is no such column, it holds no ids, or one is missing.
+            GraphError: the column of ids does not exist, does not hold ids, or has a missing id.
         """
         pa = pyarrow(table.name)
         name = _id_column(table, column)
@@ -62,9 +62,9 @@ class VertexTable:
 
 
     def values(self, name: str) -> Array:
-        """A column of values, shape [rows]: numbers, or objects of str and None.
+        """A column of values, shape [rows]: numbers, or dtype object with str and None.
 
-        Raises GraphError for other types, and where a number is missing.
+        Raises GraphError if the column has another type, or if a number is missing.
         """
         column = self.data.column(name)
         if kind_of(column.type) == "text":
@@ -97,7 +97,7 @@ def _id_column(table: ArrowTable, column: object) -> str:
 
 
 def _ids(table: str, name: str, column: Any) -> Array:
-    """A column of ids as an array."""
+    """Convert a column of ids to an array: int64, uint64, or object (str). Raises GraphError if an id is missing."""
     if column.null_count:
         at = int(np.flatnonzero(column.is_null().to_numpy())[0])
         raise GraphError(f"{table}: column {name!r} has no id in row {at + 1:,}; leave such rows out")

@@ -1,1 +1,1 @@
-"""Edge lists and vertex ids, built from arrays or from the text that a reader scanned."""
+"""Edge lists and vertex ids, built from arrays or from scanned text."""

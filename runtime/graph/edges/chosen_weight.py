@@ -1,4 +1,4 @@
-"""The edge column of a stored graph that is taken as `weight`."""
+"""Selects the edge column of a stored graph that becomes `weight`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ T = TypeVar("T")
 
 
 def check_weights(path: Path, weights: str | None, there: list[str], left_out: Mapping[str, LeftOut]) -> None:
-    """Raise GraphError if the column to take as weight does not exist.
+    """Raise GraphError if the column that should become `weight` does not exist.
 
     Args:
         path: the file, for the message.
-        weights: the column; None for none.
-        there: the columns that the file has.
-        left_out: those that could not be read, and why.
+        weights: name of the column; None if no column was chosen.
+        there: names of the columns that the file has.
+        left_out: columns that could not be read: name -> reason.
     """
     if weights in left_out:
         raise GraphError(left_out[str(weights)].reason)
@@ -37,5 +37,5 @@ def as_weight(columns: Mapping[str, T], chosen: str) -> dict[str, T]:
 
 
 def without_weight(left_out: Mapping[str, LeftOut]) -> dict[str, LeftOut]:
-    """The columns that were left out, but `weight`."""
+    """`left_out` without the column `weight`."""
     return {name: why for name, why in left_out.items() if name != "weight"}

@@ -1,4 +1,4 @@
-"""Edge columns: stored in the narrowest exact type, cast to the type of a program, never with a changed value."""
+"""Edge columns, stored in the narrowest exact dtype and cast to the type of a program without changing a value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def narrowed(name: str, values: ArrayLike) -> Array:
 
 
 def narrowed_dtype(name: str, dtype: np.dtype[Any], blocks: Iterable[Array]) -> np.dtype[Any]:
-    """The dtype of `narrowed` for a column of this dtype that comes in blocks. Raises GraphError."""
+    """The dtype that `narrowed` would choose for a column that is given in blocks. Raises GraphError."""
     if dtype.kind not in "iu":
         return narrowed(name, np.empty(0, dtype)).dtype
     ends = [_range(block) for block in blocks]
@@ -59,15 +59,15 @@ def narrowed_dtype(name: str, dtype: np.dtype[Any], blocks: Iterable[Array]) -> 
 
 
 def describe(values: Array) -> Column:
-    """Dtype and range of a column; both ends of the range are NaN if any value is."""
+    """The dtype and range of a column; both bounds are NaN if any value is NaN."""
     return Column(values.dtype, *_range(values))
 
 
 def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
-    """`values` as `dtype`, without a change of value other than the rounding of fractions to a narrower float.
+    """Convert `values` to `dtype`; only fractions may change, by rounding to a narrower float type.
 
     Args:
-        name: of the column, for messages.
+        name: name of the column, for messages.
         values: shape [E].
         column: dtype and range of `values`, as `describe` returns them.
         dtype: a bool, integer or float type.

@@ -19,24 +19,25 @@ __all__ = ["EdgeList", "LeftOut", "VertexIds", "taken"]
 FEW = 10_000
 _SHOWN = 8
 
-_PRINTED = re.compile(r"0|-?[1-9]\d{0,19}", re.ASCII)  # an integer as it is printed: 007 is another id than 7
+_PRINTED = re.compile(r"0|-?[1-9]\d{0,19}", re.ASCII)  # an integer as Python prints it; 007 and 7 are different ids
 
 
 def taken(array: NDArray[Any]) -> NDArray[Any]:
-    """Mark an array as read-only and return it: a graph now owns it."""
+    """Mark an array as read-only and return it; the graph owns the array from now on."""
     array.flags.writeable = False
     return array
 
 
 class VertexIds:
-    """The user's ids in increasing order, a read-only sequence: the id of dense vertex i is `ids[i]`.
+    """The vertex ids in increasing order, as a read-only sequence: the id of dense vertex i is `ids[i]`.
 
-    Dense numbers are ranks, so they compare as the user's ids do. `values` is a read-only int64 or uint64 array, or an
-    object array of str. Consecutive integers from `base` are not stored; `values` creates them.
+    The dense number of a vertex is the rank of its id, so comparing dense numbers compares ids. `values` is a read-only
+    int64 or uint64 array, or an object array of str. If the ids are the consecutive integers from `base`, they are not
+    stored, and `values` creates the array.
     """
 
     def __init__(self, values: NDArray[Any] | None = None, *, base: int = 0, count: int = 0) -> None:
-        """Take over an array of ids, which becomes read-only."""
+        """Take ownership of an array of increasing ids, which becomes read-only, or use `count` ids from `base` on."""
         self._values = None if values is None else taken(values)
         self.base = base
         self.count = count if values is None else len(values)
@@ -61,10 +62,10 @@ class VertexIds:
 
     @property
     def numbers(self) -> tuple[int, NDArray[np.uint64] | None]:
-        """The numbers of the vertices modulo 2^64, for functions that take numbers: (first, None) or (0, list).
+        """The numbers of vertices that programs can use, modulo 2^64: (first, None) or (0, uint64[count]).
 
-        Consecutive ids are given by the first one. Integer ids are their own numbers; texts count from 0 in their
-        order.
+        The number of an integer id is the id itself; if ids are consecutive, only the first is returned. The number of
+        a text id is its dense number.
         """
         if self._values is None or self.text:
             return self.base % 2**64, None
@@ -76,7 +77,7 @@ class VertexIds:
         return self.count
 
     def __getitem__(self, index: Any) -> Any:
-        """An id for an integer, from the end if it is negative; an array of ids for a slice or an array of indices."""
+        """The id at an integer index (negative ones count from the end); an array of ids for a slice or index array."""
         if isinstance(index, SupportsIndex) and not isinstance(index, (bool, np.bool_, np.ndarray)):
             at = operator.index(index)
             if not -self.count <= at < self.count:
@@ -124,7 +125,10 @@ class VertexIds:
     # ------------------------------------------------------------- ids and numbers
 
     def label(self, vertex: int) -> int | str:
-        """The id of a dense vertex. Raises IndexError outside of 0..count-1, GraphError for what is no integer."""
+        """The id of a dense vertex.
+
+        Raises IndexError outside of 0..count-1, GraphError if `vertex` is not an integer.
+        """
         if (type(vertex) is not int and not isinstance(vertex, SupportsIndex)) or isinstance(vertex, (bool, np.bool_)):
             raise GraphError(f"{vertex!r} is not the number of a vertex, from 0 to {self.count - 1}")
         if not 0 <= vertex < self.count:
@@ -135,9 +139,11 @@ class VertexIds:
         return str(value) if self.text else int(value)
 
     def find(self, vertex: object) -> int:
-        """The dense number of an id, given as int, str or NumPy scalar; integers may be given as they are printed.
+        """The dense number of an id, which may be an int, a str or a NumPy scalar.
 
-        Raises GraphError; the message names the id, the range of ids, and the nearest id.
+        An integer id may be given as its text.
+
+        Raises GraphError if there is no such id; the message names the id, the range of ids, and the nearest id.
         """
         found = self.lookup(vertex)
         if found is None:
@@ -162,12 +168,12 @@ class VertexIds:
             return str(vertex) if isinstance(vertex, (str, int, np.integer)) else None
         if isinstance(vertex, str):
             return int(vertex) if _PRINTED.fullmatch(vertex) else None
-        if type(vertex) is int:  # a test against a protocol takes 8 us
+        if type(vertex) is int:  # a fast path: isinstance with a protocol takes 8 us
             return vertex
         return operator.index(vertex) if isinstance(vertex, SupportsIndex) else None
 
     def _position(self, key: int | str) -> int:
-        """The position of `key` in the ids, or where it would be inserted."""
+        """The position of `key` in the ids, or the position at which `key` would be inserted."""
         if self._values is None:
             return min(max(int(key) - self.base, 0), self.count)
         if isinstance(key, int):
@@ -211,7 +217,7 @@ def _ids_again(values: NDArray[Any] | None, base: int, count: int) -> VertexIds:
 class LeftOut(NamedTuple):
     """Why an edge column could not be read.
 
-    numbers: whether some cells are numbers, valid or misspelt; False for a column of other data, such as names.
+    numbers: True if at least some cells are (possibly misspelt) numbers; False for other data, such as names.
     """
 
     reason: str
@@ -220,16 +226,16 @@ class LeftOut(NamedTuple):
 
 @dataclass
 class EdgeList:
-    """Edges as read, before any adjacency is built.
+    """The edges of a source before any adjacency is built.
 
     Attributes:
         src, dst: uint32[E], dense vertex numbers.
         ids: the user's ids of the vertices.
         columns: name -> array[E].
         directed: False if every edge is listed once and means both directions.
-        notes: what the reader did, one sentence each.
+        notes: sentences about what the reader did.
         left_out: the columns of the source that could not be read as numbers.
-        warnings: sentences about what may be read wrongly.
+        warnings: sentences about values that may be misinterpreted.
     """
 
     src: NDArray[np.uint32]

@@ -1,4 +1,4 @@
-"""Which columns of a text have the ends of an edge, and which vertices there are."""
+"""The options for the two columns of vertex ids in a text, and for the set of vertices."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from vlang.errors import GraphError
 __all__ = ["OF_FILE", "VERTEX_NAMES", "Ends", "parse_column", "plain_name", "vertex_column"]
 
 VERTEX_NAMES = ("id", "vertex", "vertexid", "node", "nodeid", "key", "name", "label")
-"""Names of a column of vertex ids, the best first, as `plain_name` writes them; docs/command.md lists them."""
+"""Well-known names for a column of vertex ids, in the form of `plain_name`, preferred names first (docs/command.md)."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Where the vertices of a text come from.
+    """The options that determine the vertex ids of a text.
 
     Attributes:
-        source, target: the columns of the ends of an edge, names or numbers from 1; None for those of the file.
-        vertices: all vertices (see `vertices.py`); None for those that occur.
+        source, target: columns of the source and target ids, by name or number from 1; None lets the reader choose.
+        vertices: the option `vertices` of `Graph.read`; None takes the ids that occur in edges.
     """
 
     source: str | None = None
@@ -30,11 +30,14 @@ class Ends:
 
 
 OF_FILE = Ends()
-"""The ends as the file has them."""
+"""No options: the reader chooses the columns, and takes the ids that occur."""
 
 
 def parse_column(option: str, value: object) -> str | None:
-    """The name of a column, or its number from 1, as text; None for None. Raises GraphError for anything else."""
+    """Convert a column's name, or its number from 1, to text; None stays None.
+
+    Raises GraphError for any other value.
+    """
     if value is None or (isinstance(value, str) and value):
         return value
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
@@ -43,11 +46,11 @@ def parse_column(option: str, value: object) -> str | None:
 
 
 def plain_name(name: str) -> str:
-    """A name of a column in lower case, without underscores, hyphens, spaces and colons."""
+    """The name of a column in lower case, without underscores, hyphens, spaces and colons."""
     return "".join(c for c in name.lower() if c not in "_- :")
 
 
 def vertex_column(header: Sequence[str]) -> int | None:
-    """The column with the best well-known name of vertex ids; None if there is none."""
+    """The index of the column whose name comes first in VERTEX_NAMES; None if there is none."""
     names = [plain_name(name) for name in header]
     return next((names.index(name) for name in VERTEX_NAMES if name in names), None)

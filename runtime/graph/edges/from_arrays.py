@@ -1,6 +1,6 @@
 """Edge lists from Python objects: arrays, sparse matrices, NetworkX graphs.
 
-All arrays are copied, so the caller may change its own at any time.
+All arrays are copied, so the caller may change the originals at any time.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def edge_list(
     """The edges src[e] -> dst[e]; see `Graph.from_edges`.
 
     Args:
-        src, dst: vertex ids, or with `ids` positions in it; shape [E].
+        src, dst: vertex ids, shape [E]; indices into `ids` if that is given.
         columns: edge columns by name, shape [E] each.
         directed: False if each edge is listed once and means both directions.
-        n: the vertices are 0..n-1; None where the ids that occur decide.
+        n: the number of vertices, whose ids are 0..n-1; None takes the ids that occur.
         ids: the ids of all vertices, shape [n]; None if not given.
         threads: how many threads number the vertices.
 
     Raises:
-        GraphError: the arrays do not fit together.
+        GraphError: the shapes or types of the arguments do not match.
     """
     ends = ends_of("src", src), ends_of("dst", dst)
     if len(ends[0]) != len(ends[1]):
@@ -101,7 +101,7 @@ def edges_of_entries(row: Array, col: Array, data: Array, n: int, weight: str, d
 
 
 def refuse_nan(row: Array, col: Array, data: Array) -> None:
-    """Raise GraphError if a value of a matrix is NaN. The arguments are those of `edges_of_entries`."""
+    """Raise GraphError if a value of a matrix is NaN. See `edges_of_entries` for the arguments."""
     if data.dtype.kind != "f":
         return
     lacking = [first + np.flatnonzero(np.isnan(data[first : first + CHUNK])) for first in range(0, len(data), CHUNK)]
@@ -113,7 +113,7 @@ def refuse_nan(row: Array, col: Array, data: Array) -> None:
 
 
 def _symmetric(row: Array, col: Array, data: Array) -> bool:
-    """Whether the entries above the diagonal are those below it, mirrored."""
+    """Whether the entries above the diagonal mirror the entries below it."""
     upper, lower = row < col, row > col
     above, below = (row[upper], col[upper], data[upper]), (col[lower], row[lower], data[lower])
     orders = (np.lexsort(part[::-1]) for part in (above, below))
@@ -123,7 +123,7 @@ def _symmetric(row: Array, col: Array, data: Array) -> bool:
 
 
 def edges_of_networkx(graph: Any) -> EdgeList:
-    """The edges of a NetworkX graph of any of its four kinds."""
+    """The edges of a NetworkX graph: Graph, DiGraph, MultiGraph or MultiDiGraph."""
     if not (hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "edges")):
         raise GraphError(f"a NetworkX graph is needed, not {type(graph).__name__}")
     nodes = list(graph.nodes)
@@ -139,7 +139,10 @@ def edges_of_networkx(graph: Any) -> EdgeList:
 
 
 def ends_of(name: str, values: ArrayLike) -> Array:
-    """One end of every edge, as an array of integers or of objects (str). Raises GraphError."""
+    """Check the ids at one end of all edges and return them as an array of integers or str objects.
+
+    Raises GraphError.
+    """
     array = given_array(name, values)
     if array.ndim != 1:
         raise GraphError(f"{name} must have one dimension, not {array.ndim}")
@@ -172,7 +175,7 @@ def _objects(name: str, array: Array) -> Array:
 
 
 def _texts(name: str, array: Array) -> Array:
-    """Ids that are strings. Raises GraphError for one that is no Unicode text: it could not be written to any file."""
+    """Check ids that are strings. Raises GraphError for a string with surrogates, which cannot be written to a file."""
     texts = array.tolist()
     try:
         "".join(texts).encode("utf-8")
@@ -183,14 +186,14 @@ def _texts(name: str, array: Array) -> Array:
 
 
 def _column(name: str, values: ArrayLike) -> Array:
-    """A copy of the values of an edge column in the type that a graph stores."""
+    """Copy the values of an edge column, in the dtype that a graph stores."""
     given = given_array(f"edge column {name!r}", values)
     stored = narrowed(name, given)
     return stored.copy() if np.may_share_memory(stored, given) else stored
 
 
 def _positions(end: Array, n: int, what: str) -> NDArray[np.uint32]:
-    """A copy of the ends. Raises GraphError unless they lie in 0..n-1."""
+    """Copy the vertex numbers as uint32. Raises GraphError unless they lie in 0..n-1."""
     if end.dtype.kind == "O":
         raise GraphError(f"src and dst must be integers from 0 to {n - 1} with {what}, not strings")
     if len(end) and (int(end.min()) < 0 or int(end.max()) >= n):
@@ -200,7 +203,7 @@ def _positions(end: Array, n: int, what: str) -> NDArray[np.uint32]:
 
 
 def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
-    """The ids in increasing order, and the rank of each."""
+    """The given ids in increasing order, and the rank of each given id, uint32[n]."""
     values = ends_of("ids", ids)
     order = np.argsort(values, kind="stable")
     ranks = np.empty(len(values), dtype=np.uint32)
@@ -213,7 +216,7 @@ def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
 
 
 def vertex_ids(values: Array) -> VertexIds:
-    """Increasing ids as `VertexIds`; consecutive ones are not stored."""
+    """Convert ids in increasing order to `VertexIds`; consecutive integers are not stored."""
     if values.dtype.kind == "O":
         return VertexIds(values)
     if len(values) == 0 or int(values[-1]) - int(values[0]) + 1 == len(values):
@@ -222,7 +225,7 @@ def vertex_ids(values: Array) -> VertexIds:
 
 
 def _numbered(src: Array, dst: Array, threads: int) -> tuple[tuple[Array, Array], VertexIds]:
-    """The ranks of the ids at both ends, uint32[E], and the ids that occur."""
+    """The ranks of the ids at both ends of the edges, uint32[E] each, and the distinct ids."""
     if "O" in (src.dtype.kind, dst.dtype.kind):
         if len(src) and src.dtype.kind != dst.dtype.kind:
             raise GraphError("one of src and dst holds strings and the other integers")
@@ -250,7 +253,7 @@ def _numbered(src: Array, dst: Array, threads: int) -> tuple[tuple[Array, Array]
 
 
 def _span(src: Array, dst: Array) -> tuple[int, int]:
-    """The smallest and the largest id."""
+    """The smallest and the largest id; (0, 0) without edges."""
     if len(src) == 0:
         return 0, 0
     return min(int(src.min()), int(dst.min())), max(int(src.max()), int(dst.max()))
@@ -263,7 +266,7 @@ def _words(end: Array) -> NDArray[np.int64]:
 
 
 def _node_ids(nodes: list[Any]) -> Array:
-    """Nodes as ids: all integers or all strings unchanged, else the str() of each."""
+    """The ids of nodes: the nodes themselves if all are integers or all are strings, else the str() of each node."""
     kinds = {type(node) for node in nodes}
     integral = all(issubclass(kind, (int, np.integer)) and not issubclass(kind, bool) for kind in kinds)
     if not integral and not all(issubclass(kind, str) for kind in kinds):
@@ -274,7 +277,7 @@ def _node_ids(nodes: list[Any]) -> Array:
 
 
 def _attributes(data: list[dict[str, Any]]) -> tuple[dict[str, Array], dict[str, LeftOut], list[str]]:
-    """Numeric edge attributes as columns, the attributes left out, and notes.
+    """Numeric edge attributes as columns, the attributes that were left out, and notes.
 
     A missing `weight` is 1, as in NetworkX.
     """

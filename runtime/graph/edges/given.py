@@ -1,4 +1,4 @@
-"""Checks of what callers pass: types that are wrong end in a GraphError, which is also a ValueError."""
+"""Checks of arguments from callers. A wrong type raises GraphError, which is also a ValueError."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["given_array", "given_flag", "given_name", "given_path", "given_whole
 
 
 def given_whole(name: str, value: object, least: int | None = None) -> int:
-    """A whole number, from `least` on."""
+    """Check that the argument `name` is an integer, and at least `least`; return it as int. Raises GraphError."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and (least is None or value >= least):
         return int(value)
     bound = "" if least is None else f" from {least} on"
@@ -22,21 +22,24 @@ def given_whole(name: str, value: object, least: int | None = None) -> int:
 
 
 def given_flag(name: str, value: object) -> bool:
-    """True or False."""
+    """Check that the argument `name` is True or False; return it as bool. Raises GraphError."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise GraphError(f"{name}={_shown(value)}: write True or False")
 
 
 def given_name(name: str, value: object) -> str:
-    """A text."""
+    """Check that the argument `name` is a str; return it. Raises GraphError."""
     if isinstance(value, str):
         return value
     raise GraphError(f"{name}={_shown(value)}: write a text")
 
 
 def given_path(value: object) -> str | Path:
-    """A path as a text or a Path. Raises DiskError for a text that cannot be one."""
+    """Check that a value is a path; return it as str or Path.
+
+    Raises GraphError, or DiskError for an impossible name.
+    """
     if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
         raise GraphError(f"{_shown(value)} is not a path: write a text or a pathlib.Path")
     text = os.fspath(value)

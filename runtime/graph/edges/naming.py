@@ -1,4 +1,4 @@
-"""Translation between dense vertex numbers and the user's ids, for whole arrays."""
+"""Converts whole arrays between dense vertex numbers and the user's ids."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _INT64_MIN = -(2**63)
 def none_of(ids: VertexIds) -> int | None:
     """The value that means "no vertex" among these ids.
 
-    It is -1, or the least int64 if negative ids occur, or None if ids are strings or exceed int64 (arrays are then of
-    objects).
+    The value is -1, or the least int64 if negative ids occur. It is None if ids are strings or exceed int64; arrays of
+    ids then have dtype object.
     """
     if ids.text or (len(ids) and int(ids.label(len(ids) - 1)) >= 2**63):
         return None
@@ -33,7 +33,7 @@ def none_of(ids: VertexIds) -> int | None:
 def user_ids(ids: VertexIds, dense: NDArray[Any]) -> NDArray[Any]:
     """The user's ids of dense vertex numbers (any shape), with `none_of(ids)` where the number is NONE.
 
-    The array is int64, or of objects where `none_of` is None.
+    The dtype is int64, or object if `none_of` is None.
     """
     absent = dense == NONE
     none: Any = none_of(ids)
@@ -49,7 +49,7 @@ def user_ids(ids: VertexIds, dense: NDArray[Any]) -> NDArray[Any]:
 
 
 def dense_vertices(ids: VertexIds, vertices: ArrayLike) -> NDArray[np.uint32]:
-    """Dense numbers of the user's ids (integers or strings, any shape), NONE for `none_of(ids)` and for None.
+    """Dense numbers of the user's ids (integers or strings, any shape); NONE for `none_of(ids)` and for None.
 
     The inverse of `user_ids`. Raises GraphError for the first id that is not in the graph.
     """
@@ -79,7 +79,7 @@ def dense_vertices(ids: VertexIds, vertices: ArrayLike) -> NDArray[np.uint32]:
 def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The dense number of each given id, int64[k] (0 if absent), and whether it is present, bool[k].
 
-    given: shape [k]; integers of any type, or objects that `VertexIds.find` accepts.
+    given: ids, shape [k]; integers of any dtype, or objects that `VertexIds.find` accepts.
     """
     if given.dtype.kind in "iu" and not ids.text and len(ids):
         ranks, wrong = _ranks(ids, given)
@@ -94,7 +94,7 @@ def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDA
 
 
 def _ranks(ids: VertexIds, wanted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The position of each wanted id, and which of them are absent.
+    """The position of each wanted id in `ids`, int64[k], and whether it is absent, bool[k].
 
     wanted: integers of any type, or strings as objects if the ids are strings.
     """

@@ -1,7 +1,7 @@
-"""Vertex numbers from ids: provisional numbers while a file is read, ranks in the order of the ids at the end.
+"""Numbers the vertices of a file: provisional numbers while the file is read, ranks of the ids at the end.
 
-An end of an edge takes 32 bits for any ids: the id itself while all ids are below 2^32, else its number in a hash
-table.
+Each end of an edge is stored in 32 bits, whatever the ids are: as the id itself while all ids are below 2^32, else as
+the number of the id in a hash table.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _MOST = (1 << 32) - 2
 
 
 class MixedSigns(Exception):
-    """Some ids are negative and some exceed 2^63 - 1, so no integer type holds both. args: an id of the later chunk."""
+    """Some ids are negative and some exceed 2^63 - 1, so no integer type holds both. args: one of these ids."""
 
 
 class BadText(Exception):
-    """A text is not UTF-8. args: its bytes."""
+    """The text of an id is not UTF-8. args: the bytes of this text."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class RawEnds:
     """The ends of the edges of one chunk as the scan kernel stored them.
 
     Attributes:
-        text: the bytes that tokens point into.
-        source, target: int64[rows].
-        smallest, largest: range of the values.
-        negative: whether a value is below 0.
-        big: whether a value exceeds 2^63 - 1; its 64 bits are stored unchanged.
+        text: the bytes that contain the tokens; empty for integer ids.
+        source, target: int64[rows], integer ids, or tokens as `scan` packs them.
+        smallest, largest: range of the integer ids.
+        negative: whether an id is below 0.
+        big: whether an id exceeds 2^63 - 1; the 64 bits of such an id are stored unchanged.
     """
 
     text: NDArray[np.uint8]
@@ -60,17 +60,20 @@ class Ids(Protocol):
     """A numbering of the ids of a file."""
 
     def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
-        """Whether the values of these chunks can be stored unchanged, by any thread, without a call of `number`."""
+        """Whether any thread can store the ids of these chunks unchanged, without a call of `number`."""
 
     def number(self, chunk: RawEnds, source: NDArray[Any], target: NDArray[Any]) -> None:
-        """Write uint32[rows] of both ends. Chunks must come in the order of the file."""
+        """Write provisional numbers to `source` and `target`, uint32[rows].
+
+        Chunks must be passed in the order of the file.
+        """
 
     def finish(self, store: Store, workers: Workers) -> VertexIds:
         """Replace the stored numbers by ranks, in place. Raises GraphError beyond 2^32 - 2 vertices."""
 
 
 class DeclaredIds:
-    """Ids 1..count, whether they occur or not; the scan subtracts 1."""
+    """The ids 1..count of a file that declares its vertex count; the scan has already subtracted 1."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -86,7 +89,7 @@ class DeclaredIds:
 
 
 class IntegerIds:
-    """Any 64-bit integers; final numbers are ranks in numerical order."""
+    """Integer ids of 64 bits; the final number of an id is its rank in numerical order."""
 
     def __init__(self) -> None:
         self._table: KeyTable | None = None
@@ -102,7 +105,7 @@ class IntegerIds:
 
     @property
     def _narrow(self) -> bool:
-        """Whether all ids so far fit into 32 bits."""
+        """Whether all ids read so far fit into 32 bits."""
         return not self._negative and not self._big and self._largest < _NARROW
 
     def _note(self, chunk: RawEnds) -> None:
@@ -114,7 +117,7 @@ class IntegerIds:
         self._largest = max(self._largest, chunk.largest)
 
     def _tabulate(self, store: Store) -> KeyTable:
-        """Replace the ids stored so far by their numbers in a new hash table."""
+        """Create a hash table, and replace the ids stored so far by their numbers in this table."""
         table = KeyTable()
         for end in store.ends:
             for first in range(0, len(end), 1 << 20):
@@ -145,9 +148,10 @@ class IntegerIds:
 
 
 class TextIds:
-    """Ids that are texts; final numbers are ranks by code point, which is the order of UTF-8 bytes.
+    """Text ids; the final number of an id is its rank by code point, which is the order of the UTF-8 bytes.
 
-    Costs one hash and look-up per end of an edge and a sort of n strings. Memory: that of TokenTable, and the strings.
+    Each end of an edge costs one hash and one look-up, and the n strings are sorted once. Memory: a TokenTable and the
+    strings.
     """
 
     def __init__(self) -> None:
@@ -194,15 +198,15 @@ def _replace(store: Store, ranks: NDArray[np.uint32], workers: Workers) -> None:
 def rank_by_bitmap(
     store: Store, lowest: int, span: int, workers: Workers, empty: Callable[[int, DTypeLike], NDArray[Any]] = np.empty
 ) -> VertexIds:
-    """Ranks of ids in a narrow range lowest .. lowest + span - 1, by a bitmap.
+    """Replace ids in the narrow range lowest .. lowest + span - 1 by their ranks, by means of a bitmap.
 
-    Memory: span / 8 bytes a thread, and span / 16.
+    Memory: span / 8 bytes per thread, and span / 16 bytes more.
 
     Args:
-        store: the ids at both ends of all edges, which become ranks.
+        store: the ids at both ends of all edges; ranks replace them.
         lowest, span: the range.
         workers: the threads to use.
-        empty: makes the array of the ids.
+        empty: allocates the array of the distinct ids.
     """
     code = kernels("number")
     copies = max(1, min(workers.threads, 8 * store.count // span))

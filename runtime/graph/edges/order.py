@@ -1,8 +1,9 @@
-"""Graphs whose rows stand in another order than the ids of their vertices, as page files by degree have them.
+"""Graphs whose rows are not in the order of the vertex ids, such as page files with the layout "degree".
 
-Adjacency lists, pages and the state of a run use *internal* numbers, the places of the rows. Programs, arguments and
-results use *dense* numbers, the ranks of the ids. Kernels translate where a program reads the number of a vertex, or a
-field of the vertex with a number; the engine translates arrays at the beginning and the end of a run.
+Adjacency lists, pages and the state of a run use *internal* numbers, which are row numbers. Programs, arguments and
+results use *dense* numbers, which are ranks of ids. A kernel converts between them where a program reads the number of
+a vertex, or a field of a vertex given by number. The engine converts whole arrays at the beginning and the end of a
+run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from vlang.runtime.storage.memory import Empty, empty
 
 __all__ = ["Order"]
 
-_CHUNK = 1 << 15  # vertices that are translated at a time, so that converted indices stay small
+_CHUNK = 1 << 15  # vertices that are converted at a time, as NumPy copies the indices to 64 bits
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class Order:
 
     @staticmethod
     def of(dense: NDArray[np.uint32], empty: Empty = empty) -> Order:
-        """The order in which vertex i has the dense number dense[i]. empty: makes the other array."""
+        """The order in which internal vertex i has the dense number dense[i].
+
+        empty: allocates the inverse permutation.
+        """
         internal: NDArray[np.uint32] = empty(len(dense), np.uint32)
         for first in range(0, len(dense), _CHUNK):
             part = dense[first : first + _CHUNK]
@@ -42,11 +46,11 @@ class Order:
         return Order(dense, internal)
 
     def inward(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Values by dense number, as a run takes them. array: [n k], k consecutive values a vertex."""
+        """Permute values from dense to internal numbers. array: [n k], k consecutive values per vertex."""
         return _taken(array, self.dense)
 
     def outward(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Values by internal number, as users see them. array: [n k], k consecutive values a vertex."""
+        """Permute values from internal to dense numbers. array: [n k], k consecutive values per vertex."""
         return _taken(array, self.internal)
 
 

@@ -1,4 +1,4 @@
-"""A small thread pool that runs kernels over pieces of the input."""
+"""A small thread pool that runs kernels on pieces of the input in parallel."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _R = TypeVar("_R")
 
 
 class Workers:
-    """A pool of `threads` threads, 0 for one per processor that this process may use.
+    """A pool of `threads` threads; 0 means one thread per processor that this process may use.
 
-    A pool of one thread starts none.
+    A pool of one thread runs the work in the calling thread.
     """
 
     def __init__(self, threads: int) -> None:
@@ -34,16 +34,16 @@ class Workers:
             self._ahead.wait()
 
     def submit(self, work: Callable[[], _R]) -> Task[_R]:
-        """Start `work`, which mostly waits for a disk, in an additional thread; the previous one must have ended."""
+        """Start I/O work in an additional thread. Work that was submitted before must have ended."""
         task = Task(work)
         self._ahead = task
         task.begin()
         return task
 
     def map(self, work: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
-        """`work` applied to every item; results in the order of the items."""
+        """Apply `work` to every item in parallel, and return the results in the order of the items."""
         return on_threads(self.threads, work, list(items))
 
     def blocks(self, work: Callable[[int, int], None], count: int, size: int = 1 << 20) -> None:
-        """Call `work(first, end)` for consecutive pieces of 0..count, `size` long."""
+        """Call `work(first, end)` in parallel for consecutive ranges of `size` elements that cover 0..count-1."""
         self.map(lambda first: work(first, min(first + size, count)), range(0, count, size))

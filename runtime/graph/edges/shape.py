@@ -1,4 +1,4 @@
-"""The counts of a graph that say how much memory it takes: known before the graph is read, or of a graph in memory."""
+"""The counts that determine the memory of a graph, for a graph in memory or one that has not been read yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Counts", "Shape"]
 
 
 class Counts(Protocol):
-    """The part of a graph by which a loop chooses its way."""
+    """The properties of a graph from which the way of a loop is chosen."""
 
     @property
     def n(self) -> int: ...
@@ -25,7 +25,7 @@ class Counts(Protocol):
     def streamed(self) -> bool: ...
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
-        """Bounds of the values of an edge column."""
+        """A lower and an upper bound of the values of an edge column."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Shape:
 
     Attributes:
         n: vertices.
-        m: entries of its adjacency of in-edges: both directions of an undirected edge.
+        m: entries of the adjacency of in-edges; an undirected edge has an entry in both directions.
         directed: False if every edge is stored in both directions.
         columns: the stored type of each edge column.
-        ruled: the columns among them that a rule computes when they are first read.
-        listed: edges in the list from which the first adjacency is built; 0 once there is one.
-        built: the adjacencies in memory, of "in", "out" and "both".
+        ruled: names in `columns` that a rule computes on first use.
+        listed: edges in the edge list, from which the first adjacency is built; 0 once an adjacency is built.
+        built: the adjacencies in memory: a subset of "in", "out" and "both".
         ids: bytes of the ids.
-        reading: bytes that the reader needs beside the edges, ids and columns.
-        exact: whether the counts are those of the graph, and not estimates.
+        reading: bytes that the reader needs in addition to the edges, ids and columns.
+        exact: whether the counts are exact; False for estimates.
         streamed: whether the edges stay on disk.
-        ordered: whether the rows have an order of their own.
+        ordered: whether the rows are in another order than the ids (see order.py).
     """
 
     n: int
@@ -62,7 +62,7 @@ class Shape:
 
     @property
     def width(self) -> int:
-        """Bytes of the stored columns of an edge, without those computed by a rule."""
+        """Bytes per edge of the stored columns, without columns that a rule computes."""
         return sum(dtype.itemsize for name, dtype in self.columns.items() if name not in self.ruled)
 
     @property
@@ -72,13 +72,13 @@ class Shape:
         return self.listed * (8 + self.width) + rows + self.ids
 
     def column_range(self, name: str) -> tuple[float, float]:
-        """Bounds of a column that has not been read: none."""
+        """Infinite bounds, as the column has not been read."""
         return -math.inf, math.inf
 
     def entries(self, kind: str) -> int:
-        """Entries of an adjacency direction."""
+        """The number of entries of the adjacency of a direction."""
         return self.m * (2 if kind == "both" and self.directed else 1)
 
     def kept(self, kind: str) -> str:
-        """The direction whose adjacency is kept in memory: an undirected graph has one for all."""
+        """The direction whose adjacency is kept in memory for `kind`; an undirected graph keeps only "in"."""
         return kind if self.directed else "in"

@@ -1,4 +1,4 @@
-"""Where a reader keeps the edges and ids of a file, and how much of the file it looks at together."""
+"""Where a reader stores the edges and ids of a file, and how many bytes of the file it reads at a time."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ __all__ = ["IN_MEMORY", "Space"]
 
 
 class Space:
-    """Edges and ids in memory.
+    """Storage of edges and ids in memory.
 
     Attributes:
-        window: bytes of text that are read together.
+        window: bytes of text that are read at a time.
         chunk: bytes of text that one thread scans at a time.
 
-    `window_for` may ask for more or less.
+    `window_for` may choose a larger or smaller window.
     """
 
     window = 1 << 23
     chunk = 1 << 18
 
     def window_for(self, threads: int) -> int:
-        """Bytes of a window: large enough for all threads, and under a budget a small part of it."""
+        """Bytes of a window: at least four chunks per thread; but with a memory budget at most 1/32 of the budget."""
         size = max(self.window, 4 * self.chunk * threads)
         return size if ledger.limit is None else max(self.chunk, min(size, ledger.limit // 32))
 
     def check_ids(self, count: int, text: bool) -> None:
-        """Raise OutOfMemory if so many ids cannot be in memory together."""
+        """Raise OutOfMemory if `count` ids do not fit into memory. text: whether the ids are strings."""
 
     def store(self, columns: int) -> Store:
-        """Arrays for the edges, with this many columns."""
+        """Create the arrays for the edges, with this number of columns."""
         return Store(columns)
 
     def integers(self) -> Ids:
-        """A numbering of integer ids."""
+        """Create a numbering of integer ids."""
         return IntegerIds()
 
     def texts(self) -> Ids:
-        """A numbering of ids that are texts."""
+        """Create a numbering of text ids."""
         return TextIds()
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """An array of `count` edges."""
+        """Allocate an array for `count` edges."""
         return np.empty(count, dtype)
 
     def progress(self, fraction: float) -> None:
-        """Called with the fraction of the file that was scanned."""
+        """Called by the reader with the fraction of the file that has been scanned, 0 to 1."""
 
 
 IN_MEMORY = Space()

@@ -1,4 +1,4 @@
-"""Arrays that grow at the end while a file is read, without a second copy."""
+"""Arrays that grow while a file is read, without a second copy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Growing", "Store"]
 
 
 class Growing:
-    """An array with spare capacity at its end. Untouched capacity costs address space only."""
+    """An array with spare capacity at its end. Capacity that was never written takes address space, but no memory."""
 
     def __init__(self, dtype: DTypeLike) -> None:
         self.array: NDArray[Any] = np.empty(0, dtype=dtype)
@@ -22,7 +22,8 @@ class Growing:
         if count > len(self.array) and len(self.array) == 0:
             self.array = np.empty(count, dtype=self.array.dtype)
         elif count > len(self.array):
-            # realloc moves large blocks by remapping pages; no view of the array exists between windows.
+            # realloc moves large blocks by remapping pages. It is called between windows, when no view of the array
+            # exists.
             self.array.resize(max(count, len(self.array) * 9 // 8), refcheck=False)
 
     def become(self, dtype: DTypeLike, count: int) -> None:
@@ -41,7 +42,7 @@ class Store:
     """The edges read so far: dense or raw 32-bit numbers of both ends, and one array per column of numbers."""
 
     def __init__(self, columns: int, growing: Callable[[DTypeLike], Growing] = Growing) -> None:
-        """growing: makes the arrays."""
+        """Create empty arrays. growing(dtype) creates each of them."""
         self.count = 0
         self.source = growing(np.uint32)
         self.target = growing(np.uint32)
@@ -54,5 +55,5 @@ class Store:
 
     @property
     def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Sources and targets of the edges read so far."""
+        """The ids or numbers at the sources and at the targets of the edges read so far."""
         return self.source.array[: self.count], self.target.array[: self.count]

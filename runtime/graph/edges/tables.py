@@ -1,4 +1,4 @@
-"""Hash tables that number integer keys and texts consecutively, in the order of first occurrence."""
+"""Hash tables that assign consecutive numbers to integer keys and to texts, in the order of first occurrence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST_SLOTS = 1 << 16
 
 
 class KeyTable:
-    """Numbers for 64-bit keys. Memory: 16 to 32 bytes a key, half of it slots and half of it keys."""
+    """Assigns numbers to 64-bit keys. Memory: 16 to 32 bytes per key, half for the slots and half for the keys."""
 
     def __init__(self) -> None:
         self._kernels = kernels("number")
@@ -25,7 +25,7 @@ class KeyTable:
         self._state = np.zeros(3, dtype=np.int64)
 
     def insert(self, keys: NDArray[np.int64], numbers: NDArray[np.uint32]) -> None:
-        """Set numbers[i] to the number of keys[i]; both arrays are contiguous and of one length."""
+        """Set numbers[i] to the number of keys[i]; both arrays are contiguous and have the same length."""
         self._state[_NEXT] = 0
         while True:
             self._kernels["insert_keys"](
@@ -45,7 +45,10 @@ class KeyTable:
 
 
 class TokenTable:
-    """Numbers for texts, compared byte by byte. Stores each distinct text once, with 24 to 32 bytes of overhead."""
+    """Assigns numbers to texts, compared byte by byte.
+
+    Each distinct text is stored once, with 24 to 32 bytes overhead.
+    """
 
     def __init__(self) -> None:
         self._kernels = kernels("number")
@@ -56,7 +59,7 @@ class TokenTable:
         self._state = np.zeros(3, dtype=np.int64)
 
     def insert(self, text: NDArray[np.uint8], tokens: NDArray[np.int64], numbers: NDArray[np.uint32]) -> None:
-        """Set numbers[i] to the number of tokens[i], a position in `text` as the scan kernel packs it."""
+        """Set numbers[i] to the number of the text of tokens[i], which the scan kernel packed as a range of `text`."""
         state = self._state
         state[_NEXT] = 0
         while True:
@@ -85,7 +88,7 @@ class TokenTable:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the distinct texts."""
+        """The size in bytes of the distinct texts."""
         return int(self._state[_USED])
 
     def encoded(self) -> bytes:
@@ -100,6 +103,6 @@ class TokenTable:
         return result
 
     def text_at(self, place: int) -> bytes:
-        """The text around a byte of the arena, for a message about it."""
+        """The bytes of the text that contains byte `place` of the arena, for a message about this text."""
         used = self._arena[: int(self._state[_USED])].tobytes()
         return used[used.rfind(b"\n", 0, place) + 1 : used.find(b"\n", place)]

@@ -1,10 +1,9 @@
-"""Compiled loops over edges. The files beside this one are kernel text, never imported by library code.
+"""Compiled loops over edges. The other files of this folder are kernel text; library code never imports them.
 
-Each file lists its exported functions and their signatures in `EXPORTS`; `kernels("sort")` returns them as callables. A
-file without `EXPORTS` is included by others: an import from it is replaced by its text, so that one text holds
-everything on which its object code depends.
-`key` in a signature is a type that the caller chooses. In kernels, pointers are indexed with signed 64-bit integers,
-and nothing allocates or raises.
+Each file lists its exported functions and their signatures in `EXPORTS`; `kernels("sort")` returns the functions of
+`sort.py` as callables. A file without `EXPORTS` is an include file: its text replaces every import from it, so that one
+text holds everything on which the object code depends. `key` in a signature is a type that the caller chooses. In
+kernels, pointers are indexed with signed 64-bit integers, and nothing allocates or raises.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["kernels", "kernel_files"]
 
 _HERE = Path(__file__).parent
 _PART = re.compile(r"^from vlang\.runtime\.graph\.kernels\.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
-_FUTURE = "from __future__ import annotations\n"  # only at the top of a whole text
+_FUTURE = "from __future__ import annotations\n"  # permitted only at the top of the combined text
 
 
 _lock = threading.Lock()
@@ -31,7 +30,7 @@ def kernels(name: str, key: str = "i64") -> Mapping[str, Callable[..., int]]:
 
     key: the type that replaces `key` in the signatures.
     """
-    with _lock:  # several threads may call; `ast.parse` of CPython 3.11 fails when two threads are in it
+    with _lock:  # several threads may call; in CPython 3.11, `ast.parse` fails if two threads run it at once
         return _loaded(name, key)
 
 
@@ -49,7 +48,7 @@ def _loaded(name: str, key: str) -> Mapping[str, Callable[..., int]]:
 
 
 def _whole(text: str) -> str:
-    """The text of a kernel file with each included file inserted once."""
+    """The text of a kernel file, in which each include file is inserted once."""
     done: set[str] = set()
 
     def part(found: re.Match[str]) -> str:
@@ -62,7 +61,7 @@ def _whole(text: str) -> str:
 
 
 def _exports(text: str) -> dict[str, str]:
-    """The exported names and signatures; empty for an included file."""
+    """The exported names and their signatures; empty for an include file."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "EXPORTS":
             exports: dict[str, str] = ast.literal_eval(node.value)

@@ -1,4 +1,4 @@
-"""The layout of one cache block: rows of similar length side by side."""
+"""Kernels that lay out a cache block: rows of similar length are interleaved."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ EXPORTS = {
 def jag(
     offsets: Any, low: Any, high: Any, longest: Any, group: Any, counts: Any, order: Any, places: Any, runs: Any,
 ) -> Any:
-    """Order the rows low..high-1 of a block by length, the longest first; see runtime.graph.topology.blocks.
+    """Order the rows low..high-1 of a block by length, the longest first (see runtime/graph/topology/blocks.py).
 
     Args:
-        offsets: of the adjacency, u64[n + 1].
-        low, high: first row and end.
-        longest: rows with more edges count as empty.
+        offsets: offsets of the adjacency, u64[n + 1].
+        low, high: the first row of the block, and the end.
+        longest: the maximum number of edges of a row in a block; a row with more edges counts as empty.
         group: edges of one row that are stored consecutively.
         counts: scratch, longest + 2 entries.
-        order: out, the row minus `low` at each place.
-        places: out, the place of each row.
-        runs: out, three numbers a run: its first place, its number of places, the edges of each place.
+        order: output, for each place in the order by length, the row minus `low`.
+        places: output, for each row, its place in the order.
+        runs: output, three numbers per run: the first place, the number of places, and the edges per place.
 
     Returns:
         The number of runs.
@@ -46,11 +46,11 @@ def jag(
         order[counts[row]] = v - low
         places[v - low] = counts[row]
         counts[row] += 1
-    made, begin, filled = np.int64(0), np.int64(0), counts[1]  # where the rows of one edge end; the rest are empty
+    made, begin, filled = np.int64(0), np.int64(0), counts[1]  # counts[1] is the number of rows with edges
     while begin < filled:
         v = low + np.int64(order[begin])
         most = np.int64(offsets[v + 1] - offsets[v])
-        end = counts[(most + 1) >> 1]  # rows of at least half that length are interleaved
+        end = counts[(most + 1) >> 1]  # rows at least half as long are interleaved with row v
         for done in range(0, most, group):
             place = begin
             while place < end:
@@ -68,16 +68,16 @@ def jag(
 
 
 def lay(offsets: Any, values: Any, low: Any, order: Any, runs: Any, made: Any, done: Any, out: Any) -> None:
-    """Copy the edge values of a block in the order of its runs.
+    """Copy the edge values of a block into the order of the runs.
 
     Args:
-        offsets: of the adjacency, u64[n + 1].
-        values: one per edge of the adjacency.
+        offsets: offsets of the adjacency, u64[n + 1].
+        values: one value per edge of the adjacency.
         low: first row of the block.
         order, runs: as written by `jag`.
         made: the number of runs.
-        done: scratch, one zero per row.
-        out: one per edge of the block.
+        done: scratch, one element per row, all 0 at the call.
+        out: output, one value per edge of the block.
     """
     k = np.int64(0)
     for r in range(made):

@@ -1,4 +1,4 @@
-"""Common neighbours of the ends of every edge, over adjacency lists without directions, loops and repetitions."""
+"""Kernels that count the common neighbours of the two ends of every edge, on simple undirected adjacency lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXPORTS = {
 
 @njit
 def _place(targets: Any, low: Any, high: Any, wanted: Any) -> Any:
-    """The position of `wanted` in the increasing targets[low:high], which contain it."""
+    """The index of `wanted` in targets[low:high], which is sorted and contains `wanted`."""
     while high - low > 1:
         middle = (low + high) >> 1
         if targets[middle] <= wanted:
@@ -26,16 +26,16 @@ def _place(targets: Any, low: Any, high: Any, wanted: Any) -> Any:
 
 
 def common_of_edges(offsets: Any, targets: Any, first: Any, last: Any, bits: Any, out: Any) -> None:
-    """Count the common neighbours of edges, and write them to both entries of each edge.
+    """Count the common neighbours of the ends of edges, and write the count to both entries of each edge.
 
-    A call handles the edges for which a vertex in first..last-1 is the end of higher degree (the larger number if
-    equal).
+    A call handles the edges whose end of higher degree is in first..last-1. If degrees are equal, the end with the
+    larger number counts as higher.
 
     Args:
         offsets, targets: adjacency lists, each row increasing.
         first, last: the range of vertices.
-        bits: scratch, one bit per vertex, all 0 before and after.
-        out: u32[entries].
+        bits: scratch, one bit per vertex, all 0 before and after the call.
+        out: output, u32[entries].
     """
     for a in range(first, last):
         begin, end = np.int64(offsets[a]), np.int64(offsets[a + 1])
@@ -60,15 +60,15 @@ def common_of_edges(offsets: Any, targets: Any, first: Any, last: Any, bits: Any
 def spread(
     offsets: Any, targets: Any, values: Any, all_offsets: Any, all_targets: Any, first: Any, last: Any, out: Any
 ) -> None:
-    """Copy the values of edges to lists that also have loops and repetitions.
+    """Copy the values of edges from simple lists to lists that also have self-loops and parallel edges.
 
-    A vertex has all its neighbours in common with itself.
+    The value of a self-loop is the number of neighbours of the vertex.
 
     Args:
-        offsets, targets, values: the lists without loops and repetitions.
-        all_offsets, all_targets: the lists with them.
+        offsets, targets, values: the simple lists, and one value per entry.
+        all_offsets, all_targets: the lists with self-loops and parallel edges.
         first, last: the range of rows.
-        out: u32, one per entry of `all_targets`.
+        out: output, u32, one value per entry of `all_targets`.
     """
     for row in range(first, last):
         at, end = np.int64(offsets[row]), np.int64(offsets[row + 1])

@@ -1,4 +1,4 @@
-"""Decimal numbers to the nearest double; uncertain cases are left to the caller. Inlined into its importers."""
+"""Converts decimal numbers to the nearest double, or reports that rounding is uncertain. Include file of kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MINUS, PLUS, DOT = 45, 43, 46
 
 @njit
 def _product(a: Any, b: Any) -> Any:
-    """The high and the low 64 bits of a product of two uint64."""
+    """The high and the low 64 bits of the product of two uint64."""
     mask = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)
     a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
@@ -24,10 +24,10 @@ def _product(a: Any, b: Any) -> Any:
 
 @njit
 def _round(digits: Any, exponent: Any, powers: Any) -> Any:
-    """(whether the result is certain, the bits of the double nearest to digits * 10^exponent); digits > 0.
+    """Returns whether rounding is certain, and the bits of the double nearest to digits * 10^exponent; digits > 0.
 
     The Eisel-Lemire algorithm (D. Lemire, Number parsing at a gigabyte per second, 2021). powers[2 k] and powers[2 k +
-    1] are the low and high half of the 128 leading bits of 10^(k - 342), rounded down.
+    1] are the low and the high 64 of the 128 leading bits of 10^(k - 342), rounded down.
     """
     one = np.uint64(1)
     shifted = digits
@@ -66,7 +66,10 @@ def _round(digits: Any, exponent: Any, powers: Any) -> Any:
 
 @njit
 def _decimal(text: Any, first: Any, end: Any) -> Any:
-    """Parse a decimal number: (well-formed and of at most 19 digits, negative, digits, power of ten)."""
+    """Parse a decimal number.
+
+    Returns (whether it is well-formed with at most 19 digits, negative, digits, exponent).
+    """
     i = first
     negative = False
     if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
@@ -110,7 +113,7 @@ def _decimal(text: Any, first: Any, end: Any) -> Any:
 
 @njit
 def store_float(text: Any, first: Any, end: Any, at: Any, cells: Any, floats: Any, powers: Any, tens: Any) -> Any:
-    """Parse text[first:end] as a number and store it in floats[at]; False if its rounding is uncertain.
+    """Parse text[first:end] as a number and store it in floats[at]. Returns False if the rounding is uncertain.
 
     Args:
         text: bytes.
@@ -123,7 +126,7 @@ def store_float(text: Any, first: Any, end: Any, at: Any, cells: Any, floats: An
     if not fine:
         return False
     while exponent < 0 and digits > np.uint64(9007199254740992) and digits % np.uint64(10) == np.uint64(0):
-        digits = digits // np.uint64(10)  # 1234567890123456.0: without the zero it is exact
+        digits = digits // np.uint64(10)  # without the last zero, 1234567890123456.0 is exact
         exponent += 1
     if digits <= np.uint64(9007199254740992) and exponent >= -22 and exponent <= 22:
         # Clinger's fast path: both operands are exact, so one operation rounds once.

@@ -1,4 +1,4 @@
-"""Unsigned integers with one separator after each, eight bytes at a time. Inlined into its importers.
+"""Parses unsigned integers with one separator after each, eight bytes at a time. Include file of kernels.
 
 `text` must be readable for READ_AHEAD bytes after the last line end.
 """
@@ -26,11 +26,12 @@ MOST_DIGITS = 18
 
 @njit(inline="always")
 def _unsigned(text: Any, i: Any) -> Any:
-    """(the unsigned integer at i, the position after it, its first digit): (0, i, above 9) if there is none.
+    """Returns (the unsigned integer at i, the position after it, its first digit), or (0, i, above 9) without a digit.
 
-    Up to eight digits are parsed without a branch. The position of the first byte that is not a digit gives the shift
-    that moves the digits to the top. Three multiplications then add neighbouring digits in pairs (D. Lemire, Number
-    parsing at a gigabyte per second, 2021, section 3). LLVM combines the eight loads into one.
+    Up to eight digits are parsed without a branch. The digits are shifted to the top of the word, by a count that
+    follows from the position of the first byte that is not a digit. Three multiplications then combine neighbouring
+    digits, pairs and groups of four (D. Lemire, Number parsing at a gigabyte per second, 2021, section 3). LLVM
+    combines the eight loads into one.
     """
     word = (
         np.uint64(text[i])
@@ -42,14 +43,14 @@ def _unsigned(text: Any, i: Any) -> Any:
         | np.uint64(text[i + 6]) << np.uint64(48)
         | np.uint64(text[i + 7]) << np.uint64(56)
     )
-    digits = word ^ np.uint64(0x3030303030303030)  # 0..9 for each digit
+    digits = word ^ np.uint64(0x3030303030303030)  # a byte is 0..9 if it was a digit
     lead = digits & np.uint64(255)
-    # The high bit of each byte that is not a digit: exact up to the first of them.
+    # The high bit of a byte is set if it is not a digit. The bits above the first such byte may be wrong.
     others = ((digits + np.uint64(0x7676767676767676)) | digits) & np.uint64(0x8080808080808080)
     bits = np.uint64(64)
     if others != np.uint64(0):
         bits = np.uint64(trailing_zeros(others)) & np.uint64(0x78)
-        digits = (digits << np.uint64(1)) << (np.uint64(63) - bits)  # by 64 in two steps: one such shift is undefined
+        digits = (digits << np.uint64(1)) << (np.uint64(63) - bits)  # two shifts, as a single shift by 64 is undefined
     pairs = (digits * np.uint64(2561)) >> np.uint64(8)
     fours = ((pairs & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
     value = np.int64(((fours & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32))
@@ -67,29 +68,30 @@ def _unsigned(text: Any, i: Any) -> Any:
 def leading_integers(text: Any, i: Any, count: Any, fields: Any, delimiter: Any, roles: Any, ids: Any, cells: Any,
                      capacity: Any, row: Any, base: Any, lowest: Any, highest: Any, smallest: Any,
                      largest: Any) -> Any:  # fmt: skip
-    """The fast path: unsigned integers with one separator after each, which covers nearly all lines.
+    """The fast path for nearly all lines: parse unsigned integers with one separator after each.
 
-    Reads at most `count` fields from i. Unusual and wrong fields are left to the general path.
+    Reads at most `count` fields from i, and stops before a field that is unusual or wrong; the general path of `scan`
+    handles it.
 
     Args:
         text: bytes.
         i: position of the first field.
-        count: fields to read at most.
-        fields: fields of a line.
+        count: the maximum number of fields to read.
+        fields: the number of fields in a line.
         delimiter: the byte between fields, 0 for white space.
         roles, ids, cells, capacity: see `scan` of tokenize.py.
         row: index of the row to write.
-        base, lowest, highest: see `setup`; ids outside lowest..highest, and where `base` is 0 those with leading
-            zeros, are left to the general path.
-        smallest, largest: range of the ids so far.
+        base, lowest, highest: see `setup`. The fast path stops before an id outside of lowest..highest and, if `base`
+            is 0, before an id with leading zeros.
+        smallest, largest: range of the ids read so far.
 
     Returns:
-        (fields read, position of the next field, smallest and largest id so far).
+        (number of fields read, position of the next field, smallest and largest id so far).
     """
     f = np.int64(0)
     while f < count:
         value, j, lead = _unsigned(text, i)
-        # One comparison for nearly all numbers: they begin with 1..9.
+        # Nearly all numbers begin with 1..9 and take only the first comparison.
         if lead - np.uint64(1) > np.uint64(8) and j != i + 1 and (
             j == i or (base == 0 and roles[2 * f] != INTEGER)
         ):

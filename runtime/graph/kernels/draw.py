@@ -1,4 +1,4 @@
-"""Random edges from counters: edge e depends on the seed and e alone, so any thread may draw it."""
+"""Draws random edges by a counter-based generator: edge e depends only on the seed and e, so any thread may draw it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _mix(seed: Any, x: Any) -> Any:
 
 @njit
 def _scrambled(x: Any, mask: Any, half: Any, add: Any, odd: Any, odd_too: Any) -> Any:
-    """A bijection of 0..mask (2^k - 1): each step is invertible."""
+    """A bijection of 0..mask, where mask = 2^k - 1: each step is invertible."""
     x = ((x + add) * odd) & mask
     x ^= x >> half
     x = (x * odd_too) & mask
@@ -34,15 +34,15 @@ def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc
               odd_too: Any, src: Any, dst: Any) -> None:  # fmt: skip
     """Draw the edges first..last-1 of a Kronecker graph of 2^scale vertices, labels scrambled.
 
-    Each of `scale` levels picks a quadrant by 21 random bits, three levels to a word: upper left below `a`, upper right
-    below `ab`, lower left below `abc`, else lower right.
+    Each of the `scale` levels picks a quadrant by 21 random bits; a 64-bit word serves three levels. The quadrant is
+    upper left if these bits are below `a`, else upper right below `ab`, else lower left below `abc`, else lower right.
 
     Args:
         first, last: the range of edges.
-        seed, scale: of the graph.
-        a, ab, abc: cumulated probabilities of the quadrants, in units of 2^-21.
+        seed, scale: seed of the graph, and log2 of its number of vertices.
+        a, ab, abc: cumulative probabilities of the quadrants, in units of 2^-21.
         half, add, odd, odd_too: constants of the bijection of labels.
-        src, dst: out, u32.
+        src, dst: output, u32, indexed by edge number.
     """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):
@@ -66,8 +66,8 @@ def uniform(first: Any, last: Any, seed: Any, scale: Any, src: Any, dst: Any) ->
 
     Args:
         first, last: the range of edges.
-        seed, scale: of the graph.
-        src, dst: out, u32.
+        seed, scale: seed of the graph, and log2 of its number of vertices.
+        src, dst: output, u32, indexed by edge number.
     """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):

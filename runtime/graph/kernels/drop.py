@@ -1,4 +1,4 @@
-"""Dropping self-loops and parallel edges from adjacency lists: count, then pick."""
+"""Drops self-loops and parallel edges from adjacency lists: counts the entries to keep, then lists their indices."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def count_kept(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any,
     Args:
         offsets, targets: adjacency lists.
         first, last: the range of rows.
-        no_loops, no_parallel: whether to drop self-loops, parallel edges.
+        no_loops, no_parallel: not 0 to drop self-loops, or parallel edges.
         directed: 0 counts each dropped undirected edge once.
-        kept: out, u64 by row.
-        dropped: i64[2], increased by the dropped self-loops and parallel edges.
+        kept: output, u64, one count per row.
+        dropped: i64[2], to which the numbers of dropped self-loops and parallel edges are added.
     """
     for row in range(first, last):
         e, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
@@ -65,7 +65,7 @@ def _pick(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_p
                 best = np.int64(e)
                 if compare:
                     for i in range(e + 1, stop):
-                        # By the second test any number is preferred to a NaN.
+                        # The second condition prefers any number to a NaN.
                         if values[i] < values[best] or (values[best] != values[best] and values[i] == values[i]):
                             best = np.int64(i)
                 picks[to] = best
@@ -75,25 +75,25 @@ def _pick(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_p
 
 def pick_first(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_parallel: Any, starts: Any,
                picks: Any) -> None:  # fmt: skip
-    """List the entries that each row keeps; of parallel edges the first.
+    """List the entries that each row keeps; the first of parallel edges is kept.
 
     Args:
         offsets, targets: adjacency lists.
         first, last: the range of rows.
-        no_loops, no_parallel: not 0 to drop self-loops, parallel edges.
-        starts: u64, where the list of each row begins in `picks`.
-        picks: out, i64, the indices of the kept entries.
+        no_loops, no_parallel: not 0 to drop self-loops, or parallel edges.
+        starts: u64, the index in `picks` at which the list of each row begins.
+        picks: output, i64, the indices of the kept entries.
     """
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, picks, False)
 
 
 def pick_int(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_parallel: Any, starts: Any,
              picks: Any, values: Any) -> None:  # fmt: skip
-    """As pick_first, but of parallel edges the one with the smallest of `values` (i64), the first of equal ones."""
+    """Like pick_first, but keeps the parallel edge with the smallest of `values` (i64), or the first of these."""
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, values, True)
 
 
 def pick_float(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_parallel: Any, starts: Any,
                picks: Any, values: Any) -> None:  # fmt: skip
-    """As pick_int, for values of type f64."""
+    """Like pick_int, for values of type f64."""
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, values, True)

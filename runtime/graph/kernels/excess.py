@@ -1,4 +1,4 @@
-"""Counts of self-loops and parallel edges in adjacency lists."""
+"""Counts self-loops and parallel edges in adjacency lists."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ EXPORTS = {"count_excess": "void(u64*, u32*, i64, i64, i64, i64*)"}
 
 
 def count_excess(offsets: Any, targets: Any, first: Any, last: Any, directed: Any, out: Any) -> None:
-    """Count the self-loops, and the other edges beside which there is one between the same vertices.
+    """Count the self-loops, and the edges that repeat an earlier edge between the same vertices.
 
     Args:
-        offsets, targets: adjacency lists, each in increasing order.
+        offsets, targets: adjacency lists, each row in increasing order.
         first, last: the range of rows.
         directed: 0 counts each undirected edge once.
-        out: out, i64[2]: self-loops and parallel edges.
+        out: output, i64[2], the numbers of self-loops and of parallel edges.
     """
     loops, parallel = np.int64(0), np.int64(0)
     for row in range(first, last):

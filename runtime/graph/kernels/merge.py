@@ -1,4 +1,4 @@
-"""In-edges and out-edges of each vertex merged into one list."""
+"""Merges the in-edges and out-edges of each vertex into one list."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ def _merge(in_offsets: Any, in_targets: Any, out_offsets: Any, out_targets: Any,
 
 def merge8(in_offsets: Any, in_targets: Any, out_offsets: Any, out_targets: Any, first: Any, last: Any,
            in_values: Any, out_values: Any, values: Any) -> None:  # fmt: skip
-    """Merge 8-bit values of in- and out-edges into one list by neighbour, in-edges first among equals.
+    """Merge 8-bit values of in-edges and out-edges into the order by neighbour, in-edges first if equal.
 
     Args:
         in_offsets, in_targets, in_values: the in-edges.
         out_offsets, out_targets, out_values: the out-edges.
         first, last: the range of rows.
-        values: out, one per merged entry.
+        values: output, one value per merged entry.
     """
     _merge(in_offsets, in_targets, out_offsets, out_targets, first, last, in_values, out_values, values)
 
 
 def merge16(in_offsets: Any, in_targets: Any, out_offsets: Any, out_targets: Any, first: Any, last: Any,
             in_values: Any, out_values: Any, values: Any) -> None:  # fmt: skip
-    """As merge8, for values of 16 bits."""
+    """Like merge8, for values of 16 bits."""
     _merge(in_offsets, in_targets, out_offsets, out_targets, first, last, in_values, out_values, values)
 
 
 def merge32(in_offsets: Any, in_targets: Any, out_offsets: Any, out_targets: Any, first: Any, last: Any,
             in_values: Any, out_values: Any, values: Any) -> None:  # fmt: skip
-    """As merge8, for values of 32 bits."""
+    """Like merge8, for values of 32 bits."""
     _merge(in_offsets, in_targets, out_offsets, out_targets, first, last, in_values, out_values, values)
 
 
 def merge64(in_offsets: Any, in_targets: Any, out_offsets: Any, out_targets: Any, first: Any, last: Any,
             in_values: Any, out_values: Any, values: Any) -> None:  # fmt: skip
-    """As merge8, for values of 64 bits."""
+    """Like merge8, for values of 64 bits."""
     _merge(in_offsets, in_targets, out_offsets, out_targets, first, last, in_values, out_values, values)

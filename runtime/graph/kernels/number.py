@@ -1,6 +1,7 @@
-"""Ids to consecutive numbers: by a bitmap for ids in a narrow range, else by a hash table with linear probing.
+"""Numbers ids consecutively: by a bitmap for ids in a narrow range, else by a hash table with linear probing.
 
-A slot of a table is 0 if empty, else the number plus one. The caller keeps at most half of the slots in use.
+An empty slot of a hash table is 0; any other slot holds a number plus one. The caller grows the table so that at most
+half of the slots are in use.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ EXPORTS = {
     "refill_hashes": "void(u64*, i64, u32*, i64)",
 }
 
-# state[...] of the two inserts: index of the next key, number of distinct keys, bytes of stored tokens.
+# Indices into `state` of insert_keys and insert_tokens: the next key, the number of distinct keys, the bytes of stored
+# tokens.
 NEXT, COUNT, USED = 0, 1, 2
 
 NEWLINE, QUOTE = 10, 34
 
 
 def mark(ids: Any, first: Any, end: Any, lowest: Any, bits: Any) -> None:
-    """Set the bit id - lowest of every id in ids[first:end].
+    """Set bit `id - lowest` for every id in ids[first:end].
 
     Args:
         ids: u32.
@@ -61,14 +63,14 @@ def count_before(bits: Any, words: Any, before: Any) -> Any:
 
 
 def rank_marked(ids: Any, first: Any, end: Any, lowest: Any, bits: Any, before: Any) -> None:
-    """Replace every id of ids[first:end] by the number of smaller ids that are marked.
+    """Replace every id in ids[first:end] by its rank: the number of smaller ids in the bitmap.
 
     Args:
         ids: u32.
         first, end: the range of ids.
         lowest: the id of bit 0.
         bits: u64, the bitmap.
-        before: as written by `count_before`.
+        before: u32, written by `count_before`.
     """
     for i in range(first, end):
         key = np.int64(ids[i]) - lowest
@@ -78,7 +80,7 @@ def rank_marked(ids: Any, first: Any, end: Any, lowest: Any, bits: Any, before: 
 
 @njit
 def _mixed(key: Any) -> Any:
-    """A finaliser of 64 bits (Stafford's Mix13)."""
+    """A 64-bit hash finaliser (Stafford's Mix13)."""
     x = np.uint64(key)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -88,16 +90,16 @@ def _mixed(key: Any) -> Any:
 def insert_keys(keys: Any, end: Any, numbers: Any, slots: Any, mask: Any, uniques: Any, limit: Any, state: Any) -> None:
     """Set numbers[i] to the number of keys[i]; a new key gets the next number.
 
-    Stops where a new key would exceed `limit`; the caller grows the table and calls again.
+    Stops before a new key if `limit` is reached; the caller then grows the table and calls again.
 
     Args:
         keys: i64.
         end: the number of keys.
-        numbers: out, u32.
-        slots: the table, a power of two.
+        numbers: output, u32.
+        slots: u32, the hash table; its length is a power of two.
         mask: len(slots) - 1.
-        uniques: the distinct keys by number.
-        limit: distinct keys at most.
+        uniques: i64, the distinct keys by number.
+        limit: the maximum number of distinct keys.
         state: i64, see NEXT and COUNT.
     """
     i, count = state[NEXT], state[COUNT]
@@ -122,7 +124,7 @@ def insert_keys(keys: Any, end: Any, numbers: Any, slots: Any, mask: Any, unique
 
 
 def refill_keys(uniques: Any, count: Any, slots: Any, mask: Any) -> None:
-    """Insert the keys uniques[0:count] into an empty table; arguments as in `insert_keys`."""
+    """Insert the keys uniques[0:count] into an empty table. See `insert_keys` for the arguments."""
     for k in range(count):
         at = np.int64(_mixed(uniques[k])) & mask
         while slots[at] != 0:
@@ -132,7 +134,7 @@ def refill_keys(uniques: Any, count: Any, slots: Any, mask: Any) -> None:
 
 @njit
 def _append(text: Any, token: Any, length: Any, escaped: Any, arena: Any, used: Any) -> Any:
-    """Copy a token and a line end to arena[used:], with doubled quotes reduced to one. Returns its end and hash."""
+    """Copy a token and a line end to arena[used:]; if `escaped`, halve doubled quotes. Returns its end and its hash."""
     code = np.uint64(0xCBF29CE484222325)
     j = np.int64(0)
     while j < length:
@@ -147,15 +149,17 @@ def _append(text: Any, token: Any, length: Any, escaped: Any, arena: Any, used: 
 
 def insert_tokens(text: Any, tokens: Any, end: Any, numbers: Any, slots: Any, mask: Any, arena: Any, ends: Any,
                   hashes: Any, limit: Any, room: Any, state: Any) -> None:  # fmt: skip
-    """As insert_keys, for tokens as `scan` packs them; the distinct ones are stored in `arena`, each with a line end.
+    """Like insert_keys, for tokens that `scan` packed.
+
+    Each distinct token is stored in `arena`, followed by a line end.
 
     Args:
-        text: the bytes that tokens point into.
-        tokens, end, numbers, slots, mask, limit: as in insert_keys.
+        text: the bytes that contain the tokens.
+        tokens, end, numbers, slots, mask, limit: see `insert_keys`, with tokens as keys.
         arena: bytes of the distinct tokens.
-        ends: the end of each token in the arena, before its line end.
-        hashes: of each distinct token.
-        room: bytes of the arena.
+        ends: i64, the end of each distinct token in the arena, before its line end.
+        hashes: u64, the hash of each distinct token.
+        room: size of the arena in bytes.
         state: i64, see NEXT, COUNT and USED.
     """
     i, count, used = state[NEXT], state[COUNT], state[USED]
@@ -193,7 +197,7 @@ def insert_tokens(text: Any, tokens: Any, end: Any, numbers: Any, slots: Any, ma
 
 
 def refill_hashes(hashes: Any, count: Any, slots: Any, mask: Any) -> None:
-    """Insert the tokens 0..count-1 into an empty table by their hashes; arguments as in `insert_tokens`."""
+    """Insert the tokens 0..count-1 into an empty table by their hashes. See `insert_tokens` for the arguments."""
     for k in range(count):
         at = np.int64(hashes[k]) & mask
         while slots[at] != 0:

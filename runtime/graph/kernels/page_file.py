@@ -1,6 +1,6 @@
-"""Page files: the sum over a run of bytes, and the checks of a page before any other kernel reads it.
+"""Kernels for page files: the checksum of bytes, and the validation of a page before any other kernel reads it.
 
-The sum is XXH64 with seed 0 (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md), so that `xxhsum -H64` agrees.
+The checksum is XXH64 with seed 0 (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md), as `xxhsum -H64` prints it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ P3 = np.uint64(0x165667B19E3779F9)
 P4 = np.uint64(0x85EBCA77C2B2AE63)
 P5 = np.uint64(0x27D4EB2F165667C5)
 
-# What `check_page` returns.
+# Return values of `check_page`: no error, or the array element that is wrong.
 FINE, BEGIN, ORDER, END, TARGET = 0, 1, 2, 3, 4
 
 
@@ -48,7 +48,7 @@ def sum_bytes(words: Any, tail: Any, length: Any) -> Any:
     Args:
         words: the bytes as u64; only whole words are read.
         tail: the same bytes as u8.
-        length: in bytes.
+        length: the number of bytes.
     """
     count = length >> 3
     total = P5
@@ -85,11 +85,13 @@ def sum_bytes(words: Any, tail: Any, length: Any) -> Any:
 
 
 def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any:
-    """Whether the offsets of a page are monotone from 0 to `edges`, and its neighbours below n: FINE, or what is wrong.
+    """Check that the offsets of a page increase from 0 to `edges` and that its neighbours are below n.
+
+    Returns FINE, or the code of the first violation.
 
     Args:
         offsets: u32[rows + 1].
-        rows, edges: of the page.
+        rows, edges: the numbers of rows and edges of the page.
         targets: u32[edges].
         n: the number of vertices.
     """
@@ -109,14 +111,14 @@ def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any
 
 
 def same_offsets(local: Any, rows: Any, whole: Any, begin: Any, edges: Any) -> Any:
-    """Whether the offsets of a page are those of the whole direction, cut at its ends.
+    """Whether the offsets of a page match the offsets of the whole adjacency, clipped to the page.
 
     Args:
-        local: u32[rows + 1], relative to the page.
-        rows: of the page.
-        whole: u64[rows + 1], from the first row of the page on.
-        begin: the first edge of the page.
-        edges: of the page.
+        local: u32[rows + 1], the offsets in the page, relative to its first edge.
+        rows: the number of rows of the page.
+        whole: u64[rows + 1], the offsets of the adjacency, from the first row of the page on.
+        begin: the first edge of the page in the adjacency.
+        edges: the number of edges of the page.
     """
     other = np.int64(0)
     for i in range(rows + 1):
@@ -125,13 +127,13 @@ def same_offsets(local: Any, rows: Any, whole: Any, begin: Any, edges: Any) -> A
 
 
 def cut_offsets(degrees: Any, rows: Any, inside: Any, edges: Any, offsets: Any) -> None:
-    """The offsets of a page: the first `inside` edges of its first vertex lie in earlier pages.
+    """Compute the offsets of a page. The first `inside` edges of its first vertex lie in earlier pages.
 
     Args:
         degrees: u32[rows], from the first vertex of the page on.
-        rows, edges: of the page.
-        inside: edges of the first vertex before the page.
-        offsets: out, u32[rows + 1].
+        rows, edges: the numbers of rows and edges of the page.
+        inside: the number of edges of the first vertex that lie in earlier pages.
+        offsets: output, u32[rows + 1].
     """
     at = -inside
     offsets[0] = np.uint32(0)

@@ -1,6 +1,7 @@
-"""Edges that are larger than memory to buckets of rows, and buckets to smaller ones, stably.
+"""Distributes edges that are larger than memory to buckets of rows, and a bucket to smaller parts, both stably.
 
-An entry is a key, `row << shift | neighbour`, u64. Its place in the result is recorded, so that columns can follow it.
+An entry is a u64 key, `row << shift | neighbour`. The kernels also record the new place of each entry, so that the
+column values can be moved there later.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ MIRROR, NO_LOOPS, RECORDED = 1, 2, 4
 
 
 def tally_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, counts: Any) -> Any:
-    """Add the entries of the edges first..last-1 to the counts of their rows; returns the number of self-loops.
+    """Count the entries of the edges first..last-1 by row; returns the number of self-loops.
 
     Args:
-        rows, others: ends of the edges.
+        rows, others: u32, the two ends of each edge.
         first, last: the range of edges.
         flags: MIRROR counts both directions, self-loops once; NO_LOOPS leaves self-loops out.
-        counts: u32 by row.
+        counts: u32, one counter per row, increased by the call.
     """
     loops = np.int64(0)
     for e in range(first, last):
@@ -69,16 +70,16 @@ def _bucket(row: Any, coarse: Any, grain: Any, bounds: Any) -> Any:
 
 def count_buckets(rows: Any, others: Any, first: Any, last: Any, flags: Any, coarse: Any, grain: Any, bounds: Any,
                   counts: Any) -> None:  # fmt: skip
-    """Add the entries of the edges first..last-1 to the counts of their buckets.
+    """Count the entries of the edges first..last-1 by bucket.
 
     Args:
-        rows, others: ends of the edges.
+        rows, others: u32, the two ends of each edge.
         first, last: the range of edges.
         flags: MIRROR and NO_LOOPS.
-        coarse: u32, the bucket of row i << grain.
+        coarse: u32, coarse[i] is the bucket of row i << grain.
         grain: see `coarse`.
         bounds: u32, the first row of each bucket, and the end.
-        counts: i64 by bucket.
+        counts: i64, one counter per bucket, increased by the call.
     """
     for e in range(first, last):
         row = np.int64(rows[e])
@@ -92,14 +93,16 @@ def count_buckets(rows: Any, others: Any, first: Any, last: Any, flags: Any, coa
 
 def place_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, coarse: Any, grain: Any, bounds: Any,
                 cursors: Any, shift: Any, keys: Any, places: Any, back: Any) -> None:  # fmt: skip
-    """Write the keys of the edges first..last-1 to the cursors of their buckets.
+    """Write the keys of the edges first..last-1 at the cursors of their buckets.
 
     Args:
-        rows, others, first, last, flags, coarse, grain, bounds: as in `count_buckets`; RECORDED fills `places`.
-        cursors: i64 by bucket, the next free position in `keys`.
-        shift: bits of a neighbour in a key.
-        keys: out.
-        places, back: out, i64[last - first]: where the entry of each edge and its opposite stand, -1 for none.
+        rows, others, first, last, flags, coarse, grain, bounds: see `count_buckets`. The flag RECORDED fills `places`
+            and `back`.
+        cursors: i64, the next free index in `keys`, per bucket.
+        shift: the number of bits for the neighbour in a key.
+        keys: output, u64, the keys.
+        places, back: output, i64[last - first]: the index in `keys` of the entry of each edge, and of the entry in the
+            opposite direction; -1 if there is no such entry.
     """
     for e in range(first, last):
         row = np.int64(rows[e])
@@ -129,16 +132,16 @@ def count_keys(keys: Any, first: Any, last: Any, least: Any, shift: Any, counts:
 
 def place_keys(keys: Any, first: Any, last: Any, least: Any, shift: Any, parts: Any, cursors: Any, out: Any,
                places: Any) -> None:  # fmt: skip
-    """Write keys[first:last] to the cursors of their parts.
+    """Write keys[first:last] at the cursors of their parts.
 
     Args:
         keys: u64.
         first, last: the range of keys.
         least, shift: the bin of a key is (key - least) >> shift.
         parts: i64, the part of each bin.
-        cursors: i64 by part.
-        out: out, the keys.
-        places: out, i64[last - first], where each key stands.
+        cursors: i64, the next free index in `out`, per part.
+        out: output, the keys.
+        places: output, i64[last - first], the index of each key in `out`.
     """
     for i in range(first, last):
         part = parts[np.int64((keys[i] - least) >> np.uint64(shift))]
@@ -167,15 +170,15 @@ def put8(values: Any, places: Any, count: Any, out: Any) -> None:
 
 
 def put16(values: Any, places: Any, count: Any, out: Any) -> None:
-    """As put8, for 16 bits."""
+    """Like put8, for values of 16 bits."""
     _put(values, places, count, out)
 
 
 def put32(values: Any, places: Any, count: Any, out: Any) -> None:
-    """As put8, for 32 bits."""
+    """Like put8, for values of 32 bits."""
     _put(values, places, count, out)
 
 
 def put64(values: Any, places: Any, count: Any, out: Any) -> None:
-    """As put8, for 64 bits."""
+    """Like put8, for values of 64 bits."""
     _put(values, places, count, out)

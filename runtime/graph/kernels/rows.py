@@ -1,4 +1,4 @@
-"""Loops over finished adjacency lists, and the number of self-loops of an edge list."""
+"""Kernels that count self-loops and targets, and expand adjacency lists to the row of each entry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPORTS = {
 
 
 def loops(rows: Any, others: Any, first: Any, last: Any) -> Any:
-    """The number of e in first..last-1 with rows[e] == others[e], which are self-loops."""
+    """The number of self-loops: of e in first..last-1 with rows[e] == others[e]."""
     count = np.int64(0)
     for e in range(first, last):
         count += rows[e] == others[e]
@@ -28,7 +28,7 @@ def tally(targets: Any, first: Any, last: Any, counts: Any) -> None:
 
 
 def expand(offsets: Any, first: Any, last: Any, rows: Any) -> None:
-    """Set rows[e] to the row of each entry e of the rows first..last-1; offsets: u64 by row."""
+    """Set rows[e] to the row of entry e, for all entries of the rows first..last-1. offsets: u64[n + 1]."""
     for row in range(first, last):
         for e in range(np.int64(offsets[row]), np.int64(offsets[row + 1])):
             rows[e] = np.uint32(row)

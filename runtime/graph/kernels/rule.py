@@ -18,9 +18,9 @@ def rule(offsets: Any, targets: Any, first: Any, last: Any, row: Any, order: Any
     Args:
         offsets, targets: adjacency lists.
         first, last: the range of entries.
-        row: a row at or before that of the entry `first`.
+        row: a row that is not after the row of the entry `first`.
         order: 0 if u is the row and v the target, 1 for the opposite, 2 if u is the smaller of the two.
-        low, span: of the rule.
+        low, span: the constants of the rule.
         out: i64[last - first].
     """
     end = np.int64(offsets[row + 1])

@@ -1,7 +1,7 @@
-"""Sorting entries (row, neighbour) by row, then neighbour, stably: count, scatter to buckets of rows, sort in cache.
+"""Sorts entries (row, neighbour) stably by row, then neighbour: count, scatter to buckets of rows, sort in cache.
 
-An entry is one key, `(row inside its bucket) << bits | neighbour`, int64 or uint32, and the input position of its
-column values. Bucket b holds the rows from b << shift to ((b + 1) << shift) - 1.
+An entry consists of a key, `(row inside its bucket) << bits | neighbour`, int64 or uint32, and of a place, the input
+position of its column values. Bucket b holds the rows from b << shift to ((b + 1) << shift) - 1.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ EXPORTS = {
 
 
 def count_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, shift: Any, counts: Any) -> None:
-    """Add the entries of the edges first..last-1 to the counts of their buckets.
+    """Count the entries of the edges first..last-1 by bucket.
 
     Args:
         rows, others: ends of the edges, u32.
         first, last: the range of edges.
         mirror: not 0 to count both directions; self-loops count once.
-        shift: log2 of the rows of a bucket.
-        counts: i64 by bucket.
+        shift: log2 of the number of rows per bucket.
+        counts: i64, one counter per bucket, increased by the call.
     """
     for e in range(first, last):
         row = np.int64(rows[e])
@@ -52,17 +52,17 @@ def _put(row: Any, other: Any, e: Any, shift: Any, bits: Any, low: Any, base: An
 
 def scatter_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, shift: Any, bits: Any, low: Any,
                   high: Any, base: Any, cursors: Any, keys: Any, places: Any) -> None:  # fmt: skip
-    """Write the entries of the edges first..last-1 with a row in low..high-1 to the cursors of their buckets.
+    """Write the entries of the edges first..last-1 whose row is in low..high-1, at the cursors of their buckets.
 
     Args:
         rows, others: ends of the edges, u32.
         first, last: the range of edges.
-        mirror: bit 0 stores both directions, bit 1 records places.
-        shift, bits: log2 of the rows of a bucket, bits of a neighbour.
+        mirror: a bit mask; bit 0 stores both directions of an edge, bit 1 fills `places`.
+        shift, bits: log2 of the number of rows per bucket, and the number of bits for the neighbour in a key.
         low, high: the range of rows.
-        base: position of keys[0] in the result.
-        cursors: i64 by bucket, the next free position in the result.
-        keys, places: out, the keys and the input positions.
+        base: the index of keys[0] among all entries.
+        cursors: i64, the next free index among all entries, per bucket.
+        keys, places: output, the keys and the input positions of the entries.
     """
     both = mirror & 1
     placed = mirror & 2
@@ -77,14 +77,14 @@ def scatter_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, sh
 
 def scatter_rows(offsets: Any, targets: Any, first: Any, last: Any, row: Any, placed: Any, shift: Any, bits: Any,
                  low: Any, high: Any, base: Any, cursors: Any, keys: Any, places: Any) -> None:  # fmt: skip
-    """As scatter_edges, for the transpose of adjacency lists.
+    """Like scatter_edges, for the transpose of adjacency lists.
 
     Args:
         offsets, targets: adjacency lists.
         first, last: the range of entries.
-        row: a row at or before that of the entry `first`.
-        placed: not 0 to record places.
-        shift, bits, low, high, base, cursors, keys, places: as in scatter_edges.
+        row: a row that is not after the row of the entry `first`.
+        placed: not 0 to fill `places`.
+        shift, bits, low, high, base, cursors, keys, places: see `scatter_edges`.
     """
     end = np.int64(offsets[row + 1])
     for e in range(first, last):
@@ -152,20 +152,20 @@ def _sort(keys: Any, places: Any, first: Any, last: Any, spare_keys: Any, spare_
 def finish_buckets(keys: Any, places: Any, starts: Any, first: Any, last: Any, base: Any, shift: Any, bits: Any,
                    n: Any, low: Any, placed: Any, spare_keys: Any, spare_places: Any, counts: Any, offsets: Any,
                    targets: Any) -> None:  # fmt: skip
-    """Sort the buckets first..last-1 and write their rows.
+    """Sort the buckets first..last-1 and write the offsets and targets of their rows.
 
     Args:
         keys, places: the scattered entries.
-        starts: i64, where each bucket begins in the result.
+        starts: i64, the index among all entries at which each bucket begins.
         first, last: the range of buckets.
-        base: position of keys[0] in the result.
-        shift, bits: log2 of the rows of a bucket, bits of a neighbour.
+        base: the index of keys[0] among all entries.
+        shift, bits: log2 of the number of rows per bucket, and the number of bits for the neighbour in a key.
         n: the number of rows.
-        low: bits below this one are in order already.
+        low: the entries are already sorted by the bits below this one.
         placed: not 0 if `places` is used.
-        spare_keys, spare_places, counts: scratch of the sort.
-        offsets: out, for every row of the buckets.
-        targets: out, for every entry.
+        spare_keys, spare_places, counts: scratch arrays of the sort.
+        offsets: output, one element per row of the buckets.
+        targets: output, one element per entry.
     """
     mask = (np.int64(1) << bits) - 1
     for b in range(first, last):

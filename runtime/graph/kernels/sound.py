@@ -1,4 +1,4 @@
-"""Adjacency lists that come from outside: whether lists are in order and have both directions of every edge."""
+"""Validates adjacency lists from a file: sorted rows, and both directions of every undirected edge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXPORTS = {"check_rows": "i64(u64*, u32*, u64*, i64, i64, i64, u64*)"}
 
 @njit
 def _mix(key: Any) -> Any:
-    """A finaliser of 64 bits (SplitMix64)."""
+    """A 64-bit hash finaliser (SplitMix64)."""
     x = key + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -20,15 +20,15 @@ def _mix(key: Any) -> Any:
 
 
 def check_rows(offsets: Any, targets: Any, bits: Any, first: Any, last: Any, hashed: Any, out: Any) -> Any:
-    """The number of entries in rows first..last-1 that are smaller than the one before them in their row.
+    """The number of entries in rows first..last-1 that are smaller than the previous entry of the same row.
 
     Args:
         offsets, targets: adjacency lists.
-        bits: u64, values of the entries from offsets[first] on, or any one value if `hashed` is not 2.
+        bits: u64, the values of the entries from offsets[first] on; unused if `hashed` is not 2.
         first, last: the range of rows.
-        hashed: 0 for no hash, 1 for one of the pairs, 2 for one of pairs and values.
-        out: out, u64[1]: the hash modulo 2^64: upward entries count positively, downward ones negatively, so that
-            it is 0 if both directions of every pair are there.
+        hashed: 0 for no hash, 1 for a hash of (row, target), 2 for a hash of (row, target, value).
+        out: output, u64[1], the sum of the hashes modulo 2^64. Entries with row < target are added and the others
+            subtracted, so the sum over all rows is 0 if both directions of every edge exist.
     """
     wrong = np.int64(0)
     total = np.uint64(0)

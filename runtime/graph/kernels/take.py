@@ -1,4 +1,4 @@
-"""Gathering values of any width by index."""
+"""Gathers values of 8 to 64 bits by index."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
         column: values of 8 bits.
         places: i64, indices into `column`.
         first, last: the range of results.
-        out: of the dtype of `column`.
+        out: output, the results, with the dtype of `column`.
     """
     _take(column, places, first, last, out)
 
 
 def take16(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """As take8, for 16 bits."""
+    """Like take8, for values of 16 bits."""
     _take(column, places, first, last, out)
 
 
 def take32(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """As take8, for 32 bits."""
+    """Like take8, for values of 32 bits."""
     _take(column, places, first, last, out)
 
 
 def take64(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """As take8, for 64 bits."""
+    """Like take8, for values of 64 bits."""
     _take(column, places, first, last, out)

@@ -1,9 +1,9 @@
-"""Lines of text to ids and numbers: one pass over the bytes of a chunk of whole lines.
+"""Parses lines of text into ids and numbers, in one pass over the bytes of a chunk of whole lines.
 
-A field is a run of non-blanks or, with a delimiter, the text between two delimiters without the blanks around it; it
-may be quoted as in csv. Integers of up to 18 digits and floats of up to 19 are parsed and rounded exactly. Other
-numbers and missing cells are returned in `odd` with their positions. The first error stops the scan with a status and a
-position.
+Without a delimiter, a field is a run of non-blanks. With a delimiter, a field is the text between two delimiters
+without the blanks at its ends. A field may be quoted as in csv. Integers of up to 18 digits and floats of up to 19 are
+parsed and rounded exactly. Other numbers and missing cells are listed in `odd` with their positions. The first error
+ends the scan, which returns a status and a position.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from vlang.runtime.graph.kernels.digits import (
 
 EXPORTS = {"scan": "i64(u8*, i64, i64, i64*, i64*, i64*, i64*, f64*, i64*, u64*, f64*, u8*, i64*)"}
 
-# The status that scan returns.
+# The status codes that `scan` returns.
 FINE, SHORT, EMPTY, EXTRA, ID_TEXT, ID_WIDE, ID_RANGE, NEED_FLOAT, ZERO_BYTE, OPEN_QUOTE, NO_MARK, ODD_FULL = range(12)
 MIXED_SIGNS = 12
 
-# The kind of field that _token returns.
+# The kinds of field that `_token` returns.
 PLAIN, QUOTED, ESCAPED, UNCLOSED, NUL = range(5)
 
 NEWLINE, QUOTE, MINUS, PLUS, TAB = 10, 34, 45, 43, 9
@@ -70,7 +70,7 @@ def _comment(text: Any, i: Any, letters: Any) -> Any:
 
 @njit
 def _token(text: Any, i: Any, delimiter: Any) -> Any:
-    """The field at i, a non-blank: (first byte, end, position after it, kind)."""
+    """The field that begins at the non-blank i: (first byte, end, position after the field, kind)."""
     if np.int64(text[i]) == QUOTE:
         kind = QUOTED
         j = i + 1
@@ -104,7 +104,10 @@ def _token(text: Any, i: Any, delimiter: Any) -> Any:
 
 @njit
 def _integer(text: Any, first: Any, end: Any) -> Any:
-    """(kind, the 64 bits): 0 not an integer, 1 a signed one, 2 one above 2^63 - 1, 3 one beyond 64 bits."""
+    """Returns (kind, 64 bits).
+
+    Kind: 0 no integer, 1 an int64, 2 an integer above 2^63 - 1, 3 an integer beyond 64 bits.
+    """
     negative = False
     i = first
     if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
@@ -134,7 +137,7 @@ def _integer(text: Any, first: Any, end: Any) -> Any:
 
 @njit
 def _printed(text: Any, first: Any) -> Any:
-    """Whether an integer is written as it is printed: without a plus, leading zeros or minus zero."""
+    """Whether an integer is in canonical form: without a plus sign or leading zeros, and not minus zero."""
     c = np.int64(text[first])
     after = np.int64(text[first + 1])
     return not (c == PLUS or (c == 48 and after >= 48 and after <= 57) or (c == MINUS and after == 48))
@@ -142,7 +145,7 @@ def _printed(text: Any, first: Any) -> Any:
 
 @njit
 def _skip_comment(text: Any, i: Any) -> Any:
-    """(the position after the line, whether the line holds a NUL byte)."""
+    """Returns (the position after the line, whether the line holds a NUL byte)."""
     zero = False
     while np.int64(text[i]) != NEWLINE:
         zero = zero or np.int64(text[i]) == 0
@@ -152,7 +155,7 @@ def _skip_comment(text: Any, i: Any) -> Any:
 
 @njit
 def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
-    """(whether the field at i is an integer of at most 18 digits, its value, the position of the next non-blank)."""
+    """Returns (whether the field at i is an integer of at most 18 digits, its value, position of the next field)."""
     minus = np.int64(text[i]) == MINUS
     if minus:
         i += 1
@@ -174,7 +177,7 @@ def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
 
 @njit
 def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
-    """(status, first byte, end, position of the next non-blank, kind) of the field at i."""
+    """Check the field at i. Returns (status, first byte, end, position of the next non-blank, kind)."""
     first, end, after, kind = _token(text, i, delimiter)
     status = FINE
     if kind == NUL:
@@ -198,7 +201,7 @@ def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
 
 @njit
 def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
-    """(status, the 64 bits, whether they are an id above 2^63 - 1) of a token that is not a short integer."""
+    """Parse a token that is not a short integer. Returns (status, 64 bits, whether this is an id above 2^63 - 1)."""
     kind, value = _integer(text, first, end)
     if role == INTEGER:
         return FINE if kind == 1 else NEED_FLOAT, value, False
@@ -207,7 +210,7 @@ def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
 
 @njit
 def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
-    """Whether a token is one of the names, ignoring case.
+    """Whether a token is one of the names for a missing cell, ignoring case.
 
     names: in lower case, one per line, with a zero byte at the end.
     """
@@ -232,9 +235,9 @@ def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
 
 @njit
 def _line_start(text: Any, i: Any, delimiter: Any, mark: Any, letters: Any) -> Any:
-    """(status, whether the line at i holds data, its first field or, if it holds none, the next line).
+    """Returns (status, whether the line at i holds data, the position of its first field, or else of the next line).
 
-    A line of data must begin with `mark` unless that is 0.
+    A line of data must begin with the byte `mark`, unless `mark` is 0.
     """
     while _blank(np.int64(text[i]), delimiter):
         i += 1
@@ -265,26 +268,26 @@ def _quick_fields(roles: Any, fields: Any, text_ids: Any) -> Any:
 
 def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cells: Any, floats: Any, odd: Any,
          powers: Any, tens: Any, names: Any, result: Any) -> Any:  # fmt: skip
-    """Read the lines of text[first:end]; text[end - 1] is a line end.
+    """Parse the lines of text[first:end]; text[end - 1] must be a line end.
 
     Args:
         text: bytes.
         first, end: the range of the lines.
-        setup: i64, see digits.py. SIGNS: bit 0 is set if the file had a negative id so far, bit 1 if one above 2^63 -
-            1.
+        setup: i64, see digits.py. In setup[SIGNS], bit 0 is set if the file had a negative id so far, bit 1 if it had
+            an id above 2^63 - 1.
         roles: i64[2 fields], see digits.py.
-        ids: out, [2, capacity], source and target of each row. Integers are stored minus setup[BASE] (as 64 bits; BIG
-            is set if one exceeds 2^63 - 1). With TEXT_IDS: kind << 62 | length << 32 | position of the token; kind 1
-            has doubled quotes.
-        cells, floats: out, the same memory, [columns, capacity].
-        odd: out, [ODD_CAPACITY, 4]: row, field, first, end of each FLOAT token that was not parsed; the field is -1 -
-            field for a missing cell.
+        ids: output, i64[2, capacity], source and target of each row. An integer id is stored minus setup[BASE], as 64
+            bits; result[BIG] is set if an id exceeds 2^63 - 1. With TEXT_IDS, a token is packed as kind << 62 | length
+            << 32 | position; kind 1 means that the token has doubled quotes.
+        cells, floats: output, the same memory, [columns, capacity].
+        odd: output, i64[ODD_CAPACITY, 4]: row, field, first byte and end of each FLOAT token that was not parsed. A
+            missing cell has -1 - field in place of the field.
         powers, tens: see `vlang.runtime.graph.read.powers`.
-        names: texts of missing cells, see `_missing`.
-        result: out, see digits.py. PLACE and FIELD: the first byte of the line and the field of an error.
+        names: the texts that mean a missing cell, see `_missing`.
+        result: output, see digits.py. PLACE and FIELD are the first byte of the line and the field of an error.
 
     Returns:
-        A status.
+        One of the status codes above.
     """
     delimiter, mark, letters, text_ids = setup[DELIMITER], setup[MARK], setup[LETTER_COMMENTS], setup[TEXT_IDS]
     base, lowest, highest = setup[BASE], setup[LOWEST], setup[HIGHEST]

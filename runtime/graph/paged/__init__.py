@@ -1,1 +1,1 @@
-"""Page files of graphs in memory: written from adjacency lists, and read back."""
+"""Writes page files from adjacency lists, and reads or opens them as graphs."""

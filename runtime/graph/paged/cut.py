@@ -1,8 +1,9 @@
-"""Cuts the rows of one direction into the pages of a page file, by the degrees alone.
+"""Cuts the adjacency of one direction into the pages of a page file, given only the degrees.
 
-A page ends before the row that would make it larger than the page size, so rows without edges count as well: a page of
-a page file is never much larger than the page size, unless one row or segment is. As in `graph.topology.pages`, only
-vertices of more than SEGMENT edges are cut by the end of a page, between two segments.
+A page ends before the row that would make it larger than the page size. The size includes the offsets, so rows without
+edges count, too. A page is never much larger than the page size, unless a single row or segment is. As in
+runtime/graph/topology/pages.py, the end of a page cuts only rows of more than SEGMENT edges, and only between two
+segments.
 """
 
 from __future__ import annotations
@@ -19,21 +20,24 @@ from vlang.runtime.storage.page_file.directory import Directory
 __all__ = ["TASK_COST", "cut_directory"]
 
 TASK_COST = 1 << 16
-"""Edges and vertices of a task. It does not depend on the graph: a few pages must have tasks for all threads."""
+"""Number of edges plus vertices in a task.
 
-_BLOCK = 1 << 16  # vertices that are looked at together
+It does not depend on the size of the graph, so that even a few pages have tasks for all threads.
+"""
+
+_BLOCK = 1 << 16  # vertices that are processed at a time
 
 Int64s = NDArray[np.int64]
 
 
 def cut_directory(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int, whole: bool = False) -> Directory:
-    """The directory of the pages of rows with these degrees; sums are 0.
+    """The directory of the pages for rows with these degrees. Its checksums are 0.
 
     Args:
         degrees: uint32[n].
-        page_bytes: the size of a page at which the next one begins.
-        edge_bytes: of an edge with its columns.
-        whole: no row is cut by the end of a page, so a page may be as large as the longest row.
+        page_bytes: the size in bytes at which a page ends and the next one begins.
+        edge_bytes: bytes of an edge with its columns.
+        whole: True if the end of a page must not cut a row; a page may then be as large as the longest row.
 
     Memory: the result, and a few arrays of 65536 vertices.
     """
@@ -48,11 +52,11 @@ def cut_directory(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int,
 
 
 def _blocks(degrees: NDArray[np.uint32]) -> Iterator[tuple[int, int, Int64s]]:
-    """(first vertex, edges before it, degrees) of blocks of vertices."""
+    """Yield (first vertex, edges of all earlier vertices, degrees) for blocks of vertices."""
     before = 0
     for first in range(0, len(degrees), _BLOCK):
         block = degrees[first : first + _BLOCK].astype(np.int64)
-        edges = int(block.sum())  # now, as the caller may change the block
+        edges = int(block.sum())  # computed before `yield`, as the caller may change the block
         yield first, before, block
         before += edges
 
@@ -61,20 +65,20 @@ def _cut_pages(
     degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int, whole: bool
 ) -> tuple[Int64s, Int64s]:
     """The first edge of each page and the end, and the first vertex of each page."""
-    room = page_bytes - 256  # for the alignment of the arrays in a page
+    room = page_bytes - 256  # 256 bytes are reserved for the alignment of the arrays in a page
     starts, firsts = [0], [0]
-    vertex = edge = 0  # where the current page begins
+    vertex = edge = 0  # vertex and edge at which the current page begins
     ends = np.zeros(1, dtype=np.int64)
     for low, before, block in _blocks(degrees):
         ends = before + np.cumsum(block)
-        size = 4 * np.arange(low + 1, low + len(block) + 1) + edge_bytes * ends  # of all up to each vertex
-        done = low  # rows before this one are in pages, or in the current page
+        size = 4 * np.arange(low + 1, low + len(block) + 1) + edge_bytes * ends  # bytes of all rows up to each vertex
+        done = low  # rows before `done` are in finished pages or in the current page
         while done < low + len(block):
             most = 4 * vertex + edge_bytes * edge + room
             done = max(done, low + int(np.searchsorted(size, most, side="right")))
             if done == low + len(block):
                 break
-            begin = int(ends[done - low]) - int(block[done - low])  # row `done` does not fit as a whole
+            begin = int(ends[done - low]) - int(block[done - low])  # row `done` does not fit into the page as a whole
             at = max(begin, edge)
             if block[done - low] > SEGMENT and not whole:
                 fit = (most - 4 * (done + 1) - edge_bytes * at) // (edge_bytes * SEGMENT)
@@ -97,7 +101,7 @@ def _cut_pages(
 
 
 def _scan(degrees: NDArray[np.uint32]) -> tuple[Int64s, Int64s, Int64s]:
-    """The long vertices, their segments with edges of the whole direction, and where tasks of equal cost end."""
+    """The long vertices, their segments (by edge numbers of the whole adjacency), and the ends of equal-cost tasks."""
     vertices, begins, lengths, breaks = [], [], [], [np.zeros(0, dtype=np.int64)]
     work = 0
     for low, before, block in _blocks(degrees):
@@ -123,7 +127,10 @@ def _scan(degrees: NDArray[np.uint32]) -> tuple[Int64s, Int64s, Int64s]:
 
 
 def _tasks(n: int, longs: Int64s, firsts: Int64s, breaks: Int64s) -> Int64s:
-    """Tasks over the short vertices: cut at pages, around long vertices, and at `breaks`."""
+    """Tasks over the short vertices.
+
+    Tasks end at the end of a page, before and after a long vertex, and at `breaks`.
+    """
     cuts = distinct(np.concatenate([[0, n], breaks, firsts, longs, longs + 1]))
     cuts = cuts[cuts <= n]
     low, high = cuts[:-1], cuts[1:]

@@ -1,4 +1,4 @@
-"""A graph in memory to a page file, and back."""
+"""Writes a graph in memory to a page file, and reads a page file into memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "order_of", "rows_of", "save"]
 
-_STEP = 1 << 20  # edges that are handed to the writer together
+_STEP = 1 << 20  # edges that are passed to the writer at a time
 
 Array = NDArray[Any]
 
@@ -41,14 +41,13 @@ def save(
 
     Args:
         graph: the graph.
-        path: of the file.
-        layout: "degree" numbers the vertices in pages in decreasing order of in- plus out-degree, "ids" in the order
-            of their ids.
-        disks: folders of the stripes; () for one file.
-        page_bytes: the size of a page at which the next one begins.
+        path: path of the file to write.
+        layout: the order of the rows: "degree" by decreasing in-degree plus out-degree, "ids" by vertex id.
+        disks: folders of the stripes; () for a single file.
+        page_bytes: the size in bytes at which a page ends and the next one begins.
 
     Raises:
-        GraphError: another layout.
+        GraphError: `layout` is neither "degree" nor "ids".
         DiskError: a file cannot be written.
     """
     if layout not in LAYOUTS:
@@ -73,7 +72,7 @@ def save(
 
 
 def _renumbered(rows: Rows, order: NDArray[np.uint32], threads: int) -> Rows:
-    """The rows with vertex order[i] as vertex i."""
+    """Renumber the vertices: vertex order[i] becomes vertex i."""
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order), dtype=np.uint32)
     scan = EdgeScan(ranks[listed_rows(rows, threads)], ranks[rows.targets], mirror=False)
@@ -81,16 +80,16 @@ def _renumbered(rows: Rows, order: NDArray[np.uint32], threads: int) -> Rows:
 
 
 def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, threads: int | None = None) -> Graph:
-    """The graph of a page file with all edges in memory, as an object of `graph_type`.
+    """Read a page file as a graph with all edges in memory.
 
     Args:
         graph_type: the class to build.
         path: the file.
-        weights: the edge column that becomes `weight`; None for none.
+        weights: the edge column that becomes `weight`; None if no column was chosen.
         threads: how many threads build adjacency lists; None for one per processor.
 
     Raises:
-        GraphError: not a page file, damaged, or without such a column.
+        GraphError: the file is not a page file, is damaged, or does not have the column `weights`.
         DiskError: the file cannot be read.
     """
     file = PageFile.open(path)
@@ -106,16 +105,16 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
 
 
 def order_of(file: PageFile, empty: Empty = empty) -> Order | None:
-    """The order of the rows of a page file; None for that of the ids. Raises GraphError and DiskError.
+    """The order of the rows of a page file; None if rows are in the order of the ids. Raises GraphError, DiskError.
 
-    empty: makes its arrays.
+    empty: allocates the arrays of the order.
     """
     numbers = file.permutation(empty)
     return None if numbers is None else Order.of(numbers, empty)
 
 
 def rows_of(file: PageFile) -> Rows:
-    """All in-edges of a page file, by the numbers in its pages."""
+    """Read all in-edges of a page file, with vertices numbered as in its pages (internal numbers)."""
     directory = file.directory("in")
     offsets = np.zeros(file.n + 1, dtype=np.uint64)
     np.cumsum(file.degrees("in"), out=offsets[1:])

@@ -1,8 +1,8 @@
-"""Pages of both directions of a directed page file, merged from the pages of in-edges and out-edges as they are read.
+"""Pages of kind "both" of a directed page file, merged from pages of in-edges and out-edges when they are read.
 
-A merged page holds whole rows, so it is as large as the longest of them; its long rows still have segments, which are
-those of the merged adjacency in memory. Pages of the file that follow each other overlap with merged pages that follow
-each other: the last few are kept, so a pass in order reads each page of the file about once.
+A merged page holds whole rows, so it is at least as large as its longest row. Long rows still have segments, the same
+as in the merged adjacency in memory. Consecutive merged pages overlap with the same pages of the file. The last few
+pages of the file are therefore kept in memory, so that a pass in order reads each page of the file about once.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from vlang.runtime.storage.page_file.form import PAGE_ALIGN, page_layout
 
 __all__ = ["MergedPages"]
 
-_RECENT = 4  # pages of the file that are kept: two of each direction, about
-_READERS = 2  # threads that merge at the same time, about
+_RECENT = 4  # pages of the file that are kept in memory: about two per direction
+_READERS = 2  # approximate number of threads that merge at the same time
 
 Read = Callable[[str, int, NDArray[np.uint8]], PageView]
 
@@ -35,12 +35,12 @@ class MergedPages:
 
     Args:
         file: the page file.
-        read: reads a page of it, and checks it.
+        read: a function that reads and checks a page of the file.
 
     Attributes:
-        directory: of the merged pages; without sums.
+        directory: the directory of the merged pages, without checksums.
 
-    Memory: the degrees of all vertices for a moment; `spare` while pages are read.
+    Memory: the degrees of all vertices, temporarily; `spare` bytes while pages are read.
     """
 
     def __init__(self, file: PageFile, read: Read) -> None:
@@ -59,18 +59,21 @@ class MergedPages:
         self._buffers: list[NDArray[np.uint8]] = []
 
     def nbytes(self, page: int) -> int:
-        """Bytes of a merged page."""
+        """The size of a merged page in bytes."""
         return self._size(page)
 
     @property
     def spare(self) -> int:
-        """Bytes that reads take beside the buffer of the caller."""
+        """Bytes of memory that reads use in addition to the buffer of the caller."""
         largest = max(self._size(page) for page in range(self.directory.count))
         offsets = 8 * (int(self._rows.max(initial=0)) + 1)
         return _RECENT * (self._file.largest_page + PAGE_ALIGN) + 2 * _READERS * (largest + 2 * offsets)
 
     def read(self, page: int, buffer: NDArray[np.uint8]) -> tuple[PageView, int]:
-        """Merge a page into a buffer; returns its views, and the bytes read. Raises DiskError, GraphError."""
+        """Merge a page into `buffer`.
+
+        Returns views of the page and the number of bytes read. Raises DiskError, GraphError.
+        """
         rows, edges = int(self._rows[page]), int(np.diff(self.directory.starts[page : page + 2])[0])
         layout = page_layout(rows, edges, self._widths)
         parts, nbytes = [], 0
@@ -98,12 +101,12 @@ class MergedPages:
         return page_layout(int(self._rows[page]), edges, self._widths).nbytes
 
     def _part(self, kind: str, page: int) -> tuple[tuple[NDArray[np.uint64], list[NDArray[np.generic]]], int]:
-        """The rows of one direction that a merged page has, as copies, and the bytes read for them.
+        """Copy the rows of one direction that belong to a merged page. Also returns the number of bytes read.
 
-        Returns offsets, uint64[rows + 1], and the neighbours and columns.
+        The copies are the offsets, uint64[rows + 1], and a list of the neighbours and the columns.
         """
         first, rows = int(self.directory.firsts[page]), int(self._rows[page])
-        last = first + rows - (page + 1 < self.directory.count)  # behind the vertices whose edges the page has
+        last = first + rows - (page + 1 < self.directory.count)  # the end of the vertices that have edges in the page
         low, high = self._edges[kind][page : page + 2].tolist()
         arrays = [empty(high - low, dtype) for dtype in (np.dtype(np.uint32), *(dtype for _, dtype in self._columns))]
         offsets = np.zeros(rows + 1, np.uint64)
@@ -129,7 +132,7 @@ class MergedPages:
         return (offsets, arrays), nbytes
 
     def _page(self, kind: str, page: int) -> tuple[PageView, int]:
-        """A page of the file, kept until others take its buffer, and the bytes read for it."""
+        """A page of the file, which stays in memory until its buffer is reused, and the number of bytes read."""
         known = self._recent.get((kind, page))
         if known is not None:
             self._recent.move_to_end((kind, page))
@@ -152,7 +155,7 @@ class MergedPages:
 
 
 def _edges_before(degrees: NDArray[np.uint32], firsts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Edges of the vertices before each page, and of all, int64[P + 1]."""
+    """The number of edges of the vertices before each page, and of all vertices, int64[P + 1]."""
     if not len(degrees):
         return np.zeros(len(firsts) + 1, np.int64)
     return np.append(0, np.cumsum(np.add.reduceat(degrees, firsts, dtype=np.int64)))

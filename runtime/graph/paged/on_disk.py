@@ -1,4 +1,4 @@
-"""A graph whose edges stay in a page file: `Graph.open`."""
+"""`Graph.open`: a graph whose edges stay in a page file."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FileEdges", "open_graph"]
 
-_ORDER = 8  # bytes a vertex of an order
+_ORDER = 8  # bytes per vertex of an `Order`
 
 
 class FileEdges:
-    """The edges of a page file; a `vlang.runtime.graph.topology.stored.StoredEdges`."""
+    """The edges of a page file. Implements `StoredEdges` of runtime/graph/topology/stored.py."""
 
     def __init__(self, file: PageFile) -> None:
         self._file = file
@@ -51,7 +51,7 @@ class FileEdges:
 
     @property
     def note(self) -> str:
-        """How pages are read, if not as they should be."""
+        """Why reads go through the page cache of the system, as one sentence; "" if they do not."""
         return self._read.note
 
     def cuts(self, kind: str) -> PageCuts:
@@ -61,15 +61,18 @@ class FileEdges:
                         d.segment_tasks)
 
     def kinds(self) -> Sequence[str]:
-        """The kinds that are stored, one for an undirected graph."""
+        """The kinds of adjacency that are stored: "in" and "out", or "in" alone for an undirected graph."""
         return self._file.kinds
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n]. empty: makes the array, and one of half its size."""
+        """The lengths of the rows of a kind, uint32[n].
+
+        empty: allocates this array and a temporary one of half the size.
+        """
         return self._file.degrees(kind, empty)
 
     def nbytes(self, kind: str, page: int) -> int:
-        """Bytes of a page."""
+        """The size of a page in bytes."""
         return self._merged.nbytes(page) if kind == "both" else self._file.extent(kind, page).nbytes
 
     def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[PageView, int]:
@@ -81,15 +84,15 @@ class FileEdges:
         return self._file.view(kind, page, buffer), extent.nbytes
 
     def spare(self, kind: str) -> int:
-        """Bytes that reads of a kind take beside the buffers of the caller."""
+        """Bytes of memory that reads of a kind use in addition to the buffers of the caller."""
         return self._merged.spare if kind == "both" else 0
 
     def random_cost(self) -> float:
-        """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
+        """The time of a random read of 4096 bytes divided by that of a sequential read; measured once."""
         return self._read.random_cost
 
     def rate(self, most: int) -> float:
-        """Bytes a second by large reads in order, inf where the files are too small for that; measured once."""
+        """Bytes per second of large sequential reads, inf if the files are too small to measure; measured once."""
         return self._read.rate(most)
 
     def rows(self) -> Rows:
@@ -105,9 +108,9 @@ def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: i
 
 
 def _room_for_order(file: PageFile) -> Empty:
-    """Makes the arrays of the order of a page file: in memory, or in a file beside it where a budget is tight.
+    """The allocator for the order of a page file: memory, or a file beside the page file if the memory budget is small.
 
-    A run reads them at its beginning and its end.
+    A run reads these arrays only at its beginning and its end.
     """
     folder = file.path.absolute().parent
     large = ledger.left is not None and _ORDER * file.n > ledger.left // 8

@@ -1,4 +1,4 @@
-"""The order of vertices by degree, in which page files of the layout "degree" number them."""
+"""The order of the rows in page files with the layout "degree"."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BLOCK = 1 << 16
 
 
 def order_by_degree(degree: NDArray[Any]) -> NDArray[np.uint32]:
-    """The vertices in decreasing order of degree, equal ones in increasing order: uint32[n].
+    """The vertices by decreasing degree, and by increasing number if degrees are equal, uint32[n].
 
-    degree: integers below 2^32, [n], in- plus out-degree. Memory: 12 bytes a vertex.
+    degree: in-degree plus out-degree, integers below 2^32, shape [n]. Memory: 12 bytes per vertex.
     """
     keys = np.empty(len(degree), dtype=np.uint64)
     for first in range(0, len(keys), _BLOCK):
@@ -24,4 +24,4 @@ def order_by_degree(degree: NDArray[Any]) -> NDArray[np.uint32]:
         part <<= np.uint64(32)
         part |= np.arange(first, first + len(part), dtype=np.uint64)
     keys.sort()
-    return keys.astype(np.uint32)  # the low half
+    return keys.astype(np.uint32)  # the low half of each key is the vertex

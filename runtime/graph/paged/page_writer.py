@@ -1,4 +1,4 @@
-"""Writes a page file from rows that come in order; it appears under its name only when it is complete."""
+"""Writes a page file from rows in order. The file appears under its final name only when it is complete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.paged.cut import cut_directory
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.magic import is_page_file
+from vlang.runtime.storage.memory import empty, page_aligned
 from vlang.runtime.storage.output import PendingFile, writing
 from vlang.runtime.storage.page_file.directory import Directory, page_rows
 from vlang.runtime.storage.page_file.form import (
@@ -28,7 +29,6 @@ from vlang.runtime.storage.page_file.form import (
     ColumnInfo,
     IdKind,
     Section,
-    is_page_file,
     page_layout,
     page_sizes,
     sum_of,
@@ -39,6 +39,7 @@ from vlang.runtime.storage.page_file.page_file import PageFile, stripe_name
 __all__ = ["DEFAULT_PAGE_BYTES", "IdTable", "PageWriter"]
 
 DEFAULT_PAGE_BYTES = 4 << 20
+_DIRECT_FROM = 1 << 18  # minimum bytes of a page for direct I/O; the page cache combines smaller writes
 _DEGREES = {"in": Section.IN_DEGREES, "out": Section.OUT_DEGREES}
 _DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
 
@@ -47,13 +48,13 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class IdTable:
-    """The ids of all vertices as a page file stores them.
+    """The ids of all vertices in the format of a page file.
 
     Attributes:
-        kind: what they are.
-        base: the id of vertex 0 if they are consecutive.
-        sections: IDS, or ID_BYTES and ID_ENDS.
-        ends: the first and the last id, None without vertices.
+        kind: the kind of ids: consecutive, signed, unsigned or text.
+        base: the smallest id if ids are consecutive, else 0.
+        sections: the arrays to store: IDS, or ID_BYTES and ID_ENDS, or none for consecutive ids.
+        ends: the first and the last id; (None, None) without vertices.
     """
 
     kind: IdKind
@@ -63,7 +64,7 @@ class IdTable:
 
     @staticmethod
     def of(ids: VertexIds) -> IdTable:
-        """The table of ids in memory."""
+        """Convert ids in memory to the format of a page file."""
         ends = (ids.label(0), ids.label(len(ids) - 1)) if len(ids) else (None, None)
         if ids.consecutive:
             return IdTable(IdKind.CONSECUTIVE, ids.base, {}, ends)
@@ -78,23 +79,33 @@ class IdTable:
 
 @dataclass
 class _Output:
-    """A file that is being written, and how many bytes it has."""
+    """A file that is being written, and its size in bytes so far."""
 
     pending: PendingFile
     size: int = HEADER_BYTES
 
     def append(self, data: Array) -> int:
-        """Write at the end, then zeros up to a multiple of PAGE_ALIGN; returns where the data begin."""
+        """Append data, then zeros up to a multiple of PAGE_ALIGN. Returns the offset at which the data begin."""
         begin = self.size
+        self.pending.file.seek(begin)
         self.pending.file.write(data.reshape(-1).view(np.uint8).data)
         self.pending.file.write(bytes(-data.nbytes % PAGE_ALIGN))
         self.size += -(-data.nbytes // PAGE_ALIGN) * PAGE_ALIGN
         return begin
 
 
+    def append_page(self, page: NDArray[np.uint8]) -> None:
+        """Append a page. page: uint8, allocated by `page_aligned`; its length is a multiple of PAGE_ALIGN."""
+        if len(page) < _DIRECT_FROM:
+            self.append(page)
+            return
+        self.pending.put_pages(page, self.size)
+        self.size += len(page)
+
+
 @dataclass
 class _Filling:
-    """The direction whose pages are being written."""
+    """The state of writing the pages of one direction."""
 
     kind: str
     degrees: NDArray[np.uint32]
@@ -107,10 +118,10 @@ class _Filling:
 
 
 class PageWriter:
-    """Writes one page file: for each direction `begin`, `write` and `end`, then `finish`.
+    """Writes one page file. Call `begin`, `write` and `end` for each direction, then `finish`.
 
-    A context manager: without `finish`, or after an error, nothing is left on the disk and an existing file of the name
-    stays as it was.
+    A context manager. If it ends without `finish`, or after an error, it removes what it has written, and an existing
+    file of the same name stays unchanged.
     """
 
     def __init__(
@@ -127,17 +138,17 @@ class PageWriter:
         """Create the files under temporary names.
 
         Args:
-            path: of the page file.
+            path: path of the page file.
             n: the number of vertices.
-            columns: the types of the edge columns.
+            columns: name -> dtype of each edge column.
             directed: False if every edge is stored in both directions.
             layout: "ids" or "degree".
-            disks: folders, each of which gets a stripe with every len(disks)-th page; () for one file.
-            page_bytes: the size of a page at which the next one begins.
+            disks: folders for the stripes; each stripe holds every len(disks)-th page. () for a single file.
+            page_bytes: the size in bytes at which a page ends and the next one begins.
 
         Raises:
             DiskError: a file cannot be created.
-            GraphError: the pages are too small, or a column has a type that a page file does not have.
+            GraphError: `page_bytes` is too small, or page files do not support the dtype of a column.
         """
         if page_bytes < LEAST_PAGE:
             raise GraphError(f"pages of {page_bytes:,} bytes are too small; the least are {LEAST_PAGE:,}")
@@ -172,21 +183,21 @@ class PageWriter:
         self._discard()
 
     def begin(self, kind: str, degrees: NDArray[np.uint32]) -> None:
-        """Begin the pages of a direction, "in" before "out"; degrees: uint32[n], not changed until `finish`."""
+        """Begin a direction, "in" before "out". degrees: uint32[n]; the caller must not change it until `finish`."""
         directory = cut_directory(degrees, self._page_bytes, 4 + sum(self._widths))
         rows = page_rows(directory.firsts, self._n)
         largest = int(page_sizes(rows, np.diff(directory.starts), self._widths).max())
         self._m = int(directory.starts[-1])
         self._directories[kind], self._degrees[kind] = directory, degrees
-        self._filling = _Filling(kind, degrees, directory, rows, empty(largest, np.uint8))
+        self._filling = _Filling(kind, degrees, directory, rows, page_aligned(largest))
         self._open_page()
 
     def write(self, targets: NDArray[np.uint32], columns: Sequence[Array]) -> None:
-        """Append edges of the direction, in the order of its rows. Raises DiskError.
+        """Append edges of the current direction, in the order of the rows. Raises DiskError.
 
         Args:
             targets: uint32[k], the neighbours.
-            columns: the values of each edge column, [k].
+            columns: the values of each edge column, shape [k] each.
         """
         filling = self._filling
         assert filling is not None
@@ -203,7 +214,7 @@ class PageWriter:
                 self._open_page()
 
     def end(self) -> None:
-        """End the direction; all its edges must have been written."""
+        """End the current direction; all its edges must have been written."""
         assert self._filling is not None
         assert self._filling.page == self._filling.directory.count
         self._filling = None
@@ -215,13 +226,13 @@ class PageWriter:
         notes: Sequence[str],
         left_out: Mapping[str, LeftOut],
     ) -> None:
-        """Write the rest and give the files their names. Raises DiskError.
+        """Write the remaining sections and rename the files to their final names. Raises DiskError.
 
         Args:
-            ids: of all vertices, in increasing order.
-            permutation: uint32[n], the position in `ids` of each vertex number in pages; None for the layout "ids".
+            ids: the ids of all vertices, in increasing order.
+            permutation: uint32[n], the index in `ids` of each vertex number used in pages; None for the layout "ids".
             notes: sentences about the source.
-            left_out: columns that could not be read.
+            left_out: columns that could not be read: name -> reason.
         """
         striped = self._path.name if self._disks else ""
         columns = {name: ColumnInfo(dtype, *self._bounds.get(name, (0, 0))) for name, dtype in self._columns.items()}
@@ -251,7 +262,7 @@ class PageWriter:
             self._commit(header)
 
     def _commit(self, header: bytes) -> None:
-        """Write the headers and rename: stripes first, so that the page file never lacks one."""
+        """Write the headers and rename the files, stripes first, so that no page file refers to a missing stripe."""
         fingerprint = fingerprint_of(header)
         old = _stripes_of(self._path)
         main, *stripes = self._outputs
@@ -280,7 +291,7 @@ class PageWriter:
             output.pending.discard()
 
     def _open_page(self) -> None:
-        """Lay out the buffer for the current page; pages without edges are written at once."""
+        """Lay out the buffer for the current page. A page without edges is written immediately."""
         filling = self._filling
         assert filling is not None
         while filling.page < filling.directory.count:
@@ -314,12 +325,12 @@ class PageWriter:
         d.sums[page] = sum_of(buffer)
         stripes = self._outputs[1:] or self._outputs
         with writing(self._path, self._path):
-            stripes[self._pages % len(stripes)].append(buffer)
+            stripes[self._pages % len(stripes)].append_page(buffer)
         self._pages += 1
         filling.page += 1
 
     def _inside(self, page: int) -> int:
-        """How many edges of the first vertex of a page lie in earlier pages."""
+        """The number of edges of the first vertex of a page that lie in earlier pages."""
         filling = self._filling
         assert filling is not None
         d, first = filling.directory, filling.directory.firsts[page]
@@ -341,14 +352,14 @@ class PageWriter:
 
 
 def _short(degrees: NDArray[np.uint32]) -> NDArray[np.uint16]:
-    """Degrees in 16 bits; those of long vertices follow from the directory."""
+    """Degrees as uint16, with 0xFFFF for larger ones; the directory gives the degrees of long vertices."""
     short = empty(len(degrees), np.uint16)
     np.minimum(degrees, 0xFFFF, out=short, casting="unsafe")
     return short
 
 
 def _stripes_of(path: Path) -> list[Path]:
-    """The stripes of the page file that stands at `path`; none if there is none, or if it is damaged."""
+    """The stripes of an existing page file at `path`; an empty list if there is no such file, or if it is damaged."""
     if not is_page_file(path):
         return []
     try:

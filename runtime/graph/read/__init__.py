@@ -1,8 +1,8 @@
-"""Graph files to edge lists: one module per format, and detection of the format by content.
+"""Reads graph files into edge lists: one module per format, and detection of the format by content.
 
-`read_edges` opens the file (`source`), detects its format (`head`), and calls the reader of that format, which
-describes the lines (`layout`). `scan` runs the kernels over all lines, `numbering` turns ids into ranks, and `finish`
-decides the direction and writes the notes.
+`read_edges` opens the file (source.py), detects its format (head.py), and calls the reader of that format, which
+describes the lines as a `Layout` (layout.py). Then scan.py runs the kernels over all lines, edges/numbering.py replaces
+ids by ranks, and finish.py decides the direction and writes the notes.
 """
 
 from __future__ import annotations
@@ -41,24 +41,25 @@ def read_edges(
 
     Args:
         path: the file.
-        directed: None uses the direction of the format. MatrixMarket symmetric: undirected. DIMACS arcs: directed.
-            Text: the direction in a comment such as "# Undirected graph", else directed. An undirected file may list
-            each edge once or both ways: see `direction`.
-        weights: the name or number (from 1) of the column that becomes "weight". None keeps names: those of the header,
-            else "weight" for the third column and "column4", ... for further ones.
+        directed: whether the edges are directed. None uses the direction of the format: symmetric MatrixMarket files
+            are undirected, DIMACS arcs are directed, and a text has the direction of a comment such as "# Undirected
+            graph", else it is directed. An undirected file may list each edge once or in both directions (see
+            direction.py).
+        weights: the name or number (from 1) of the column that becomes "weight". None keeps the names of the header. A
+            file without a header has the columns "weight" (the third), "column4", "column5", and so on.
         columns: names of columns in which every cell must be a number; None means "weight". Any other column of a text
-            list that has a cell which is not a number is left out, and `left_out` gives the reason. The column of
-            `weights` is always needed.
-        missing: how to treat cells without a value (`asked.MISSING`): "error"; "drop", which removes a row if such a
-            cell is in a needed column; or a number, which replaces every such cell.
-        threads: 0 for one per processor.
-        ends: the columns of the ends of an edge, and the vertices; for a text list.
-        space: where edges and ids are kept.
+            list that has a cell which is not a number is left out, and `left_out` gives the reason. In the column of
+            `weights`, too, every cell must be a number.
+        missing: how to treat cells without a value (the texts in `asked.MISSING`). "error" raises GraphError. "drop"
+            drops a row with such a cell in one of `columns`. A number replaces every such cell.
+        threads: how many threads to use; 0 for one per processor.
+        ends: the columns of the source and target ids, and the option `vertices`; only for a text list.
+        space: allocates the arrays of edges and ids.
 
     Returns:
-        The edges. Columns of integers are int32 or int64, others float64; all rows decide. The ids are the integers of
-        the file (int64, or uint64 if one is above 2^63 - 1), or texts if one is not an integer. The vertices are
-        1..n where the format declares n, else those that occur.
+        The edges. A column has dtype int32 or int64 if the values of all rows are integers, else float64. The ids have
+        dtype int64, or uint64 if an id is above 2^63 - 1; if any id is not an integer, all ids are texts. The vertex
+        ids are 1..n if the format declares n, else the ids that occur.
 
     Raises:
         GraphError: the content is wrong; the message gives the line, its text and what was expected.
@@ -73,7 +74,7 @@ def read_edges(
 
 
 def _check_ends(file: TextFile, found: Format, ends: Ends) -> None:
-    """Refuse a list of vertices, and a choice of columns or vertices for a format that declares both."""
+    """Raise GraphError for a file of vertices, and for options on columns or vertices if the format declares them."""
     if found == Format.EDGE_TEXT and file.path.name.endswith(_TABLES):
         base = str(file.path).removesuffix(".gz").removesuffix(".v")
         raise problem(file.path, "files that end in .v are lists of vertices (LDBC), not of edges",

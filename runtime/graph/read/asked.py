@@ -13,11 +13,11 @@ from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 __all__ = ["MISSING", "Asked", "Missing", "is_missing", "parse_missing"]
 
 Missing = str | int | float
-"""The treatment of a missing cell: "error", "drop" (the row is removed), or the number that replaces it."""
+"""How to treat a missing cell: "error", "drop" (the row is dropped), or the number that replaces the cell."""
 
 MISSING = frozenset(["", "-", "na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "+nan", "-nan", "null", "none",
                      "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"])  # fmt: skip
-"""Cells without a value, in lower case: the defaults of pandas, in any case, and `-`."""
+"""Texts that mean a missing cell, in lower case: the defaults of pandas, and `-`. Case is ignored."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,11 @@ class Asked:
 
     Attributes:
         directed: None uses the direction of the file.
-        weights: the column that becomes "weight"; None for none.
-        columns: the columns in which every cell must be a number; None if no program is known, which means "weight".
+        weights: the column that becomes "weight", by name or by number from 1; None if none was chosen.
+        columns: the columns in which every cell must be a number. None, if the program is not known yet, means
+            "weight".
         missing: the treatment of missing cells.
-        ends: where the vertices come from.
+        ends: the columns of the source and target ids, and the option `vertices`.
     """
 
     directed: bool | None = None
@@ -40,12 +41,15 @@ class Asked:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell has no value."""
+    """Whether the text of a cell means a missing value."""
     return cell.lower() in MISSING
 
 
 def parse_missing(value: object) -> Missing:
-    """Parse "error", "drop" or a number, also as text. Raises GraphError for anything else, including NaN."""
+    """Parse "error", "drop", a number, or the text of a number.
+
+    Raises GraphError for any other value, including NaN.
+    """
     number = _number(value)
     if number is not None:
         return number
@@ -55,7 +59,7 @@ def parse_missing(value: object) -> Missing:
 
 
 def _number(value: object) -> int | float | None:
-    """The number, an int if it is a 64-bit integer; None if the value is not a number."""
+    """Convert a value to an int if it is a 64-bit integer, else to a float; None if it is not a number."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, float, np.number)):
         return None
     try:

@@ -1,4 +1,4 @@
-"""One chunk of text through the scan kernel: rows of ids and numbers, or the first error and its line."""
+"""Scans one chunk of text with the scan kernel: returns rows of ids and numbers, or the first error and its line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROWS, _LINES, _PLACE, _FIELD, _ODD, _SMALLEST, _LARGEST, _NEGATIVE, _BIG = rang
 
 
 class Status(IntEnum):
-    """How a scan ended. The numbers up to MIXED_SIGNS are those of the kernel."""
+    """The status of a scan. The numbers up to MIXED_SIGNS must be the same as in kernels/tokenize.py."""
 
     FINE = 0
     SHORT = 1
@@ -55,10 +55,10 @@ class Fault:
     """The error that stopped a scan.
 
     Attributes:
-        status: its kind.
-        lines: the number of lines of the chunk before it.
-        text: the line.
-        field: the field, from 0.
+        status: the kind of error.
+        lines: the number of lines of the chunk before the line with the error.
+        text: the text of the line.
+        field: the index of the field, from 0.
         token: the text of the field.
     """
 
@@ -74,16 +74,16 @@ class Chunk:
     """The rows of a chunk, stored in a Scratch that is reused after the next window.
 
     Attributes:
-        layout: the layout of the lines, with the roles that the scan used.
-        rows: without the rows dropped for a missing cell.
-        lines: of the whole chunk.
-        ends: the ids.
-        columns: the columns of numbers.
+        layout: the layout of the lines, with the roles that the scan used in the end.
+        rows: the number of rows, without the rows dropped for a missing cell.
+        lines: the number of lines of the whole chunk.
+        ends: the ids of all rows.
+        columns: the columns of numbers, shape [rows] each.
         bounds: smallest and largest value of each column of integers, None for floats.
         fault: the error that stopped the scan, or None.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
-        wide: by field, the first integer beyond 64 bits that makes a column one of floats, where it is.
+        wide: field -> a Fault for its first integer beyond 64 bits, because of which the column is read as floats.
     """
 
     layout: Layout
@@ -99,7 +99,7 @@ class Chunk:
 
 
 class Scratch:
-    """Memory for the rows of one chunk."""
+    """Scratch memory for the rows of one chunk."""
 
     def __init__(self) -> None:
         self.capacity = 0
@@ -109,7 +109,7 @@ class Scratch:
         self.result = np.zeros(9, dtype=np.int64)
 
     def fit(self, layout: Layout, size: int) -> None:
-        """Grow to the largest number of rows in `size` bytes: a field takes at least two bytes."""
+        """Grow to the maximum number of rows in `size` bytes of text, as a field takes at least two bytes."""
         capacity = size // (2 * len(layout.fields)) + 1
         if capacity > self.capacity:
             self.capacity = capacity
@@ -120,14 +120,14 @@ class Scratch:
 def read_chunk(
     text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch: Scratch, signs: int = 0
 ) -> Chunk:
-    """Scan the lines text[first:end], which READ_AHEAD bytes follow.
+    """Scan the lines text[first:end]; the array must have READ_AHEAD more bytes after `end`.
 
     Args:
-        text: bytes.
+        text: the bytes.
         first, end: the range of the lines.
-        layout: of the lines.
-        scratch: memory for the rows.
-        signs: bit 0 is set if ids below 0 came before, bit 1 if ids above 2^63 - 1 did.
+        layout: the layout of the lines.
+        scratch: memory for the rows; the result refers to it.
+        signs: bit 0 is set if an earlier chunk had an id below 0, bit 1 if one had an id above 2^63 - 1.
     """
     scratch.fit(layout, end - first)
     wide: dict[int, Fault] = {}
@@ -153,13 +153,13 @@ def read_chunk(
 
 
 def _odd(scratch: Scratch) -> NDArray[np.int64]:
-    """The cells that the kernel left to Python, [cells, 4]: row, field (-1 - field if missing), first, end."""
+    """The cells that Python has to parse, int64[cells, 4]: row, field (-1 - field if missing), first byte, end."""
     count = int(scratch.result[_ODD])
     return scratch.odd[: 4 * count].reshape(count, 4)
 
 
 def _unfit(layout: Layout, scratch: Scratch) -> int | None:
-    """A field of integers with missing cells whose replacement is not an integer; None if there is none."""
+    """A field of integers with missing cells, if the number that replaces these is not an integer; else None."""
     if not isinstance(layout.missing, float):
         return None
     fields = -1 - _odd(scratch)[:, 1]
@@ -189,7 +189,7 @@ def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch
 
 
 def _plain(layout: Layout) -> bool:
-    """Whether lines consist of ids and columns of integers only."""
+    """Whether lines consist only of ids and columns of integers."""
     return not layout.mark and not layout.text_ids and all(f.role not in (Role.SKIP, Role.FLOAT) for f in layout.fields)
 
 
@@ -227,7 +227,10 @@ def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fau
 
 
 def _resolve_missing(layout: Layout, scratch: Scratch) -> tuple[NDArray[np.bool_] | None, int]:
-    """Drop or fill missing cells: (which rows stay, None for all; the number of cells filled)."""
+    """Drop or fill missing cells.
+
+    Returns (bool[rows], which rows stay, or None for all; the number of cells filled).
+    """
     odd = _odd(scratch)
     lacking = odd[odd[:, 1] < 0]
     if not len(lacking):
@@ -245,7 +248,7 @@ def _resolve_missing(layout: Layout, scratch: Scratch) -> tuple[NDArray[np.bool_
 
 
 def _kept_ends(ends: RawEnds, kept: NDArray[np.bool_]) -> RawEnds:
-    """The ends of the kept rows. The flags `negative` and `big` may still be set by dropped rows."""
+    """The ids of the kept rows. The flags `negative` and `big` may still be set because of dropped rows."""
     source, target = ends.source[kept], ends.target[kept]
     if not len(source):
         return replace(ends, source=source, target=target, smallest=2**63 - 1, largest=-(2**63))
@@ -254,9 +257,9 @@ def _kept_ends(ends: RawEnds, kept: NDArray[np.bool_]) -> RawEnds:
 
 
 def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scratch) -> Fault | None:
-    """Parse the cells that the kernel left, with Python; return the first error, if any.
+    """Parse in Python the cells that the kernel could not parse; return the first error, if any.
 
-    Errors are a cell that is not a number, and a missing cell that is neither dropped nor filled.
+    An error is a cell that is not a number, or a missing cell that is neither dropped nor filled.
     """
     odd = _odd(scratch)
     slots = _roles(layout)[1::2]
@@ -281,7 +284,7 @@ def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scr
 
 
 def _refused(layout: Layout) -> NDArray[np.bool_]:
-    """bool[fields]: where a missing cell is an error. Rows are dropped for needed columns only."""
+    """bool[fields], whether a missing cell in the field is an error. Only missing cells in needed columns drop rows."""
     if layout.missing == "error":
         return np.ones(len(layout.fields), dtype=np.bool_)
     return np.array([layout.missing == "drop" and not field.needed for field in layout.fields])

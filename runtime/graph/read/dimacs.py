@@ -1,4 +1,4 @@
-"""DIMACS files: shortest paths (`p sp`, `a u v w`) and plain graphs (`p edge`, `p col`; `e u v`).
+"""Reads DIMACS files of shortest paths (`p sp`, `a u v w`) and of plain graphs (`p edge`, `p col`; `e u v`).
 
 http://www.diag.uniroma1.it/challenge9/format.shtml
 """
@@ -26,17 +26,17 @@ _MOST = (1 << 32) - 2
 def read_dimacs(
     file: TextFile, head: Head, asked: Asked, workers: Workers, space: Space = IN_MEMORY
 ) -> EdgeList:
-    """Read a DIMACS graph; its vertices are 1..n. Arcs (`sp`) are directed, edges are not.
+    """Read a DIMACS graph. The vertex ids are 1..n. Arcs (`p sp`) are directed, edges are undirected.
 
     Args:
         file: the file.
-        head: its first lines.
+        head: the first lines of the file.
         asked: the options.
         workers: the threads to use.
-        space: where edges and ids are kept.
+        space: allocates the arrays of edges and ids.
 
     Raises:
-        GraphError: a wrong problem line, a wrong line, or a wrong count of arcs.
+        GraphError: the problem line or another line is wrong, or the number of arcs is not the declared one.
     """
     problem_line = head.data[0]
     kind, count, edges = _problem(file, problem_line)
@@ -61,7 +61,7 @@ def read_dimacs(
 
 
 def _problem(file: TextFile, line: Line) -> tuple[str, int, int]:
-    """(kind, vertices, edges) of the problem line."""
+    """Parse the problem line: (kind, number of vertices, number of edges)."""
     words = line.text.split()
     kind = words[1]
     if kind not in ("sp", "edge", "edges", "col"):

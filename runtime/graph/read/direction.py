@@ -1,11 +1,11 @@
-"""How the edges of an undirected file are stored.
+"""Decides whether a file of undirected edges lists each edge once or in both directions.
 
-An EdgeList that is not directed lists every edge once. A file that is undirected, by its header or by an option, may
-list every edge once or both ways, so:
+An undirected EdgeList has every edge once. A file that is undirected, by its header or by an option, may list every
+edge once or in both directions. There are three cases:
 
-- every edge is listed both ways with equal columns: the one with source <= target is kept, undirected;
-- every edge is listed both ways, but columns differ: all are kept, directed, since the two directions differ;
-- otherwise: all are kept, undirected. Repeated self-loops are all kept.
+- Every edge is listed in both directions with equal columns: edges with source <= target are kept, as undirected.
+- Every edge is listed in both directions, but the columns differ: all edges are kept, as directed.
+- Otherwise, all edges are kept, as undirected. Repeated self-loops are kept, too.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _MASK = (1 << 64) - 1
 
 
 def as_undirected(read: Scanned, space: Space) -> tuple[Scanned, bool, str]:
-    """The edges of an undirected file, whether they are now directed arcs, and a clause for the note.
+    """The edges of an undirected file, whether they are directed now, and a clause that explains it in the notes.
 
-    space: where edges are kept.
+    space: allocates the arrays of edges.
     """
     pairs, values = _imbalance(read)
     if pairs != 0 or not len(read.source) or _all_loops(read):
@@ -63,10 +63,13 @@ def _ascending(read: Scanned, space: Space) -> Scanned:
 
 
 def _imbalance(read: Scanned) -> tuple[int, int]:
-    """Whether the pairs listed upwards equal those listed downwards as multisets: (of pairs, with columns), 0 if so.
+    """Compare the multisets of edges with source < target and with source > target, the latter reversed.
 
-    The sum modulo 2^64 of a 64-bit hash of each pair, counted positive upwards and negative downwards. Two different
-    multisets collide with probability 2^-64. This takes one pass and no memory; a sort would need 16 bytes an edge.
+    Returns two differences, of (source, target) and of (source, target, columns); each is 0 if the multisets are equal.
+
+    A difference is the sum modulo 2^64 of a 64-bit hash of each edge, added for one multiset and subtracted for the
+    other. Different multisets give 0 with probability 2^-64. This takes one pass and no memory; a sort would need 16
+    bytes per edge.
     """
     pairs = values = 0
     for part in _blocks(read):
@@ -86,7 +89,7 @@ def _sum(code: NDArray[np.uint64], which: NDArray[np.bool_]) -> int:
 
 
 def _mix(key: NDArray[Any]) -> NDArray[np.uint64]:
-    """A finaliser of 64 bits (SplitMix64)."""
+    """A 64-bit hash finaliser (SplitMix64)."""
     x = key + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""Text edge lists: SNAP's format, csv and tsv, with or without a header."""
+"""Reads text edge lists: SNAP's format, csv and tsv, with or without a header."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _BETWEEN = {"": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 def read_edge_text(
     file: TextFile, head: Head, asked: Asked, workers: Workers, space: Space = IN_MEMORY
 ) -> EdgeList:
-    """Read a text edge list. Raises GraphError if it has no edges, and for the first wrong line.
+    """Read a text edge list. Raises GraphError if it has no edges, or for its first wrong line.
 
     Args:
         file: the file.
-        head: its first lines.
+        head: the first lines of the file.
         asked: the options.
         workers: the threads to use.
-        space: where edges and ids are kept.
+        space: allocates the arrays of edges and ids.
     """
     if not head.data:
         raise problem(file.path, "the file has no edges: all its lines are comments or empty")
@@ -91,13 +91,13 @@ def read_edge_text(
 
 
 def _placed(file: TextFile, read: Scanned, vertices: Vertices, space: Space) -> Scanned:
-    """The edges among the vertices given. Raises GraphError for an end that is none of them."""
+    """Number the edges by the given vertices. Raises GraphError if an end of an edge is not one of these vertices."""
     source, target = within(vertices, read.source, read.target, read.ids, str(file.path), space)
     return replace(read, source=source, target=target, ids=vertices.ids)
 
 
 def _beside(path: Path, ends: Ends) -> list[str]:
-    """A warning if a file of vertices lies beside a list of edges, as in LDBC's graphs, and was not asked for."""
+    """A warning if there is a file of vertices beside the file of edges, as in LDBC's graphs, but it was not given."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     if plain.suffix != ".e" or ends.vertices is not None:
         return []
@@ -120,7 +120,7 @@ def _table(file: TextFile, head: Head, ends: Ends) -> Table:
 
 
 def _is_header(rows: Sequence[tuple[str, ...]], ends: Ends) -> bool:
-    """Whether the first line is a header: it has no numbers, and well-known names or numbers in the next line."""
+    """Whether the first line is a header: it has no numbers, and has well-known names or is above numbers."""
     first, second = rows[0], rows[1] if len(rows) > 1 else ()
     if any(NUMBER.fullmatch(field) for field in first):
         return False
@@ -133,9 +133,10 @@ def _is_header(rows: Sequence[tuple[str, ...]], ends: Ends) -> bool:
 
 
 def _fields(table: Table, ends: EndColumns) -> list[Field]:
-    """The role of each column.
+    """The role of each column of a text.
 
-    Columns beside the ends may hold numbers unless a cell of the first rows is none; the scan of all rows decides.
+    A column other than the two of ids is skipped if a cell in the first rows is not a number. Otherwise it is read as
+    numbers, and the scan of all rows may still leave it out.
     """
     fields = []
     for i in range(table.width):
@@ -157,7 +158,7 @@ def _first_text(table: Table, field: int) -> tuple[Line, str] | None:
 
 
 def _texts(file: TextFile, table: Table, layout: Layout) -> dict[str, LeftOut]:
-    """The columns that are not numbers, by name. Raises GraphError for a needed one."""
+    """The columns that do not hold numbers, by name. Raises GraphError for a needed column."""
     left_out: dict[str, LeftOut] = {}
     for i, field in enumerate(layout.fields):
         found = _first_text(table, i) if field.role == Role.SKIP else None
@@ -188,7 +189,7 @@ def _shape(table: Table) -> str:
 def _column_notes(
     file: TextFile, table: Table, fields: Sequence[Field], left_out: dict[str, LeftOut]
 ) -> list[str]:
-    """Notes on columns left out: one sentence for all that hold other data, one for each with wrong cells."""
+    """Notes on columns that were left out: one for all columns of other data, and one per column with wrong cells."""
     texts = [i for i, field in enumerate(fields) if field.name in left_out and not left_out[field.name].numbers]
     shown = [f"{i + 1} ({table.header[i]})" if table.header else str(i + 1) for i in texts]
     notes = [f"Not numbers, so left out: column{'' if len(shown) == 1 else 's'} {', '.join(shown)}."] if shown else []
@@ -208,7 +209,7 @@ def _declared_direction(head: Head) -> tuple[bool | None, str]:
 
 
 def _count_notes(head: Head, read: Scanned) -> list[str]:
-    """Notes where the counts in a SNAP comment differ from those of the file; in published files they do differ."""
+    """A note if the counts in a SNAP comment differ from the counts of the file, which happens in published files."""
     for line in head.comments:
         if counts := _COUNTS.search(line.text):
             nodes, edges = int(counts[1]), int(counts[2])

@@ -1,4 +1,4 @@
-"""The columns of a text that hold the two ends of an edge: by choice, by well-known names of a header, or by place."""
+"""Finds the columns of source and target ids in a text: by options, by well-known names, or by position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlang.runtime.graph.read.text_errors import problem, shortened
 
 __all__ = ["SOURCES", "TARGETS", "EndColumns", "choose_ends", "names_ends"]
 
-# Names of columns of a header, as `plain_name` writes them; docs/command.md lists them.
+# Well-known names of columns, in the form of `plain_name`. docs/command.md lists them.
 SOURCES = ("source", "sourceid", "src", "srcid", "from", "fromid", "fromnode", "fromnodeid", "tail", "start", "startid",
            "node1", "id1", "u")  # fmt: skip
 TARGETS = ("target", "targetid", "dst", "dstid", "dest", "destination", "to", "toid", "tonode", "tonodeid", "head",
@@ -22,7 +22,7 @@ _HOW = "--source-column and --target-column (source_column=, target_column=) cho
 
 @dataclass(frozen=True)
 class EndColumns:
-    """The columns of both ends, from 0, and sentences about a choice that may be wrong."""
+    """The indices of the columns of source and target ids, from 0, and warnings if the choice may be wrong."""
 
     source: int
     target: int
@@ -30,7 +30,7 @@ class EndColumns:
 
 
 def names_ends(row: Sequence[str], ends: Ends) -> bool:
-    """Whether a row is surely a header: it names both ends, or holds the name of a column that was asked for."""
+    """Whether a row must be a header: it has names for both ends, or a column name that an option gives."""
     names = {plain_name(name) for name in row}
     asked = {one for one in (ends.source, ends.target) if one is not None and not one.isdigit()}
     return bool(names & set(SOURCES) and names & set(TARGETS)) or bool(asked & set(row))
@@ -39,17 +39,17 @@ def names_ends(row: Sequence[str], ends: Ends) -> bool:
 def choose_ends(
     path: Path | str, header: Sequence[str], line: int | None, width: int, ends: Ends
 ) -> EndColumns:
-    """The columns of the ends.
+    """Choose the columns of source and target ids.
 
     Args:
-        path: of the file, for messages.
+        path: path of the file, for messages.
         header: the names of the columns; empty for a file without a header.
-        line: the number of the header's line; None for a table of Arrow, which has no lines.
-        width: columns of every line.
-        ends: the choice.
+        line: the line number of the header; None for an Arrow table, which has no lines.
+        width: the number of columns.
+        ends: the options that choose the columns.
 
     Raises:
-        GraphError: there is no such column, both ends have the same one, or only one end can be found.
+        GraphError: a chosen column does not exist, both ends have the same column, or only one of the two is found.
     """
     source = _asked(path, "source", ends.source, header, width)
     target = _asked(path, "target", ends.target, header, width)
@@ -77,7 +77,7 @@ def choose_ends(
 
 
 def _asked(path: Path | str, end: str, asked: str | None, header: Sequence[str], width: int) -> int | None:
-    """The column that was asked for; None if none was."""
+    """The index of the column that an option gives; None without the option."""
     if asked is None:
         return None
     if asked in header:
@@ -94,7 +94,7 @@ def _known(
     path: Path | str, end: str, names: Sequence[str], header: Sequence[str], line: int | None, warnings: list[str],
     other: int | None,
 ) -> int | None:
-    """The first column with a well-known name; a warning if there are several."""
+    """The first column with a well-known name; adds a warning if there are several."""
     found = [i for i, name in enumerate(header) if plain_name(name) in names and i != other]
     if len(found) > 1:
         shown = " and ".join(_label(header, i) for i in found)

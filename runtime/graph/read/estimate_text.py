@@ -1,4 +1,4 @@
-"""The shape of a graph in a text file, from the size of the file and a sample of its lines."""
+"""Estimates the shape of a graph in a text file from the size of the file and a sample of its lines."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from vlang.runtime.graph.read.source import TextFile
 
 __all__ = ["estimate_text"]
 
-_SAMPLE = 1 << 16  # bytes read at each place
-_PLACES = 4  # of a sample, beside the beginning
-_GZIP = 4  # bytes of text for a byte of gzip, about
+_SAMPLE = 1 << 16  # bytes read at each sampled position
+_PLACES = 4  # sampled positions in addition to the beginning of the file
+_GZIP = 4  # approximate bytes of text per byte of gzip
 _LIST = re.compile(r"[\s,;]+")
 
 
 def estimate_text(path: Path, directed: bool | None, threads: int) -> Shape:
-    """The shape of a text: edges by the mean length of sampled lines, vertices by the ids in them.
+    """Estimate the edges of a text from the mean length of sampled lines, and the vertices from the ids in these lines.
 
     Args:
         path: the file.
-        directed: as in `Graph.read`.
-        threads: that read.
+        directed: see `Graph.read`.
+        threads: how many threads will read the file.
 
     Raises:
-        GraphError, DiskError: as the reader does.
+        GraphError, DiskError: for the same files as the reader.
     """
     file = TextFile(path)
     head = read_head(file)
@@ -58,7 +58,7 @@ def estimate_text(path: Path, directed: bool | None, threads: int) -> Shape:
 
 
 def _unpacked(path: Path, size: int) -> int:
-    """Bytes of text in a gzip file: the last member says how many it has, modulo 2^32."""
+    """The bytes of text in a gzip file, from the length modulo 2^32 in the last member, or else from the file size."""
     with path.open("rb") as file:
         file.seek(-4, 2)
         said = int.from_bytes(file.read(4), "little")
@@ -66,7 +66,7 @@ def _unpacked(path: Path, size: int) -> int:
 
 
 def _sampled(path: Path, begin: int, size: int, lines: list[str]) -> tuple[list[str], float]:
-    """Lines from several places of the file, and their mean length in bytes."""
+    """Lines from several positions of the file, and the mean length of a line in bytes."""
     total = count = 0
     found = list(lines)
     with path.open("rb") as file:
@@ -80,7 +80,7 @@ def _sampled(path: Path, begin: int, size: int, lines: list[str]) -> tuple[list[
 
 
 def _declared(kind: Format, lines: list[str]) -> tuple[int, int]:
-    """The numbers of edges and of vertices that a header declares; zeros where it declares none."""
+    """The numbers of edges and of vertices that a header declares; (0, 0) if there is no such header."""
     if kind is Format.MATRIX_MARKET and lines:
         rows, columns, entries = (int(word) for word in lines[0].split()[:3])
         return entries, max(rows, columns)

@@ -1,4 +1,4 @@
-"""The edge list of a scanned file, with notes on what was read."""
+"""Builds the edge list of a scanned file, with notes about the file."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Facts:
     """The findings of a reader.
 
     Attributes:
-        format: its name, for the notes, and how it is compressed.
+        format: the name of the format and of the compression, for the notes.
         directed: the direction according to the format.
-        why: the reason, for the notes.
-        notes: further sentences.
-        left_out: columns that are not numbers.
-        warnings: sentences about what may be read wrongly.
+        why: the reason for this direction, for the notes.
+        notes: further notes of the reader.
+        left_out: columns that do not hold numbers: name -> reason.
+        warnings: sentences about values that may be misinterpreted.
     """
 
     format: str
@@ -37,13 +37,13 @@ class Facts:
 
 
 def finish(read: Scanned, facts: Facts, asked: Asked, space: Space = IN_MEMORY) -> EdgeList:
-    """The edge list; asked.directed, unless None, overrides the direction of the format.
+    """Build the edge list. `asked.directed`, unless None, overrides the direction of the format.
 
     Args:
-        read: the edges of a file.
+        read: the scanned edges of a file.
         facts: the findings of the reader.
         asked: the options.
-        space: where edges are kept.
+        space: allocates the arrays of edges.
     """
     wanted = facts.directed if asked.directed is None else asked.directed
     why = facts.why if wanted == facts.directed else "as asked for"
@@ -65,12 +65,12 @@ def finish(read: Scanned, facts: Facts, asked: Asked, space: Space = IN_MEMORY) 
 
 
 def column_notes(read: Scanned, left_out: Mapping[str, LeftOut], listed: int, asked: Asked) -> list[str]:
-    """Notes on the edge columns, on rows that were dropped and on cells that were filled.
+    """Notes about the edge columns, dropped rows and filled cells.
 
     Args:
-        read: the edges.
-        left_out: columns that could not be read.
-        listed: edges of the file.
+        read: the scanned edges.
+        left_out: columns that could not be read: name -> reason.
+        listed: the number of edges that the file lists.
         asked: the options.
     """
     notes = [_columns(read, left_out)]

@@ -1,4 +1,4 @@
-"""The beginning of a file: its encoding and its format."""
+"""Reads the beginning of a file and detects its encoding and its format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlang.runtime.graph.read.text_errors import problem
 __all__ = ["SAMPLE", "Format", "Head", "Line", "read_head"]
 
 SAMPLE = 100
-"""The number of lines of data in a `Head`, at most."""
+"""The maximum number of lines of data in a `Head`."""
 
 _BOM = b"\xef\xbb\xbf"
 _FIRST = 1 << 18
@@ -52,7 +52,7 @@ _BARE_ARC = re.compile(r"\s*[ae]\s+\d+\s+\d+(\s+\S+)?\s*")
 
 
 class Format(Enum):
-    """The formats that are distinguished by content."""
+    """The text formats, which are distinguished by content."""
 
     EDGE_TEXT = "text edge list"
     MATRIX_MARKET = "MatrixMarket"
@@ -61,13 +61,13 @@ class Format(Enum):
 
 @dataclass(frozen=True)
 class Line:
-    """A line.
+    """A line of a text file.
 
     Attributes:
-        number: from 1.
-        start: its first byte.
-        end: the byte after its end.
-        text: without spaces around it.
+        number: the line number, from 1.
+        start: the offset of its first byte.
+        end: the offset of the byte after the line end.
+        text: the line without spaces at its ends.
     """
 
     number: int
@@ -78,7 +78,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Head:
-    """The first lines of a file: comments and lines of data. `data` is empty for a file without any."""
+    """The first lines of a file: comments and lines of data. `data` is empty if the file has no lines of data."""
 
     format: Format
     comments: tuple[Line, ...]
@@ -121,7 +121,7 @@ def _refuse_binary(file: TextFile, text: bytes) -> None:
 
 
 def _every_other_zero(text: bytes) -> bool:
-    """Whether this is UTF-16 without a byte order mark: ASCII with a zero before or after each byte."""
+    """Whether a text looks like UTF-16 without a byte order mark: ASCII with a zero byte before or after each byte."""
     head = text[:64]
     return len(head) >= 4 and any(not any(head[i::2]) and all(head[1 - i :: 2]) for i in (0, 1))
 
@@ -140,12 +140,12 @@ def _format(lines: list[str]) -> Format:
 
 
 def _split(text: bytes, whole: bool) -> Head:
-    """Split the beginning into comments and the first lines of data."""
+    """Split the beginning of a file into comments and the first lines of data."""
     start = len(_BOM) if text.startswith(_BOM) else 0
     raw = text[start:].split(b"\n")
     if not whole:
         raw.pop()
-    # Tabs stay: with tabs between columns, the first or the last may be empty.
+    # Tabs at the ends are kept: if tabs separate columns, the first or the last column may be empty.
     lines = [line.decode("utf-8", errors="replace").strip(" \r\v\f") for line in raw]
     kind = _format([line.strip() for line in lines])
     marks = ("#", "%", "//", "c") if kind == Format.DIMACS else ("#", "%", "//")

@@ -1,4 +1,4 @@
-"""The syntax of the lines of a file: the delimiter, and the role of each field."""
+"""Describes the lines of a file: the delimiter, and the role of each field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIELD = re.compile(r'"(?:[^"]|"")*"|\S+')
 
 
 class Role(IntEnum):
-    """The role of a field; the numbers are those of the kernel."""
+    """The role of a field. The numbers must be the same as in kernels/digits.py."""
 
     SKIP = 0
     SOURCE = 1
@@ -29,10 +29,10 @@ class Field:
     """A field of every line.
 
     Attributes:
-        role: its role.
-        name: of the column that it becomes; unused for ids and skipped fields.
-        title: its name in the header of the file, or "".
-        needed: whether a cell that is not a number is an error; otherwise the column is left out.
+        role: how the field is read.
+        name: the name of the edge column; unused for ids and skipped fields.
+        title: the name of the field in the header of the file, or "".
+        needed: True if a cell that is not a number is an error; False if it only leaves the column out.
     """
 
     name: str
@@ -48,16 +48,17 @@ class Field:
 
 @dataclass(frozen=True)
 class Layout:
-    """The lines from byte `start` on, which is line number `line` of the file.
+    """Describes the lines of a file from byte `start` on, which is in line number `line`.
 
     Attributes:
-        start, line: see above.
-        fields: of every line.
-        shape: what a line should look like, for messages.
+        start, line: the offset of the first byte, and the number of its line from 1.
+        fields: the fields of every line.
+        shape: a description of a correct line, for messages.
         delimiter: the byte between fields, 0 for white space.
-        mark: a letter at the beginning of every line of an edge, 0 for none; lines that begin with c are then comments.
-        text_ids: whether ids are any text.
-        declared: ids are 1..declared; None if the ids that occur decide.
+        mark: a letter with which every line of an edge begins, as a byte; lines that begin with c are then comments. 0
+            if lines have no such letter.
+        text_ids: whether ids are texts; False if they must be integers.
+        declared: the number of vertices if ids are 1..declared; None to take the ids that occur.
         missing: the treatment of missing cells.
     """
 
@@ -77,7 +78,7 @@ class Layout:
         return tuple(f.name for f in self.fields if f.numeric)
 
     def label(self, field: int) -> str:
-        """The text for field number `field` (from 0) in messages: `column 3 (cost)`."""
+        """The name of field number `field` (from 0) for messages, such as `column 3 (cost)`."""
         title = self.fields[field].title
         return f"column {field + 1 + (self.mark != 0)}{f' ({title})' if title else ''}"
 
@@ -96,11 +97,11 @@ class Layout:
 
 
 def cut_line(text: str, delimiter: str) -> tuple[str, ...]:
-    """The fields of a line, without quotes and surrounding blanks; delimiter "" is white space."""
+    """Split a line into fields without quotes and surrounding blanks. The delimiter "" means white space."""
     if delimiter:
         try:
             parts = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True), [])
-        except csv.Error:  # a field beyond the limit of csv, which cannot be an id
+        except csv.Error:  # a field that is longer than the limit of csv, and so cannot be an id
             parts = text.split(delimiter)
         return tuple(part.strip() for part in parts)
     return tuple(p[1:-1].replace('""', '"') if p[0] == '"' and len(p) > 1 else p for p in _FIELD.findall(text))

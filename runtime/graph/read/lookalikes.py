@@ -1,8 +1,8 @@
-"""Texts that look like lists of edges and are not: METIS, MatrixMarket without its first line, and lines of counts.
+"""Detects texts that look like edge lists but are not: METIS, MatrixMarket without its first line, lines of counts.
 
-As a list of edges, each would have a false edge, or be an error in a line that is right. So would a list into which
-another was pasted with its header. What is sure is refused, and what is likely makes a warning. A header
-(`source target`) says that all lines after it are edges.
+If such a text were read as an edge list, it would have a wrong edge, or raise an error for a correct line. A text that
+is certainly not an edge list raises GraphError, as does a second header in the middle; a doubtful one adds a warning.
+With a header such as `source target`, all lines after it are taken as edges.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["doubts", "refuse_by_head", "refuse_by_rows", "refuse_second_header"]
 _ANYWAY = "; if these are edges, a header such as `source target` before them"
 _WIDE = 4  # columns from which a square of numbers is taken for a matrix
 _WINDOW = 1 << 23
-_MANY = 10  # lines of another length that make up for not knowing the whole file
+_MANY = 10  # lines of another length than the first; so many are evidence enough if only a part of the file is known
 
 
 def refuse_by_head(file: TextFile, table: Table) -> None:
-    """Raise GraphError for a file in whose first lines the number of columns says what it is."""
+    """Raise GraphError if the numbers of columns in the first lines show that a file is METIS or MatrixMarket."""
     if table.header or table.delimiter or len(table.rows) < 2:
         return
     first, rest = _integers(table.rows[0]), [_integers(row) for row in table.rows[1:]]
@@ -47,12 +47,12 @@ def refuse_by_head(file: TextFile, table: Table) -> None:
 
 
 def refuse_by_rows(file: TextFile, table: Table, read: Scanned) -> list[str]:
-    """Warnings about the first row. Raises GraphError if it is surely not an edge.
+    """Warnings about the first row. Raises GraphError if the first row is certainly not an edge.
 
     Args:
         file: the file.
-        table: its first lines.
-        read: all rows, with as many columns as the first.
+        table: the first lines of the file.
+        read: all rows, which have as many columns as the first row.
     """
     first = None if table.header or table.delimiter or read.ids.text else _integers(table.rows[0])
     rows = len(read.source) - 1
@@ -72,7 +72,14 @@ def refuse_by_rows(file: TextFile, table: Table, read: Scanned) -> list[str]:
 
 
 def refuse_second_header(file: TextFile, table: Table, ends: EndColumns, read: Scanned) -> None:
-    """Raise GraphError if an edge has the names of the header as its ends, as where files were joined."""
+    """Raise GraphError if an edge has the names of the header as its ends, as where files were joined.
+
+    Args:
+        file: the file.
+        table: its first lines.
+        ends: the columns of both ends.
+        read: all rows.
+    """
     if not table.header or not read.ids.text:
         return
     source, target = (read.ids.lookup(table.header[end]) for end in (ends.source, ends.target))
@@ -132,19 +139,19 @@ def _ends_twice(table: Table) -> list[str]:
 
 
 def _integers(row: Sequence[str]) -> list[int] | None:
-    """The row as integers from 0 on; None if it is anything else."""
+    """Convert a row to non-negative integers; None if a cell is anything else."""
     return [int(cell) for cell in row] if all(cell.isascii() and cell.isdigit() for cell in row) else None
 
 
 def _is_matrix(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool) -> bool:
-    """Whether these are rows, columns and entries, and then positions without values."""
+    """Whether the first line counts rows, columns and entries, and the other lines are positions without values."""
     rows, columns, entries = first
     return (all(len(line) == 2 and 1 <= line[0] <= rows and 1 <= line[1] <= columns for line in lines)
             and (entries == len(lines) if whole else entries >= len(lines)))
 
 
 def _is_metis(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool) -> bool:
-    """Whether these are counts of vertices and edges, and then lists of neighbours of different lengths."""
+    """Whether the first line counts vertices and edges, and the other lines are lists of neighbours."""
     n, m = first[:2]
     unweighted = len(first) == 2 or first[2] == 0
     if _metis_form(first) is None:
@@ -157,7 +164,7 @@ def _is_metis(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool)
 
 
 def _metis_form(first: Sequence[int]) -> tuple[int, int] | None:
-    """(numbers before the neighbours on each line, numbers for each neighbour), by the first line; None if wrong."""
+    """The form of METIS lines: (count of numbers before the neighbours, count per neighbour); None if invalid."""
     code = str(first[2]) if len(first) > 2 else "0"
     if len(code) > 3 or set(code) - set("01"):
         return None
@@ -166,7 +173,7 @@ def _metis_form(first: Sequence[int]) -> tuple[int, int] | None:
 
 
 def _are_neighbours(first: Sequence[int], read: Scanned) -> bool:
-    """Whether all lines, which have as many fields as the first, are lists of neighbours; METIS has no loops."""
+    """Whether the lines, which all have the same length, can be lists of neighbours. METIS has no self-loops."""
     n, m = first[:2]
     lead, each = _metis_form(first) or (len(first), 1)
     left = len(first) - lead
@@ -179,7 +186,7 @@ def _are_neighbours(first: Sequence[int], read: Scanned) -> bool:
 
 
 def _range(read: Scanned, column: int) -> tuple[int, int]:
-    """The least and the largest id after the first row, in both columns of ids or from the second on."""
+    """The smallest and the largest id after the first row, in both columns of ids (`column` 0) or in the second (1)."""
     ends = (read.source[1:], read.target[1:])[column:]
     low, high = (int(read.ids.label(int(f(f(end) for end in ends)))) for f in (min, max))
     return low, high

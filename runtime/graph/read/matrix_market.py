@@ -1,4 +1,4 @@
-"""MatrixMarket coordinate files; row i, column j is the edge i -> j.
+"""Reads MatrixMarket coordinate files. The entry in row i and column j is the edge i -> j.
 
 https://math.nist.gov/MatrixMarket/formats.html
 """
@@ -38,20 +38,21 @@ class _Banner:
 def read_matrix_market(
     file: TextFile, head: Head, asked: Asked, workers: Workers, space: Space = IN_MEMORY
 ) -> EdgeList:
-    """Read a square sparse matrix; its vertices are 1..n.
+    """Read a square sparse matrix. The vertex ids are 1..n.
 
-    A symmetric one is undirected, or, with directed=True, gives both directions. A skew-symmetric one gives both
-    directions with both signs.
+    A symmetric matrix gives undirected edges or, with directed=True, directed edges in both directions. A
+    skew-symmetric matrix gives directed edges in both directions, with values of opposite signs.
 
     Args:
         file: the file.
-        head: its first lines.
+        head: the first lines of the file.
         asked: the options.
         workers: the threads to use.
-        space: where edges and ids are kept.
+        space: allocates the arrays of edges and ids.
 
     Raises:
-        GraphError: a header that is wrong or not of a graph, a wrong line, or a wrong count of entries.
+        GraphError: the header is wrong or does not describe a graph, a line is wrong, or the number of entries is not
+            the declared one.
     """
     banner = _banner(file, head.comments[0])
     size = head.data[0] if head.data else None
@@ -110,7 +111,7 @@ def _banner(file: TextFile, line: Line) -> _Banner:
 
 
 def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
-    """Read the numbers of vertices and entries from the size line."""
+    """Parse the size line: (number of vertices, number of entries)."""
     words: Sequence[str] = line.text.split()
     if len(words) != 3 or not all(word.isascii() and word.isdigit() for word in words):
         raise problem(
@@ -131,7 +132,7 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
 
 
 def _mirrored(read: Scanned, sign: int, space: Space) -> Scanned:
-    """The entries, and for each entry off the diagonal its transpose with the values times `sign`."""
+    """Add the transpose of each entry off the diagonal, with its value multiplied by `sign`."""
     count = len(read.source)
     parts = [slice(first, first + _BLOCK) for first in range(0, count, _BLOCK)]
     more = sum(int((read.source[part] != read.target[part]).sum()) for part in parts)

@@ -1,4 +1,4 @@
-"""The powers of ten that the float parser multiplies by."""
+"""Tables of powers of ten for the float parser (kernels/decimals.py)."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def leading_bits() -> NDArray[np.uint64]:
 
 @cache
 def exact_tens() -> NDArray[np.float64]:
-    """10^0 .. 10^22, the powers of ten that are doubles; float64[23]."""
+    """The powers 10^0 .. 10^22, which doubles represent exactly; float64[23]."""
     return np.array([float(10**e) for e in range(23)])

@@ -1,4 +1,4 @@
-"""All lines of a file to edges: windows of text are cut into chunks, which threads scan, and stored in file order."""
+"""Scans all lines of a file: threads scan the chunks of a window of text, and rows are stored in file order."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _INT32 = (-(2**31), 2**31 - 1)
 
 
 def reading_bytes(threads: int, fields: int, size: int) -> int:
-    """Memory that reading takes beside edges and ids: two windows of text, and the rows of one in scratch memory.
+    """Bytes that reading uses in addition to edges and ids: two windows of text, and scratch for the rows of one.
 
-    threads: that read. fields: of a line. size: bytes of the text.
+    threads: how many threads read. fields: the number of fields in a line. size: bytes of the text.
     """
     window, chunk = IN_MEMORY.window_for(threads), IN_MEMORY.chunk
     pieces = -(-min(size, window) // chunk)
@@ -36,25 +36,25 @@ def reading_bytes(threads: int, fields: int, size: int) -> int:
 
 
 class _ColumnFound(Exception):
-    """A cell that is not a number, in a column that is not needed. args: the field, and the reason to leave it out."""
+    """Raised for a wrong cell in a column that is not needed. args: the field, and the reason to leave it out."""
 
 
 class TextIdFound(Exception):
-    """An id that is not an integer, where integers were assumed. args: its line number and its text."""
+    """Raised for an id that is not an integer if integers were assumed. args: its line number and its text."""
 
 
 @dataclass(frozen=True)
 class Scanned:
-    """The edges of a file.
+    """The scanned edges of a file.
 
     Attributes:
-        source, target: uint32[E], dense numbers.
-        ids: the user's ids.
-        columns: array[E] per column of numbers.
-        left_out: by field (from 0), why its column was left out.
+        source, target: uint32[E], dense vertex numbers.
+        ids: the ids of the vertices.
+        columns: name -> array[E], for each column of numbers.
+        left_out: field (from 0) -> the reason why its column was left out.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
-        rounded: by field, a sentence about integers beyond 64 bits, which are read as floats.
+        rounded: field -> a sentence that says that integers beyond 64 bits were read as floats.
     """
 
     source: NDArray[np.uint32]
@@ -68,20 +68,20 @@ class Scanned:
 
 
 def scan_edges(file: TextFile, layout: Layout, workers: Workers, space: Space = IN_MEMORY) -> Scanned:
-    """Read the lines that `layout` describes.
+    """Scan the lines that `layout` describes.
 
     If a column that is not needed has a cell that is not a number, the scan starts again without that column. Memory: 8
-    bytes an edge and the columns, the table of ids, and about 4 windows of 8 MB (more with many threads).
+    bytes per edge, the columns, the table of ids, and about 4 windows of 8 MB (more with many threads).
 
     Args:
         file: the file.
-        layout: of its lines.
+        layout: the layout of its lines.
         workers: the threads to use.
-        space: where edges and ids are kept.
+        space: allocates the arrays of edges and ids.
 
     Raises:
-        GraphError: a line is wrong; the message gives the first one.
-        TextIdFound: an id is not an integer, and `layout` expects integers.
+        GraphError: a line is wrong; the message shows the first wrong line.
+        TextIdFound: an id is not an integer, but `layout` expects integers.
         DiskError: the file cannot be read.
     """
     left_out: dict[int, str] = {}
@@ -113,7 +113,7 @@ class _Scanner:
         self._scratches: list[Scratch] = []
 
     def run(self) -> None:
-        """Scan window by window; meanwhile another thread reads or unpacks the next window."""
+        """Scan window by window. Another thread reads or decompresses the next window meanwhile."""
         size = self._space.window_for(self._workers.threads)
         windows = self._file.windows(size)
         skip = self._layout.start
@@ -156,7 +156,7 @@ class _Scanner:
         self._filled += chunk.filled
 
     def _keep(self, chunks: list[Chunk], fraction: float) -> None:
-        """Append the rows of a window."""
+        """Append the rows of a window to the store."""
         store = self._store
         starts = np.cumsum([store.count, *(chunk.rows for chunk in chunks)]).tolist()
         if store.count == 0:
@@ -182,7 +182,7 @@ class _Scanner:
         store.count = starts[-1]
 
     def _widen_columns(self, chunks: list[Chunk]) -> None:
-        """Convert columns to int64 or float64 when the first value requires it."""
+        """Convert the columns that are stored so far to int64 or float64 if a value in these chunks requires it."""
         for slot, column in enumerate(self._store.columns):
             bounds = [chunk.bounds[slot] for chunk in chunks]
             dtype: Any = column.array.dtype
@@ -198,7 +198,7 @@ class _Scanner:
                     self._layout = self._layout.with_float(place)
 
     def finish(self) -> Scanned:
-        """Compute the final numbers of the vertices."""
+        """Replace provisional vertex numbers by final ones, and return the edges."""
         store = self._store
         self._scratches.clear()
         try:
@@ -247,8 +247,8 @@ def _pieces(window: Window, first: int, chunk: int) -> Iterator[tuple[int, int]]
 
 
 def _explain(fault: Fault, layout: Layout) -> tuple[str, str]:
-    """(what is wrong, what was expected)."""
-    column = layout.label(min(fault.field, len(layout.fields) - 1))  # the field of EXTRA is one beyond the last
+    """Returns (what is wrong, what was expected) for a message."""
+    column = layout.label(min(fault.field, len(layout.fields) - 1))  # for EXTRA, the field is one beyond the last
     token = shortened(fault.token)
     match fault.status:
         case Status.SHORT:

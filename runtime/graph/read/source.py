@@ -1,4 +1,4 @@
-"""A file of text, plain or gzip, in windows that end at a line end."""
+"""Reads a text file, plain or gzip, in windows that end at a line end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["READ_AHEAD", "TextFile", "Window", "last_line_end", "line_end"]
 
 GZIP = b"\x1f\x8b"
 READ_AHEAD = 8
-"""Bytes after the last line end of a window that may be read; their values have no effect."""
+"""Bytes after the last line end of a window that kernels may read; the values of these bytes have no effect."""
 
 _NEWLINE, _RETURN = 10, 13
 _INSIDE = re.compile(rb"\r[^\r\n]")
@@ -40,15 +40,15 @@ class _Bytes(Protocol):
 
 @dataclass(frozen=True)
 class Window:
-    """text[:size] holds whole lines, the last byte is a line end, and READ_AHEAD bytes follow.
+    """A window of text: text[:size] holds whole lines and ends with a line end, and READ_AHEAD more bytes follow.
 
-    The buffer is reused two windows later.
+    The window after the next one reuses the buffer.
 
     Attributes:
         text: the buffer.
         size: bytes of the lines.
-        fraction: how much of the file has been read, 0 < fraction <= 1.
-        damage: why the text ends here prematurely; None if it does not.
+        fraction: the fraction of the file that has been read, 0 < fraction <= 1.
+        damage: the reason if the text ends early because the file is damaged; else None.
     """
 
     text: NDArray[np.uint8]
@@ -58,11 +58,11 @@ class Window:
 
 
 class _Damaged(Exception):
-    """The rest of the compressed data cannot be read."""
+    """Raised if the rest of the compressed data cannot be read."""
 
 
 class _Gzip:
-    """The text of a gzip file (RFC 1952), of one or several members; zlib checks lengths and checksums."""
+    """Decompresses a gzip file (RFC 1952) of one or several members. zlib checks lengths and checksums."""
 
     def __init__(self, file: FileIO) -> None:
         self._file = file
@@ -70,7 +70,7 @@ class _Gzip:
         self._input = b""
 
     def readinto(self, target: memoryview) -> int:
-        """Fill a part of `target`; returns its length, 0 at the end of the text. Raises _Damaged."""
+        """Fill the beginning of `target`. Returns the number of bytes, 0 at the end of the text. Raises _Damaged."""
         while True:
             if self._inflate.eof and not self._next_member():
                 return 0
@@ -90,7 +90,7 @@ class _Gzip:
         return bool(self._input)
 
     def _next_member(self) -> bool:
-        """Whether another member follows, after any padding of zeros."""
+        """Skip padding of zeros, and return whether another member follows."""
         self._input = self._input.lstrip(b"\0")
         while len(self._input) < len(GZIP) and (more := self._file.read(_PIECE)):
             self._input = (self._input + more).lstrip(b"\0")
@@ -101,9 +101,9 @@ class _Gzip:
 
 
 class TextFile:
-    """A readable regular file. Every call of `head` and `windows` reads from the beginning.
+    """A readable regular file. Every call of `head` and `windows` reads the file from its beginning.
 
-    Raises DiskError if there is no such file, if it is not a regular file, or if it may not be read.
+    Raises DiskError if the file does not exist, is not a regular file, or is not readable.
     """
 
     def __init__(self, path: str | os.PathLike[str], needed: str = "a file of edges") -> None:
@@ -121,21 +121,21 @@ class TextFile:
         except OSError as error:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
         self.size = kind.st_size
-        self._returns = False  # whether lines end in CR, as `head` finds
+        self._returns = False  # whether lines end in CR; `head` sets it
 
     @property
     def packed(self) -> str:
-        """How it is compressed, for notes: ", gzip" or nothing."""
+        """The compression, for notes: ", gzip", or "" for a plain file."""
         return ", gzip" if self.gzip else ""
 
     def _open(self) -> FileIO:
         return FileIO(self.path, "r")
 
     def head(self, size: int) -> tuple[bytes, bool]:
-        """The first `size` bytes of the text, or all of it, and whether that is all.
+        """The first `size` bytes of the text (fewer if it is shorter), and whether this is the whole text.
 
-        Lines that end in CR only get LF, here and in `windows`. Raises GraphError if not even the first byte can be
-        unpacked or a line holds CR, DiskError if the disk fails.
+        Here and in `windows`, LF replaces CR if lines end in CR alone. Raises GraphError if the first byte cannot be
+        decompressed or a CR occurs inside a line, DiskError if the disk fails.
         """
         buffer = bytearray(size)
         with self._open() as file:
@@ -151,11 +151,11 @@ class TextFile:
         return text, have < size
 
     def windows(self, size: int) -> Iterator[Window]:
-        """The text in windows of at most `size` bytes; the last line gets a line end if it has none.
+        """Yield the text in windows of at most `size` bytes. A line end is added to the last line if it has none.
 
-        Raises GraphError for a line that is longer than a window or holds CR, DiskError if the disk fails.
+        Raises GraphError if a line is longer than a window or has a CR inside, DiskError if the disk fails.
         """
-        # One byte more, for a missing line end.
+        # One more byte is for a missing line end.
         room = size + 1 + READ_AHEAD
         buffers = (passing(room, np.uint8), passing(room, np.uint8))
         turn, kept, before = 0, buffers[0][:0], 0
@@ -195,10 +195,10 @@ class TextFile:
                               expected="one at the beginning of the file at most, as where files were joined")
 
     def _refuse_returns(self, window: Window, before: int) -> None:
-        """Raise GraphError for a carriage return inside of a line. before: the bytes of the text before the window."""
+        """Raise GraphError for a CR inside a line. before: the number of bytes of the text before the window."""
         text = window.text[: window.size]
         first = _RETURNS.search(text.data)
-        for start in range(window.size if first is None else first.start(), window.size - 1, _PIECE):  # in the cache
+        for start in range(window.size if first is None else first.start(), window.size - 1, _PIECE):  # fits in cache
             here, after = text[start : start + _PIECE], text[start + 1 : start + _PIECE + 1]
             inside = (here[: len(after)] == _RETURN) & (after != _NEWLINE) & (after != _RETURN)
             if inside.any():
@@ -206,7 +206,7 @@ class TextFile:
                 raise _return_inside(self.path, line)
 
     def _line_ends(self, size: int) -> int:
-        """The line ends in the first `size` bytes of the text."""
+        """The number of line ends in the first `size` bytes of the text."""
         piece, count = passing(_PIECE, np.uint8), 0
         with self._open() as file:
             source: _Bytes = _Gzip(file) if self.gzip else file
@@ -216,7 +216,10 @@ class TextFile:
         return count
 
     def _fill(self, source: _Bytes, target: memoryview) -> tuple[int, str | None]:
-        """(bytes read into `target`, the damage that ended the text). The read is short only at the end of the text."""
+        """Fill `target`.
+
+        Returns the number of bytes, fewer only at the end of the text, and the damage that ended it.
+        """
         have = 0
         try:
             while have < len(target) and (got := source.readinto(target[have:])):

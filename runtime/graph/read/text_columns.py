@@ -1,4 +1,4 @@
-"""Names of columns, and the choice of the weight."""
+"""Names the columns of a text and chooses the weight."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["choose_weight", "default_name"]
 
 
 def default_name(index: int) -> str:
-    """The name of field `index` (from 0) of a file without a header."""
+    """The column name of field `index` (from 0) in a file without a header."""
     return "weight" if index == 2 else f"column{index + 1}"
 
 
@@ -24,13 +24,13 @@ def choose_weight(
     """Give all columns unique names, mark the needed ones, and rename the chosen weight to "weight".
 
     Args:
-        path: of the file, for messages.
-        fields: of every line.
+        path: path of the file, for messages.
+        fields: the fields of every line.
         asked: the options; `asked.weights` is a name, or a number from 1.
-        sure: without a header and without a choice of columns, whether the third column is a needed weight.
+        sure: for a file without a header and without a choice of columns, whether the third column must hold weights.
 
     Raises:
-        GraphError: there is no such column.
+        GraphError: the column that should become the weight does not exist.
     """
     chosen = None if asked.weights is None else _find(path, fields, asked.weights)
     taken = set() if chosen is None else {"weight"}

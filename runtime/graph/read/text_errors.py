@@ -1,4 +1,4 @@
-"""The message for a wrong file: the file, the line, the text found there and what was expected."""
+"""Messages for a wrong file: the file, the line, the text found there and what was expected."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from vlang.runtime.graph.read.asked import Missing, is_missing
 __all__ = ["COMMA", "explain_cell", "plural", "problem", "shortened"]
 
 COMMA = re.compile(r"[+-]?[\d.]*\d(,\d+)+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-"""Numbers with commas in them, for decimals or for thousands."""
+"""Matches numbers with decimal commas or with commas between thousands."""
 
 _SHOWN = 72
 
 
 def shortened(text: str) -> str:
-    """At most 72 characters of a line, with unprintable characters escaped."""
+    """The first 72 characters of a line, with unprintable characters escaped."""
     line = text.strip("\r\n")
     if len(line) > _SHOWN:
         line = line[:_SHOWN] + "..."
@@ -27,12 +27,12 @@ def shortened(text: str) -> str:
 def problem(
     path: Path | str, what: str, *, line: int | None = None, found: str | None = None, expected: str | None = None
 ) -> GraphError:
-    """The error for a file.
+    """The GraphError for a wrong file.
 
     Args:
         path: the file.
         what: what is wrong.
-        line: from 1; None if no single line is wrong.
+        line: the line number, from 1; None if no single line is wrong.
         found: the line or token in the file; None to omit it.
         expected: what was expected; None to omit it.
     """
@@ -45,14 +45,14 @@ def problem(
 
 
 def explain_cell(cell: str, column: str, missing: Missing) -> tuple[str, str]:
-    """(what is wrong with a cell of a column of numbers, what to write instead).
+    """Returns (what is wrong with a cell in a column of numbers, what to write instead).
 
     missing: the requested treatment of missing cells.
     """
     shown = shortened(cell)
     if is_missing(cell):
         what = f"{column} is empty" if not cell else f"{column} has no number, only {shown!r}"
-        if missing == "drop":  # requested, but this column is not needed
+        if missing == "drop":  # "drop" was requested, but this column is not needed
             return what, "a number; rows are dropped for the columns that a program reads: columns=[...] names them"
         return what, ('a number; or --missing drop (missing="drop") to leave such rows out, --missing 1 (missing=1) to '
                       "put a number there")  # fmt: skip
@@ -62,5 +62,5 @@ def explain_cell(cell: str, column: str, missing: Missing) -> tuple[str, str]:
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
-    """`1 edge`, `2,000 edges`."""
+    """A count with its noun: `1 edge`, `2,000 edges`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

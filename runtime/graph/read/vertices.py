@@ -1,4 +1,4 @@
-"""The vertices of a graph, where they are given apart from its edges: a file, a count, a range or an array of ids."""
+"""Reads the vertices of a graph from the option `vertices`: a file, a count, a range or an array of ids."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Vertices:
-    """All vertices of a graph.
+    """All vertices of a graph, as given by the option `vertices`.
 
     Attributes:
-        ids: their ids.
-        source: where they come from, for messages: "people.v".
-        warnings: sentences about what may be read wrongly.
+        ids: the ids of the vertices.
+        source: the origin of the vertices for messages, such as "people.v".
+        warnings: sentences about values that may be misinterpreted.
     """
 
     ids: VertexIds
@@ -51,17 +51,17 @@ class Vertices:
 
 
 def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, column: object = None) -> Vertices:
-    """The vertices that were asked for.
+    """Parse the option `vertices`.
 
     Args:
-        given: a count N for 0..N-1; a text: a count, "LO..HI", or the path of a file with a column of ids; an array
-            of distinct ids; or a table that was read.
+        given: the value of the option. It is a count N for 0..N-1, as int or text; the text "LO..HI"; the path of a
+            file with a column of ids; an array of distinct ids; or a VertexTable.
         workers: the threads to use.
-        space: where the ids of a file are kept.
-        column: the column of ids of a Parquet or Arrow file; None for the one with a well-known name.
+        space: allocates the arrays for the ids of a file.
+        column: name of the column of ids in a Parquet or Arrow file; None looks for a well-known name.
 
     Raises:
-        GraphError: it is none of these, or the file is wrong.
+        GraphError: `given` is none of these, or the file is wrong.
         DiskError: the file cannot be read.
     """
     if isinstance(given, VertexTable):
@@ -102,7 +102,7 @@ def _of_array(given: Any) -> Vertices:
 
 
 def _distinct(given: Array, source: str) -> VertexIds:
-    """Ids in increasing order. Raises GraphError for one that is given twice."""
+    """Sort ids. Raises GraphError if an id is given twice."""
     values = np.sort(given)
     same = np.flatnonzero(values[1:] == values[:-1])
     if len(same):
@@ -111,23 +111,23 @@ def _distinct(given: Array, source: str) -> VertexIds:
 
 
 def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
-    """The distinct ids of a column of a text: the one with a well-known name, else the first."""
+    """The distinct ids in a text, from the column with a well-known name, or else from the first column."""
     table, column = _table(file)
     read = _scan(file, table, column, None, workers, space)
     return Vertices(read.ids, str(file.path), tuple(_doubts(file, table, column, len(read.source) - len(read.ids))))
 
 
 def header_of(file: TextFile) -> tuple[str, ...]:
-    """The names of the columns of a text of vertices, but that of the ids; () without a header."""
+    """The names of the columns in a text of vertices, without the column of ids; () without a header."""
     table, column = _table(file)
     return tuple(name for i, name in enumerate(table.header) if i != column)
 
 
 def column_of(file: TextFile, name: str, workers: Workers) -> tuple[VertexIds, Array, Array]:
-    """A column of numbers of a text of vertices.
+    """Read a column of numbers from a text of vertices.
 
     Returns:
-        The distinct ids, the place of each row's id among them, uint32[rows], and the values, shape [rows].
+        The distinct ids; for each row the index of its id among these, uint32[rows]; and the values, shape [rows].
 
     Raises:
         GraphError: there is no such column, or a cell is not a number.
@@ -145,7 +145,7 @@ def column_of(file: TextFile, name: str, workers: Workers) -> tuple[VertexIds, A
 
 
 def _table(file: TextFile) -> tuple[Table, int]:
-    """The first lines of a text of vertices, and the column of ids."""
+    """The first lines of a text of vertices, and the index of the column of ids."""
     head = read_head(file)
     if head.format != Format.EDGE_TEXT:
         raise problem(file.path, f"this is {head.format.value}, a list of edges",
@@ -159,7 +159,7 @@ def _table(file: TextFile) -> tuple[Table, int]:
 
 
 def _scan(file: TextFile, table: Table, column: int, values: int | None, workers: Workers, space: Space) -> Scanned:
-    """The ids of all lines as the sources of edges, and a column of numbers; values: its place, None for none."""
+    """Scan the column of ids as sources of edges, and a column of numbers. values: index of the latter, or None."""
     roles = [Role.SOURCE if i == column else Role.INTEGER if i == values else Role.SKIP for i in range(table.width)]
     fields = tuple(Field(table.header[i] if i == values else "", role, table.header[i] if table.header else "")
                    for i, role in enumerate(roles))
@@ -176,7 +176,7 @@ def _scan(file: TextFile, table: Table, column: int, values: int | None, workers
 
 
 def _column(rows: tuple[tuple[str, ...], ...]) -> tuple[int, bool]:
-    """(the column of ids, whether the first line is a header)."""
+    """Returns (the index of the column of ids, whether the first line is a header)."""
     found = vertex_column(rows[0])
     if found is not None:
         return found, True
@@ -197,17 +197,17 @@ def _doubts(file: TextFile, table: Table, column: int, twice: int) -> list[str]:
 def within(
     vertices: Vertices, src: Array, dst: Array, ids: VertexIds, what: str, space: Space = IN_MEMORY
 ) -> tuple[Array, Array]:
-    """The ends of edges as numbers of `vertices`, uint32[E] each.
+    """Renumber the ends of edges by `vertices`; returns source and target, uint32[E] each.
 
     Args:
         vertices: all vertices.
-        src, dst: the ends as numbers of `ids`, uint32[E].
-        ids: the ids that occur.
-        what: the edges, for messages.
-        space: where edges are kept.
+        src, dst: the ends of the edges, uint32[E], as indices into `ids`.
+        ids: the ids that occur in the edges.
+        what: the name of the edges, for messages.
+        space: allocates the arrays of edges.
 
     Raises:
-        GraphError: an end is not among the vertices; the message names it and its edge.
+        GraphError: an end of an edge is not one of the vertices; the message names the id and the edge.
     """
     known = vertices.ids
     if len(ids) and len(known) and ids.text != known.text:

@@ -1,4 +1,4 @@
-"""The adjacency lists of a graph: edges as listed until the first use, then in-edges and out-edges, each built once."""
+"""The adjacency lists of a graph: an edge list until the first use, then in-edges and out-edges, each built once."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Array = NDArray[Any]
 
 
 class Adjacencies:
-    """In-edges, out-edges or both of n vertices, with degrees and edge columns; threads may share it.
+    """In-edges, out-edges or both of n vertices, with degrees and edge columns. Threads may share an object.
 
-    In an undirected graph all kinds are the one object "in". The adjacency that is built first holds every stored
-    column, and the edge list is freed. Others are built from it by transposition, with the requested columns. The
-    column `weight` of a `rule` is computed where it is needed.
+    In an undirected graph all kinds share one adjacency, "in". The adjacency that is built first holds every stored
+    column; the edge list is then freed. Other adjacencies are built from the first by transposition, with the requested
+    columns only. If there is a `rule`, the column `weight` is computed from it for each adjacency that needs it.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class Adjacencies:
         rule: WeightRule | None = None,
         threads: int,
     ) -> None:
-        """Start from one source; everything else is built on first use.
+        """Store the source of the edges; adjacencies, degrees and columns are computed on first use.
 
         Args:
             n: the number of vertices.
             directed: False if every edge is stored in both directions.
             source: edges, or adjacency lists of kind "in" or "out".
-            rule: computes the column `weight`; None for none.
+            rule: the rule that computes the column `weight`; None if there is no such rule.
             threads: how many threads build.
         """
         self.n = n
@@ -84,7 +84,7 @@ class Adjacencies:
         with self._lock:
             if kind not in self._built:
                 self._keep(kind, self._rows(kind, columns))
-                self._edges = None  # not before the build: an interrupt must not lose both
+                self._edges = None  # freed only after the build, so that an interrupt during the build loses no edges
             found = self._built[kind]
             for name in columns:
                 found.column(name)
@@ -96,7 +96,7 @@ class Adjacencies:
             return next(iter(self._built.values())) if self._built else self.adjacency("in")
 
     def neighbours(self) -> Neighbours:
-        """The neighbours of each vertex without directions, loops and repetitions; computed once."""
+        """The distinct neighbours of each vertex in either direction, without self-loops; computed once."""
         return simple_neighbours(self.adjacency("both"), self.threads)
 
     def degree(self, kind: str) -> NDArray[np.uint32]:
@@ -110,7 +110,7 @@ class Adjacencies:
             return self._degrees[kind]
 
     def source(self) -> EdgeList | tuple[str, Rows]:
-        """The edges, or the adjacency lists with every stored column, from which all else can be built."""
+        """The edge list if it still exists, else an adjacency with every stored column, as (kind, rows)."""
         with self._lock:
             if self._edges is not None:
                 return self._edges
@@ -119,14 +119,14 @@ class Adjacencies:
             return base.kind, Rows(base.offsets, base.targets, {name: base.stored(name) for name in names})
 
     def excess(self) -> tuple[int, int]:
-        """The self-loops and the parallel edges, an undirected one once; counted once."""
+        """The numbers of self-loops and of parallel edges, with undirected edges counted once; cached."""
         with self._lock:
             if self._excess is None:
                 self._excess = excess(self.any().offsets, self.any().targets, self.directed, self.threads)
             return self._excess
 
     def thinned(self, loops: bool, parallel: bool) -> tuple[Adjacencies, int, int]:
-        """Drop self-loops (if `loops`) and parallel edges (if `parallel`), and count them; see `dropped`."""
+        """Drop self-loops (if `loops`) and parallel edges (if `parallel`); return the rest and the two counts."""
         base = self.any()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
         by = next(iter(self.columns), None)
@@ -134,7 +134,7 @@ class Adjacencies:
         return Adjacencies(self.n, self.directed, (base.kind, rows), threads=self.threads), lost, more
 
     def with_rule(self, rule: WeightRule) -> Adjacencies:
-        """The same edges with the weights of a rule; adjacency lists that are built are shared."""
+        """The same edges with weights computed by a rule; the new object shares the adjacency lists that are built."""
         with self._lock:
             if self._edges is not None:
                 columns = {name: values for name, values in self._edges.columns.items() if name != WEIGHT}
@@ -155,12 +155,12 @@ class Adjacencies:
         self, gone: tuple[Array, Array], new: tuple[Array, Array], values: Mapping[str, Array], n: int,
         places: Array | None,
     ) -> tuple[Adjacencies, int | None]:
-        """The built adjacencies without all edges between the ends `gone`, then with the edges `new`.
+        """Delete the edges `gone` from the adjacencies that are built, then insert the edges `new`.
 
         Args:
-            gone: tails and heads, by old numbers.
-            new: tails and heads, by new numbers.
-            values: for each new edge, by column, except for a column computed by rule.
+            gone: tails and heads of the edges to delete, by old numbers; all parallel edges are deleted.
+            new: tails and heads of the edges to insert, by new numbers.
+            values: column name -> value of each new edge, for all columns but one that a rule computes.
             n: the new number of vertices.
             places: the new number of each old vertex; None if no number changes.
 
@@ -220,7 +220,7 @@ class Adjacencies:
         return Rows(adjacency.offsets, adjacency.targets, {})
 
     def _fetched(self, kind: str, name: str) -> Array:
-        """A column in the order of an adjacency that was built without it."""
+        """Compute a column in the order of an adjacency that was built without this column."""
         if name == COMMON:
             return common_neighbours(self.adjacency("both"), self.adjacency(kind), self.threads)
         if kind == "both":

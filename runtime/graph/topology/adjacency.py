@@ -21,7 +21,7 @@ COMMON = "common()"
 """The column that every graph has: the number of common neighbours of the two ends of an edge (uint32)."""
 
 Array = NDArray[Any]
-_MOST_IN_ROW = (1 << 31) - 2  # so that degrees and counts of edges fit an int of 32 bits (vlang/ir/forms/ranges.py)
+_MOST_IN_ROW = (1 << 31) - 2  # so that degrees and counts of edges fit into 32-bit ints (vlang/ir/forms/ranges.py)
 
 
 class Adjacency:
@@ -79,16 +79,16 @@ class Adjacency:
             return self._cast[key]
 
     def stored(self, name: str) -> Array:
-        """The values as stored; permuted into this order on first use."""
+        """The values of an edge column in the stored dtype; permuted into the order of this adjacency on first use."""
         with self._lock:
             if name not in self._stored:
                 self._stored[name] = frozen(self._fetch(name))
             return self._stored[name]
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """An object derived from these lists and cached under `key` (pages, blocks); built by `make` on first use.
+        """An object derived from these lists, such as pages or cache blocks. `make` builds it on first use.
 
-        Only one thread builds it.
+        The object is cached under `key`; only one thread builds it.
         """
         with self._lock:
             if key not in self._derived:
@@ -100,7 +100,7 @@ class Adjacency:
         return key in self._derived
 
     def holds(self, name: str) -> bool:
-        """Whether the values of a column are in memory in this order."""
+        """Whether the values of a column are already in memory in the order of this adjacency."""
         return name in self._stored
 
 

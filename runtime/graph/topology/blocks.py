@@ -1,15 +1,15 @@
 """An adjacency in cache blocks, which full sweeps read instead of its rows.
 
-A *block* is a run of consecutive destination vertices, at most 2^16: a shard of Garaph (USENIX ATC'17, section 3), on
-the CPU. Inside a block, rows are sorted by length, the longest first (jagged diagonals: Saad, "Krylov subspace methods
-on supercomputers", SIAM J. Sci. Stat. Comput. 10, 1989; in windows: Kreutzer et al., "A unified sparse matrix data
-format", SISC 36, 2014). Rows whose lengths differ by less than a factor of two are interleaved: the first BLOCK_GROUP
-edges of each row, then the next BLOCK_GROUP of each longer row, and so on.
+A *block* is a run of at most 2^16 consecutive destination vertices. It is the CPU counterpart of a shard of Garaph
+(USENIX ATC'17, section 3). Inside a block, rows are sorted by length, the longest first (jagged diagonals: Saad,
+"Krylov subspace methods on supercomputers", SIAM J. Sci. Stat. Comput. 10, 1989; in windows: Kreutzer et al., "A
+unified sparse matrix data format", SISC 36, 2014). Rows whose lengths differ by less than a factor of two are
+interleaved: the first BLOCK_GROUP edges of each row, then the next BLOCK_GROUP of each longer row, and so on.
 
-Why this is fast: consecutive sums belong to different rows and do not wait for each other. Loops of equal length have
-predictable ends. As neighbours are in order, all rows have advanced about equally far through the messages, so that
-reads stay close together. Every row keeps the order of its edges, so sums have the same bits. Long vertices (see pages)
-are not in the blocks.
+This layout is fast for three reasons. Consecutive additions belong to different rows, so none waits for the result of
+another. The branches at the ends of loops of equal length are predictable. And since neighbours are sorted, all rows of
+a group read from about the same part of the array of messages at the same time. Every row keeps the order of its edges,
+so sums have the same bits. Long vertices (see pages.py) are not in the blocks.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["Blocks", "blocks_bytes"]
 
-_PIECES = 12  # blocks for each thread, so that the work is divided evenly
+_PIECES = 12  # blocks per thread, so that the work is divided evenly
 _LEAST_EDGES = 1 << 14
 
 
 def blocks_bytes(edges: int, n: int) -> int:
-    """The memory that blocks take, in bytes, with what cutting them takes meanwhile; without columns."""
+    """Bytes of memory for blocks without columns, including the temporary arrays while they are cut."""
     return 4 * edges + 16 * n
 
 
@@ -59,10 +59,10 @@ class Block:
     """The rows low..high-1 of an adjacency.
 
     Attributes:
-        low, high: first row and end.
-        start, end: the range of their edges among the edges of all blocks.
-        runs: uint32[R, 3], first place, number of places, edges of each place.
-        order: uint16[rows], the row at each place.
+        low, high: the first row of the block, and the end.
+        start, end: the range of its edges in the arrays of all blocks.
+        runs: uint32[R, 3], for each run of rows: the first place, the number of places, and the edges per place.
+        order: uint16[rows], the row, relative to `low`, at each place of the order by length.
         places: uint16[rows], the place of each row.
     """
 
@@ -80,10 +80,10 @@ class Blocks:
     """The blocks of one adjacency.
 
     Attributes:
-        blocks: in the order of their rows.
-        senders: uint32[edges], block by block.
-        tasks: int64[B, 3].
-        longs: int64[B + 1], where the long vertices of each block begin in the table of long vertices.
+        blocks: the blocks in the order of their rows.
+        senders: uint32[edges], the neighbours, block by block.
+        tasks: int64[B, 3], one task per block.
+        longs: int64[B + 1], the index of the first long vertex of each block in the table of long vertices.
         threads: how many threads lay out columns.
     """
 
@@ -95,12 +95,12 @@ class Blocks:
 
     @property
     def nbytes(self) -> int:
-        """The memory of the blocks in bytes, without columns."""
+        """Bytes of memory that the blocks take, without columns."""
         return self.senders.nbytes + sum(b.runs.nbytes + b.order.nbytes + b.places.nbytes for b in self.blocks)
 
     @staticmethod
     def cut(pages: Pages, threads: int) -> Blocks:
-        """Lay out an adjacency in blocks, on several threads.
+        """Lay out an adjacency in blocks, by several threads in parallel.
 
         The number of blocks depends on the number of threads, but the result of a sweep does not.
         """
@@ -126,7 +126,7 @@ class Blocks:
     def table(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
         """The table that kernels read, uint64[B, BLOCK_WORDS].
 
-        columns: see `column`; the table has their addresses, so the caller keeps them alive.
+        columns: arrays from `column`. The table holds their addresses, so the caller must keep the arrays alive.
         """
         table = np.zeros((len(self.blocks), BLOCK_WORDS), dtype=np.uint64)
         for row, block in zip(table, self.blocks):
@@ -140,7 +140,7 @@ class Blocks:
 
 
 def _cuts(edges: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """The first row of each block, and the end: at most BLOCK_MOST vertices and about `most` edges a block."""
+    """The first row of each block, and the end. A block has at most BLOCK_MOST vertices and about `most` edges."""
     n = len(edges) - 1
     cuts = [0]
     while cuts[-1] < n:
@@ -150,9 +150,9 @@ def _cuts(edges: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _jag(adjacency: Adjacency, low: int, high: int, start: int, end: int) -> Block:
-    """The block of the rows low..high-1."""
+    """Build the block of the rows low..high-1, whose edges are start..end-1 in the arrays of all blocks."""
     counts = np.empty(SEGMENT + 2, np.int64)
-    # An upper bound: each group of rows whose lengths differ by less than a factor of two has runs of its own.
+    # An upper bound of the number of runs: each group of rows with lengths within a factor of two has its own runs.
     runs = np.empty((2 * SEGMENT + 64 * BLOCK_GROUP, 3), np.uint32)
     order, places = np.empty(high - low, np.uint16), np.empty(high - low, np.uint16)
     made = kernels("blocks", "u32")["jag"](
@@ -163,7 +163,7 @@ def _jag(adjacency: Adjacency, low: int, high: int, start: int, end: int) -> Blo
 def _lay_out(adjacency: Adjacency, values: NDArray[Any], blocks: Sequence[Block], threads: int) -> NDArray[Any]:
     """Edge values in the order of the blocks."""
     size = values.dtype.itemsize
-    out = np.empty(blocks[-1].end if blocks else 0, values.dtype)  # one array, so that it lies in large pages
+    out = np.empty(blocks[-1].end if blocks else 0, values.dtype)  # a single array, for huge pages
     source, sink = values.view(f"u{size}"), out.view(f"u{size}")
     function = kernels("blocks", f"u{8 * size}")["lay"]
 

@@ -1,10 +1,11 @@
-"""Edges to adjacency lists: a bucketed counting sort in two scans, count and place.
+"""Builds adjacency lists from edges by a bucketed counting sort in two scans: count, then scatter.
 
 The entries (row, neighbour) are counted per bucket of rows, then scattered to their buckets, and each bucket is sorted
-while it is in cache. An entry in flight takes 32 bits where row and neighbour fit. Otherwise large inputs are scattered
-in a few groups of buckets, one after the other, to save memory: the scan is repeated for each group, but only a part of
-the entries is in flight. All steps are stable, so the result depends neither on the number of threads nor on the
-grouping. The bucketing for cache is that of propagation blocking (Beamer, Asanovic, Patterson, IPDPS 2017).
+while it is in cache. The key of a scattered entry has 32 bits if row and neighbour fit, else 64. Large inputs with
+wider keys or columns are scattered in a few groups of buckets, one after the other: the scan is repeated for each
+group, but the temporary arrays hold only the entries of one group. All steps are stable, so the result depends neither
+on the number of threads nor on the grouping. The bucketing for cache is that of propagation blocking (Beamer, Asanovic,
+Patterson, IPDPS 2017).
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ ENTRIES_PER_BUCKET = 1 << 14
 MOST_BUCKETS = 1 << 10
 ENTRIES_IN_FLIGHT = 1 << 20
 BYTES_IN_FLIGHT = 4
-"""Allowed per entry of a large input, whether that entry is in flight or not."""
+"""Bytes of temporary memory that a large input may use per entry, counted over all entries of the input."""
 
 NARROW = 32
-"""Bits of a narrow key."""
+"""Bits of a key that is stored as uint32."""
 
 MANY = 1 << 22
 """Vertices from which memory is compared with what is there before it is taken: few bytes may declare many."""
 
 SMALL = 1 << 14
-"""Entries up to which NumPy sorts: that takes a few milliseconds, compiling the kernels takes a second."""
+"""Up to this number of entries NumPy sorts, in a few milliseconds, since compiling the kernels takes a second."""
 
 Array = NDArray[Any]
 
@@ -53,7 +54,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Bucket b holds the rows from b << shift on; a key is the row inside the bucket above `bits` bits of neighbour."""
+    """How rows are divided into buckets: bucket b holds the rows from b << shift on.
+
+    A key consists of the row inside the bucket and, in its low `bits` bits, the neighbour.
+    """
 
     n: int
     shift: int
@@ -72,10 +76,10 @@ class _Layout:
 
 
 class Scan(Protocol):
-    """A list of entries that can be traversed twice.
+    """A list of entries (row, neighbour) that can be traversed several times.
 
-    length: of the scanned array. most: an upper bound of the entries. ordered: whether neighbours come in increasing
-    order.
+    length: elements of the scanned array. most: an upper bound of the number of entries. ordered: whether the entries
+    come in increasing order of neighbours.
     """
 
     length: int
@@ -83,22 +87,22 @@ class Scan(Protocol):
     ordered: bool
 
     def count(self, first: int, last: int, layout: _Layout, counts: Array) -> None:
-        """Add the entries of first..last-1 to counts[bucket].
+        """Add the number of entries of each bucket in the range first..last-1 to counts[bucket].
 
         Args:
             first, last: the scanned range.
-            layout: of the buckets.
-            counts: i64 by bucket.
+            layout: the layout of the buckets.
+            counts: int64, one count per bucket.
         """
 
     def scatter(self, first: int, last: int, layout: _Layout, group: _Group, cursors: Array) -> None:
-        """Write the entries of first..last-1 that belong to a group of buckets to where the cursors point.
+        """Write the entries of first..last-1 whose bucket is in `group`, at the cursors of the buckets.
 
         Args:
             first, last: the scanned range.
-            layout: of the buckets.
+            layout: the layout of the buckets.
             group: the buckets to write.
-            cursors: i64 by bucket, the next free position.
+            cursors: int64, the next free position of each bucket.
         """
 
     def entries(self) -> tuple[Array, Array, Array]:
@@ -106,7 +110,7 @@ class Scan(Protocol):
 
 
 class EdgeScan:
-    """Edges as listed: an entry in row `rows[e]`; with `mirror` also one in row `others[e]`, self-loops once."""
+    """An edge list: edge e has an entry in row `rows[e]` and, with `mirror`, in row `others[e]` (self-loops once)."""
 
     ordered = False
 
@@ -137,7 +141,7 @@ class EdgeScan:
 
 
 class RowScan:
-    """The transpose of adjacency lists."""
+    """The transpose of adjacency lists: each target is a row, and each row a neighbour."""
 
     ordered = True
 
@@ -163,7 +167,7 @@ class RowScan:
 
 @dataclass(frozen=True)
 class _Group:
-    """The buckets first..last-1, their rows low..high-1, and memory for their entries, from number `base` on."""
+    """The buckets first..last-1 with the rows low..high-1, and memory for their entries, from index `base` on."""
 
     first: int
     last: int
@@ -175,12 +179,13 @@ class _Group:
 
 
 def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -> Rows:
-    """Adjacency lists of n vertices, rows sorted by neighbour, parallel edges in the order of the scan.
+    """Build adjacency lists of n vertices, with rows sorted by neighbour and parallel edges in the order of the scan.
 
     Args:
         scan: the entries.
         n: the number of rows.
-        columns: values for each scanned position, of 1, 2, 4 or 8 bytes; returned in the order of the targets.
+        columns: name -> one value of 1, 2, 4 or 8 bytes per scanned position. `Rows.columns` has them in the order of
+            the targets.
         threads: how many threads to use.
 
     Raises:
@@ -222,12 +227,12 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
 
 
 def bytes_in_flight(n: int, entries: int, columns: bool) -> int:
-    """Memory that `build_rows` takes beside its input and result.
+    """Bytes of temporary memory that `build_rows` uses in addition to its input and result.
 
     Args:
-        n: rows.
-        entries: of all of them.
-        columns: whether edges have values.
+        n: the number of rows.
+        entries: the number of entries in all rows.
+        columns: whether there are columns, so that input positions must be stored.
     """
     if entries <= SMALL:
         return 3 * 8 * entries
@@ -236,7 +241,7 @@ def bytes_in_flight(n: int, entries: int, columns: bool) -> int:
 
 
 def _by_numpy(owners: Array, others: Array, places: Array, n: int, columns: Mapping[str, Array]) -> Rows:
-    """Adjacency lists of few entries, without a kernel: a first run on a small graph compiles nothing for it."""
+    """Build adjacency lists of few entries by NumPy, so that a first run on a small graph compiles no kernel."""
     order = np.lexsort((places, others, owners))
     offsets = np.zeros(n + 1, dtype=np.uint64)
     np.add.at(offsets, owners.astype(np.int64) + 1, np.uint64(1))
@@ -251,14 +256,14 @@ def _scatter(
 
 
 def _layout(n: int, entries: int) -> _Layout:
-    """Buckets of equal numbers of rows: enough that one fits in cache, few enough that all cursors do."""
+    """Choose the number of rows per bucket so that the entries of one bucket, and all cursors, fit in cache."""
     wanted = min(MOST_BUCKETS, max(2, entries // ENTRIES_PER_BUCKET))
     shift = max(0, (max(n, 1) - 1).bit_length() - (wanted - 1).bit_length())
     return _Layout(n, shift, max(1, (n - 1).bit_length()), max(1, -(-n >> shift) if n else 0))
 
 
 def _groups(starts: Array, limit: int) -> list[tuple[int, int]]:
-    """Consecutive ranges of buckets, each of one bucket or of at most `limit` entries."""
+    """Divide the buckets into consecutive ranges of at most `limit` entries, or of a single bucket."""
     found = []
     first = 0
     while first < len(starts) - 1:
@@ -269,7 +274,7 @@ def _groups(starts: Array, limit: int) -> list[tuple[int, int]]:
 
 
 def _finish(group: _Group, layout: _Layout, starts: Array, low: int, rows: Rows, threads: int) -> None:
-    """Sort the buckets of a group and write their rows, in a few tasks of equal entries for each thread."""
+    """Sort the buckets of a group and write their rows, in a few tasks per thread of about equally many entries."""
     count = int(starts[group.last]) - group.base
     tasks = cut(count, threads * 4) or [(0, 0)]
     edges = [group.first + int(np.searchsorted(starts[group.first : group.last + 1], group.base + t[0])) for t in tasks]
@@ -292,7 +297,7 @@ def _finish(group: _Group, layout: _Layout, starts: Array, low: int, rows: Rows,
 
 
 def _fetch(group: _Group, end: int, columns: Mapping[str, Array], rows: Rows, threads: int) -> None:
-    """Copy the column values of the group's entries base..end-1."""
+    """Copy the column values of the entries base..end-1 of a group."""
     if group.places is not None:
         for name, values in columns.items():
             take(values, group.places[: end - group.base], rows.columns[name][group.base : end], threads)
@@ -302,9 +307,9 @@ def take(values: Array, places: Array, out: Array, threads: int) -> None:
     """out[i] = values[places[i]].
 
     Args:
-        values: of 1, 2, 4 or 8 bytes.
-        places: int64.
-        out: of the dtype of `values`.
+        values: elements of 1, 2, 4 or 8 bytes.
+        places: int64, indices into `values`.
+        out: the result, with the dtype of `values` and the length of `places`.
         threads: how many threads to use.
     """
     bits = 8 * values.dtype.itemsize

@@ -1,4 +1,4 @@
-"""Insertion into and deletion from finished adjacency lists, by merging: sorted rows are not sorted again."""
+"""Inserts entries into adjacency lists, and deletes entries, by merging: sorted rows are not sorted again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges given by the user: ids at both ends, [k] each, and the values of edge columns, [k] each."""
+    """Edges given by the user: the ids at both ends and the values of edge columns, all of shape [k]."""
 
     src: Array
     dst: Array
@@ -35,7 +35,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Renumbered:
-    """The ids after insertions, in increasing order.
+    """The vertex ids after an insertion, in increasing order.
 
     places: uint32[old n], the new dense number of each old vertex; None if no vertex is new.
     """
@@ -79,7 +79,7 @@ def edges_given(what: str, edges: Any, columns: tuple[str, ...]) -> Edges:
 
 
 def renumbered(ids: VertexIds, ends: Array) -> Renumbered:
-    """The ids of a graph together with those ids in `ends` that are new."""
+    """Merge the ids of a graph with the ids in `ends` that are new."""
     if not len(ends):
         return Renumbered(ids, None)
     if len(ids) and (ends.dtype.kind == "O") != ids.text:
@@ -111,14 +111,15 @@ def renumbered(ids: VertexIds, ends: Array) -> Renumbered:
 def entries_of(
     tails: NDArray[np.uint32], heads: NDArray[np.uint32], kind: str, directed: bool
 ) -> tuple[Array, Array, Array]:
-    """The entries of edges in adjacency lists: rows, neighbours, and the edge of each entry.
+    """The entries that edges have in adjacency lists: the row, the neighbour and the edge number of each entry.
 
-    The entries are sorted by row, neighbour and edge. In an undirected graph each edge has two, self-loops one.
+    The entries are sorted by row, neighbour and edge. In an undirected graph an edge has two entries, and a self-loop
+    has one.
 
     Args:
-        tails, heads: uint32[k].
+        tails, heads: uint32[k], the ends of the edges.
         kind: "in" or "out".
-        directed: of the graph.
+        directed: whether the graph is directed.
     """
     rows, others = (heads, tails) if kind == "in" else (tails, heads)
     edge = np.arange(len(rows))
@@ -131,7 +132,7 @@ def entries_of(
 
 
 def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
-    """The ranges of the entries of neighbour wanted[i] in row of[i]: a bisection of all at once."""
+    """The range (begin, end) of the entries with neighbour wanted[i] in row of[i], by bisection of all i at once."""
     found = []
     for past in (False, True):
         low, high = rows.offsets[of].astype(np.int64), rows.offsets[of.astype(np.int64) + 1].astype(np.int64)
@@ -146,7 +147,10 @@ def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
 
 
 def withdrawn(rows: Rows, of: Array, others: Array) -> tuple[Rows, Array]:
-    """Delete all entries of neighbour others[i] in row of[i]. Returns the rows, and which i had none, bool[k]."""
+    """Delete all entries with neighbour others[i] in row of[i].
+
+    Returns the rows, and for each i whether none existed.
+    """
     if not len(of):
         return rows, np.zeros(0, np.bool_)
     begin, end = _spans(rows, of, others)
@@ -161,16 +165,17 @@ def withdrawn(rows: Rows, of: Array, others: Array) -> tuple[Rows, Array]:
 
 
 def inserted(rows: Rows, of: Array, others: Array, values: Mapping[str, Array], n: int, moved: Array | None) -> Rows:
-    """Rows of n vertices with additional entries; among equal neighbours the new ones come last.
+    """Insert entries into adjacency lists; new entries follow old ones with the same neighbour.
 
     Args:
         rows: the old adjacency lists.
-        of, others: row and neighbour of each new entry, sorted.
-        values: of each new entry, by column.
+        of, others: row and neighbour of each new entry, sorted by both.
+        values: column name -> value of each new entry.
         n: the new number of vertices.
         moved: the new number of each old vertex, increasing; None if no vertex is new.
 
-    Column dtypes widen as needed. Raises GraphError if no integer type holds both old and new values.
+    The dtype of a column is widened if the new values need it. Raises GraphError if no integer type holds both old and
+    new values.
     """
     offsets = rows.offsets.astype(np.int64)
     targets = rows.targets

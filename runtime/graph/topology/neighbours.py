@@ -1,8 +1,8 @@
-"""Neighbours without directions, loops and repetitions, and the common neighbours of the ends of each edge.
+"""Simple undirected neighbour lists, and the number of common neighbours of the two ends of each edge.
 
-The neighbours of the end of higher degree are marked in a bitmap; each neighbour of the other end is then one look-up.
-So an edge costs the smaller of the two degrees, and the sum over all edges is at most of order M^1.5 (Chiba, Nishizeki:
-Arboricity and subgraph listing algorithms, SIAM J. Comput. 14, 1985). Each edge is counted once, by one worker.
+The neighbours of the end with the higher degree are marked in a bitmap; then each neighbour of the other end is looked
+up. So the cost of an edge is the smaller of the two degrees, and the cost of all M edges is O(M^1.5) (Chiba, Nishizeki:
+Arboricity and subgraph listing algorithms, SIAM J. Comput. 14, 1985). Each edge is processed once, by one thread.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["COMMON", "Neighbours", "common_neighbours", "simple_neighbours"]
 
-_PIECES = 32  # tasks for each thread, since the cost of equally many edges differs
+_PIECES = 32  # tasks per thread; tasks with equally many edges differ in cost
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The neighbours of each vertex without directions, loops and repetitions.
+    """The distinct neighbours of each vertex in either direction, without self-loops.
 
     offsets: uint64[n + 1]. targets: uint32, increasing in each row. Both are read-only.
     """
@@ -35,7 +35,7 @@ class Neighbours:
 
 
 def simple_neighbours(both: Adjacency, threads: int) -> Neighbours:
-    """The neighbours of each vertex from its edges in both directions; computed once per graph."""
+    """The distinct neighbours of each vertex, from an adjacency of kind "both"; computed once per graph."""
 
     def make() -> Neighbours:
         rows, loops, parallel = dropped(Rows(both.offsets, both.targets, {}), True, True, True, None, threads)
@@ -50,7 +50,7 @@ def simple_neighbours(both: Adjacency, threads: int) -> Neighbours:
 def common_neighbours(both: Adjacency, adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
     """The number of common neighbours of the two ends of every entry of `adjacency`, uint32[entries].
 
-    both: the edges in both directions of the same graph.
+    both: the adjacency of kind "both" of the same graph.
     """
     near = simple_neighbours(both, threads)
     values = both.derived("common", lambda: _of_edges(near, threads))
@@ -67,10 +67,10 @@ def common_neighbours(both: Adjacency, adjacency: Adjacency, threads: int) -> ND
 
 
 def _of_edges(near: Neighbours, threads: int) -> NDArray[np.uint32]:
-    """The common neighbours of the ends of every entry of `near`, uint32[entries]."""
+    """The number of common neighbours of the ends of every entry of `near`, uint32[entries]."""
     out = np.zeros(len(near.targets), dtype=np.uint32)
     kernel = kernels("common")["common_of_edges"]
-    bitmaps: list[NDArray[np.uint32]] = []  # those that no task uses at the moment
+    bitmaps: list[NDArray[np.uint32]] = []  # bitmaps that no task is using
 
     def work(part: tuple[int, int]) -> None:
         try:

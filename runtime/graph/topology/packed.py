@@ -1,4 +1,4 @@
-"""An edge in one word: the neighbour in the low bits, and above it the value of a column as a small integer."""
+"""Edges packed into one word: the neighbour in the low bits, a column's value as a small integer in the high bits."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 __all__ = ["PackedEdges", "packed_edges"]
 
 _BITS = 32
-_EXACT = 1 << 24  # integers up to this one are exact in every type of 32 bits and more
+_EXACT = 1 << 24  # every type of at least 32 bits holds integers up to this one exactly
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class PackedEdges:
-    """words: uint32[entries], neighbour | value << shift, in the order of the adjacency."""
+    """Packed edges. words: uint32[entries], neighbour | value << shift, in the order of the adjacency."""
 
     words: NDArray[np.uint32]
     shift: int
 
 
 def packed_edges(adjacency: Adjacency, name: str, low: float, high: float) -> PackedEdges | None:
-    """The edges packed with a column of values in low..high; built once and cached (4 bytes an entry).
+    """Pack the edges with a column whose values lie in low..high. The result is cached (4 bytes per entry).
 
     Args:
         adjacency: the edges.
-        name: of the column.
-        low, high: bounds of its values.
+        name: name of the column.
+        low, high: bounds of the values of the column.
 
     Returns:
-        None if a neighbour and a value do not fit into 32 bits, or if some value is not an integer from 0 to 2^24:
-        those are exact as floats, too.
+        The packed edges. None if a neighbour and a value do not fit into 32 bits, or if some value is not an integer
+        from 0 to 2^24 (floats hold such integers exactly).
     """
     shift = max(1, (len(adjacency.offsets) - 2).bit_length())
     if not (low >= 0 and high < min(_EXACT, 1 << max(0, _BITS - shift))):

@@ -1,9 +1,9 @@
-"""An adjacency cut into pages, the unit of planning and streaming, and the tasks that cover it.
+"""Cuts an adjacency into pages, the units of planning and streaming, and into tasks.
 
-A page is a run of consecutive edges of about the page size. It holds whole vertices, with one exception: the edges of a
-vertex with more than SEGMENT edges are cut into segments of SEGMENT edges, and a page may end between two of them.
-Vertices of at most SEGMENT edges are *short*, the others *long*. Neither pages nor tasks change a result: the segments
-of a long vertex are merged in order, wherever they were reduced.
+A page is a run of consecutive edges of about the page size. It holds whole rows, with one exception: a row of more than
+SEGMENT edges is cut into segments of SEGMENT edges, and a page may end between two segments. Vertices of at most
+SEGMENT edges are *short*, the others *long*. Neither pages nor tasks change a result: the partial results of the
+segments of a long vertex are always merged in order.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ __all__ = [
 ]
 
 DEFAULT_PAGE_SIZE = 32 << 20
-_TASKS = 256  # approximate number of tasks of a pass over all edges
-_MOST_EDGES = (1 << 32) - 1  # in a page: its offsets are 32-bit
-_LEAST_COST = 8192  # a task of fewer edges and vertices is not worth cutting
+_TASKS = 256  # approximate number of tasks in a pass over all edges
+_MOST_EDGES = (1 << 32) - 1  # maximum edges of a page, as page-relative offsets have 32 bits
+_LEAST_COST = 8192  # minimum edges plus vertices of a task; smaller tasks cost more than they gain
 
 Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class PageCuts:
-    """How an adjacency is cut into pages, without its edges: what is known of pages that are not in memory.
+    """How an adjacency is cut into pages, without the edges. It can describe pages that are not in memory.
 
     Attributes:
         n: the number of vertices.
         starts: int64[P + 1], the first edge of each page, and the end.
         firsts: int64[P], the first vertex of each page.
-        longs: int64[L, 3]: vertex, first segment, end segment.
-        segments: int64[S, 3]: vertex, first and end edge relative to the page.
+        longs: int64[L, 3], for each long vertex: vertex, first segment, end segment.
+        segments: int64[S, 3], for each segment: vertex, first edge and end edge relative to the page.
         segment_pages: int64[S], the page of each segment.
-        cost: edges and vertices in a task.
-        tasks, segment_tasks: int64[T, 3]: page, first and end vertex or segment, by increasing page; together they
-            cover all of them.
+        cost: number of edges plus vertices in a task.
+        tasks: int64[T, 3], by increasing page: page, first and end vertex. They cover all short vertices.
+        segment_tasks: int64[T, 3], by increasing page: page, first and end segment. They cover all segments.
     """
 
     n: int
@@ -74,8 +74,8 @@ class Pages(PageCuts):
 
     Attributes:
         adjacency: the edges.
-        offsets: uint32, the concatenated page-relative offsets.
-        offset_starts: int64[P], where the offsets of each page begin.
+        offsets: uint32, the page-relative offsets of all pages, concatenated.
+        offset_starts: int64[P], the index in `offsets` at which the offsets of each page begin.
     """
 
     adjacency: Adjacency
@@ -83,7 +83,7 @@ class Pages(PageCuts):
     offset_starts: Int64s
 
     def table(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-        """The page rows that kernels read (see vlang.runtime.plan.plan), with these edge columns."""
+        """The table of pages that kernels read (see runtime/plan/page_words.py), uint64[P, PAGE_WORDS]."""
         rows = np.zeros((self.count, PAGE_WORDS), dtype=np.uint64)
         begins = self.starts[:-1]
         rows[:, PAGE_OFFSETS] = _addresses(self.offsets, self.offset_starts)
@@ -97,7 +97,7 @@ class Pages(PageCuts):
     def cut(adjacency: Adjacency, page_size: int) -> Pages:
         """Cut an adjacency into pages of about `page_size` bytes of neighbours.
 
-        Memory: the result, and 8 bytes a vertex temporarily.
+        Memory: the result, and temporarily 8 bytes per vertex.
         """
         offsets = adjacency.offsets.view(np.int64)
         n = len(offsets) - 1
@@ -125,7 +125,8 @@ def cut_segments(offsets: Int64s, degrees: Int64s) -> tuple[Int64s, Int64s]:
     """The long vertices and their segments.
 
     Returns:
-        int64[L, 3]: vertex, first and end segment. int64[S, 3]: vertex, first and end edge in the adjacency.
+        The long vertices, int64[L, 3]: vertex, first and end segment. The segments, int64[S, 3]: vertex, first and end
+        edge in the adjacency.
     """
     vertices = np.flatnonzero(degrees > SEGMENT).astype(np.int64)
     per_long = -(-degrees[vertices] // SEGMENT)
@@ -138,7 +139,7 @@ def cut_segments(offsets: Int64s, degrees: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
-    """The first edge of every page, and the end: pages are filled greedily with whole vertices and segments."""
+    """The first edge of every page, and the end. Pages are filled greedily with whole rows and segments."""
     total = int(offsets[-1])
     starts = [0]
     while starts[-1] < total:
@@ -147,9 +148,9 @@ def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
 
 
 def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
-    """The end of the page that begins at `start`: the last possible end up to `most`, else the first one after `start`.
+    """The end of the page that begins at `start`: the last permitted end up to `most`, else the first after `start`.
 
-    Pages may end at `ends` (of vertices) and at `inner` (of segments), both increasing.
+    A page may end at the end of a row (`ends`) or of a segment (`inner`); both arrays increase.
     """
     first, last = int(ends[-1]), 0
     for stops in (ends, inner):
@@ -160,7 +161,7 @@ def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
 
 
 def first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
-    """The vertex of the first edge of each page; preceding vertices without edges belong to the previous page."""
+    """The vertex of the first edge of each page. Vertices without edges before it belong to the previous page."""
     firsts = np.searchsorted(offsets, starts, side="right") - 1
     if len(firsts):
         firsts[0] = 0
@@ -168,9 +169,9 @@ def first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
 
 
 def _local_offsets(offsets: Int64s, starts: Int64s, firsts: Int64s) -> tuple[NDArray[np.uint32], Int64s]:
-    """Page-relative offsets of the vertices of each page, and the end of each page."""
+    """The page-relative offsets of the vertices of each page, concatenated, and the index where each page begins."""
     n = len(offsets) - 1
-    lasts = np.append(firsts[1:] + 1, n)  # a vertex cut by the end of a page is listed in both pages
+    lasts = np.append(firsts[1:] + 1, n)  # a row that is cut by the end of a page is listed in both pages
     sizes = np.minimum(lasts, n) - firsts + 1
     where = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     local = np.empty(int(where[-1]), dtype=np.uint32)
@@ -184,7 +185,7 @@ def _local_offsets(offsets: Int64s, starts: Int64s, firsts: Int64s) -> tuple[NDA
 
 
 def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s, cost: int) -> Int64s:
-    """Tasks over the short vertices: cut at pages, around long vertices, and where `cost` is reached.
+    """Tasks over the short vertices. Tasks end at the end of a page, before and after a long vertex, and at `cost`.
 
     Overwrites `degrees`.
     """
@@ -206,14 +207,14 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
 
 
 def distinct(values: Int64s) -> Int64s:
-    """The distinct values in increasing order. NumPy's `unique` would import masked arrays and delay the start."""
+    """The distinct values in increasing order. NumPy's `unique` would import masked arrays and slow down start-up."""
     values = np.sort(values)
     new = np.concatenate([np.ones(1, dtype=np.bool_), values[1:] != values[:-1]])
     return np.compress(new, values)
 
 
 def segment_tasks(pages: Int64s, per_task: int) -> Int64s:
-    """Tasks over all segments: cut at pages and every `per_task` segments."""
+    """Tasks over all segments: a task ends at the end of a page, or after `per_task` segments."""
     total = len(pages)
     if total == 0:
         return np.zeros((0, 3), dtype=np.int64)
@@ -223,7 +224,7 @@ def segment_tasks(pages: Int64s, per_task: int) -> Int64s:
 
 
 def vertex_tasks(n: int, size: int) -> Int64s:
-    """Tasks over all vertices, `size` vertices each."""
+    """Tasks over all vertices, with `size` vertices each: int64[T, 3] with page 0, first and end vertex."""
     low = np.arange(0, n, size, dtype=np.int64)
     tasks = np.zeros((len(low), 3), np.int64)
     tasks[:, 1] = low

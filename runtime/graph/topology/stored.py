@@ -1,4 +1,4 @@
-"""Edges on disk: what the engine asks of them, and what stands for adjacency lists in a graph that has none."""
+"""The interface of edges on disk, and the stand-in for adjacency lists in a graph whose edges are on disk."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
-from vlang.runtime.storage.memory import Empty, empty
-from vlang.runtime.storage.page_reader import PageReader, aligned
+from vlang.runtime.storage.memory import Empty, empty, page_aligned
+from vlang.runtime.storage.page_reader import PageReader
 
 __all__ = ["StoredEdges", "StoredAdjacencies"]
 
 
 class StoredEdges(PageReader, Protocol):
-    """The edges of one graph in pages that are read on demand; its methods may be called by several threads.
+    """The edges of a graph in pages that are read on demand. Several threads may call the methods at the same time.
 
     Attributes:
-        name: for messages.
-        path: by which another process opens them.
-        n, m: vertices, and stored directed edges.
-        directed: False if every edge is stored in both directions; then all kinds are the one kind "in".
-        columns: dtype and range of every edge column.
-        note: how pages are read, if not as they should be; "" otherwise.
-        seal: identifies the content, edges, columns and ids; known without reading pages.
+        name: name of the file, for messages.
+        path: absolute path, by which another process can open the file.
+        n, m: the numbers of vertices and of stored directed edges.
+        directed: False if every edge is stored in both directions; then "in" is the only kind.
+        columns: name -> dtype and range of every edge column.
+        note: a sentence that says why reads go through the page cache of the system; "" if they do not.
+        seal: checksum that identifies edges, columns and ids; it is known without reading pages.
     """
 
     @property
@@ -52,21 +52,24 @@ class StoredEdges(PageReader, Protocol):
         """How the adjacency of a kind is cut into pages."""
 
     def kinds(self) -> Sequence[str]:
-        """The kinds that are stored, one for an undirected graph."""
+        """The kinds of adjacency that are stored: "in" and "out", or "in" alone for an undirected graph."""
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n]. empty: makes the array, and one of half its size."""
+        """The lengths of the rows of a kind, uint32[n].
+
+        empty: allocates this array and a temporary one of half the size.
+        """
 
     def spare(self, kind: str) -> int:
-        """Bytes that reads of a kind take beside the buffers of the caller."""
+        """Bytes of memory that reads of a kind use in addition to the buffers of the caller."""
 
     def random_cost(self) -> float:
-        """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
+        """The time of a random read of 4096 bytes divided by that of a sequential read; measured once."""
 
     def rate(self, most: int) -> float:
-        """Bytes a second by large reads in order, inf where that is not known; measured once.
+        """Bytes per second of large sequential reads, inf if that cannot be measured; measured once.
 
-        most: bytes of memory for it. Raises DiskError.
+        most: bytes of memory that the measurement may use. Raises DiskError.
         """
 
     def rows(self) -> Rows:
@@ -74,9 +77,9 @@ class StoredEdges(PageReader, Protocol):
 
 
 class StoredAdjacencies:
-    """Stands for the adjacency lists (`Adjacencies`) of a graph whose edges are on disk: it refuses to build any.
+    """Replaces `Adjacencies` in a graph whose edges are on disk. Methods that need adjacency lists raise GraphError.
 
-    stored: the edges. threads: how many threads a graph that is derived from it would build with.
+    stored: the edges. threads: how many threads build adjacency lists in graphs derived from this one.
     """
 
     rule = None
@@ -108,16 +111,19 @@ class StoredAdjacencies:
         return total
 
     def excess(self) -> tuple[int, int]:
-        """The numbers of self-loops and of parallel edges, an undirected one counted once; reads all in-edges once."""
+        """The numbers of self-loops and parallel edges; undirected edges count once.
+
+        The first call reads all in-edges.
+        """
         if self._excess is None:
             self._excess = self._counted_excess()
         return self._excess
 
     def _counted_excess(self) -> tuple[int, int]:
         cuts, loops, parallel = self._stored.cuts("in"), 0, 0
-        row, target = -1, -1  # of the edge before
+        row, target = -1, -1  # row and target of the previous edge
         for page, first in enumerate(cuts.firsts.tolist()):
-            view, _ = self._stored.read("in", page, aligned(self._stored.nbytes("in", page)))
+            view, _ = self._stored.read("in", page, page_aligned(self._stored.nbytes("in", page)))
             lengths = np.diff(view.offsets)
             rows = np.repeat(np.arange(first, first + len(lengths), dtype=np.int64), lengths)
             targets = view.targets.astype(np.int64)
@@ -131,31 +137,31 @@ class StoredAdjacencies:
         return loops, parallel
 
     def source(self) -> NoReturn:
-        """Refused: the lists are not in memory."""
+        """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()
 
     def adjacency(self, kind: str, columns: tuple[str, ...] = ()) -> NoReturn:
-        """Refused: the lists are not in memory."""
+        """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()
 
     def any(self) -> NoReturn:
-        """Refused: the lists are not in memory."""
+        """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()
 
     def neighbours(self) -> NoReturn:
-        """Refused: the lists are not in memory."""
+        """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()
 
     def thinned(self, loops: bool, parallel: bool) -> NoReturn:
-        """Refused: the lists are not in memory."""
+        """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()
 
     def with_rule(self, rule: object) -> NoReturn:
-        """Refused: the columns are those of the file."""
+        """Raise GraphError, as the columns are stored in the file."""
         self._refuse()
 
     def changed(self, *args: Any) -> NoReturn:
-        """Refused: the lists are not in memory."""
+        """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Adjacency lists derived from others: merged, thinned, expanded to a list of rows; degrees; weights by rule."""
+"""Transformations of adjacency lists: merge, drop edges, expand to rows, renumber; also degrees and weights by rule."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class WeightRule:
 
     @property
     def column(self) -> Column:
-        """Dtype and bounds of the weights; the bounds need not occur."""
+        """The dtype and the bounds of the weights. No edge need have the weight of a bound."""
         return Column(integer_dtype(self.low, self.high), self.low, self.high)
 
     def of_ends(self, src: Array, dst: Array, directed: bool) -> Array:
-        """The weights of edges in the narrowest dtype; src, dst: uint32[E], tails and heads."""
+        """The weights of edges in the narrowest dtype, shape [E]. src, dst: uint32[E], tails and heads."""
         one, other = (src, dst) if directed else (np.minimum(src, dst), np.maximum(src, dst))
         weights = 31 * one.astype(np.int64) + 17 * other.astype(np.int64)
         return (self.low + weights % (self.high - self.low + 1)).astype(self.column.dtype)
 
     def values(self, rows: Rows, kind: str, directed: bool, threads: int) -> Array:
-        """The weights in the order of adjacency lists, in the narrowest dtype.
+        """The weights of all entries of adjacency lists, in their order and in the narrowest dtype, shape [entries].
 
         Args:
             rows: the adjacency lists.
             kind: "in" or "out".
-            directed: of the graph.
+            directed: whether the graph is directed.
             threads: how many threads to use.
         """
         out = np.empty(len(rows.targets), dtype=self.column.dtype)
@@ -93,7 +93,7 @@ def degrees(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 def tallied(targets: NDArray[np.uint32], n: int, threads: int) -> NDArray[np.uint32]:
-    """How often each of n vertices is a target, uint32[n]; for fewer than 2^32 targets."""
+    """The number of entries with each of n vertices as target, uint32[n]. There must be fewer than 2^32 targets."""
     parts = cut(len(targets), threads)
     counts = np.zeros((max(1, len(parts)), n), dtype=np.uint32)
     kernel = kernels("rows")["tally"]
@@ -111,7 +111,7 @@ def listed_rows(rows: Rows, threads: int) -> NDArray[np.uint32]:
 
 
 def renumbered_rows(rows: Rows, numbers: NDArray[np.uint32], threads: int) -> Rows:
-    """The same edges with vertex v as vertex numbers[v]; parallel edges keep their order.
+    """Renumber the vertices: vertex v becomes vertex numbers[v]. Parallel edges keep their order.
 
     Args:
         rows: the adjacency lists, with their columns.
@@ -123,18 +123,18 @@ def renumbered_rows(rows: Rows, numbers: NDArray[np.uint32], threads: int) -> Ro
 
 
 def merged(incoming: Rows, outgoing: Rows, threads: int) -> Rows:
-    """In- and out-edges of each vertex in one list by neighbour, in-edges first among equals; without columns."""
+    """Merge in-edges and out-edges into one row per vertex, by neighbour, in-edges first if equal; without columns."""
     offsets = incoming.offsets + outgoing.offsets
     targets = merged_values(incoming, outgoing, incoming.targets, outgoing.targets, threads)
     return Rows(offsets, targets, {})
 
 
 def merged_values(incoming: Rows, outgoing: Rows, first: Array, second: Array, threads: int) -> Array:
-    """Edge values in the order of `merged`.
+    """Merge the values of in-edges and out-edges into the order of `merged`.
 
     Args:
         incoming, outgoing: the adjacency lists.
-        first, second: values of the in-edges and of the out-edges, of one dtype.
+        first, second: values of the in-edges and of the out-edges, with the same dtype.
         threads: how many threads to use.
     """
     bits = 8 * first.dtype.itemsize
@@ -152,13 +152,13 @@ def merged_values(incoming: Rows, outgoing: Rows, first: Array, second: Array, t
 def excess(
     offsets: NDArray[np.uint64], targets: NDArray[np.uint32], directed: bool, threads: int
 ) -> tuple[int, int]:
-    """The numbers of self-loops and of parallel edges; undirected ones count once.
+    """The numbers of self-loops and of parallel edges; an undirected edge counts once.
 
     Args:
-        offsets: u64[n + 1], the first entry of each row.
-        targets: u32, the neighbours.
-        directed: whether each edge has one entry.
-        threads: CPU threads.
+        offsets: uint64[n + 1], the first entry of each row, and the end.
+        targets: uint32[entries], the neighbours.
+        directed: whether the graph is directed, so that each edge has a single entry.
+        threads: how many threads to use.
     """
     parts = row_cuts(offsets, threads * 4)
     found = np.zeros((max(1, len(parts)), 2), dtype=np.int64)
@@ -175,19 +175,19 @@ def excess(
 def dropped(
     rows: Rows, loops: bool, parallel: bool, directed: bool, by: str | None, threads: int
 ) -> tuple[Rows, int, int]:
-    """Rows without self-loops or without parallel edges.
+    """Drop self-loops, parallel edges or both.
 
     Args:
         rows: the adjacency lists.
         loops: whether to drop self-loops.
-        parallel: whether to keep only one of parallel edges.
-        directed: of the graph; undirected edges count once.
-        by: the column whose smallest value decides which of the parallel edges stays, the first of equal ones; None for
-            the first.
+        parallel: whether to keep only one edge of a set of parallel edges.
+        directed: whether the graph is directed; an undirected edge counts once.
+        by: the column that decides which parallel edge stays: the edge with the smallest value, or the first of these.
+            None keeps the first parallel edge.
         threads: how many threads to use.
 
     Returns:
-        The rows, and the numbers of self-loops and of parallel edges dropped.
+        The remaining rows, the number of dropped self-loops, and the number of dropped parallel edges.
     """
     offsets = np.zeros_like(rows.offsets)
     parts = row_cuts(rows.offsets, threads * 4)
@@ -215,7 +215,7 @@ def dropped(
 
 
 def sort_key(values: Array | None) -> tuple[str, tuple[Array, ...]]:
-    """The name of the kernel that compares the values, and the values in the type of that kernel."""
+    """The name of the kernel that compares values of this dtype, and the values converted for that kernel."""
     if values is None:
         return "pick_first", ()
     if values.dtype.kind == "f":
@@ -232,7 +232,7 @@ def _taken(values: Array, picks: Array, threads: int) -> Array:
 
 
 def row_cuts(offsets: NDArray[np.uint64], parts: int) -> list[tuple[int, int]]:
-    """All rows in consecutive ranges of about equally many entries."""
+    """Divide the rows into consecutive ranges (first, end) with about equally many entries."""
     n = len(offsets) - 1
     ends = [last for _, last in cut(int(offsets[-1]), parts)][:-1]
     edges = [0, *(int(i) for i in np.searchsorted(offsets, np.array(ends, dtype=np.uint64))), n]

@@ -1,4 +1,4 @@
-"""The layout of the memory that a crew of threads shares (vlang.runtime.cpu.crew.crew), i64."""
+"""The layout of the memory that the threads of a crew share (runtime/cpu/crew/crew.py), i64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CREW.skip(4 * LINE)
 CREW_ARGS = _CREW.part(CREW_MOST_ARGS, "its arguments")
 CREW_DESKS = _CREW.size()
 
-# From CREW_DESKS on, CREW_DESK words for each helper.
+# From index CREW_DESKS on, each helper thread has CREW_DESK words.
 _DESK = Layout()
 CREW_AWAKE = _DESK.word("0 while it sleeps")
 CREW_SEEN = _DESK.word("the last launch that it took part in")
@@ -28,4 +28,4 @@ CREW_LOCK = _DESK.line("a lock of the C library, of up to 64 bytes, for its slee
 CREW_SIGNAL = _DESK.line("the signal that wakes it, likewise")
 CREW_DESK = _DESK.size()
 
-CREW_LOOKS = 4000  # polls of a helper before it sleeps, and of a caller before it yields its processor: some 100 us
+CREW_LOOKS = 4000  # polls, about 100 us, before a helper sleeps or a caller yields its processor

@@ -1,7 +1,7 @@
 """The layout of the barrier of one launch (`Cpu.crew`, the skeleton `meeting`).
 
-It is the first MEET_WORDS words, i64, of a control block. Words that several workers change have cache lines of their
-own.
+The barrier takes the first MEET_WORDS words, i64, of a control block. Each word that several workers write has its own
+cache line.
 """
 
 from __future__ import annotations

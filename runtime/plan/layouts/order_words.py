@@ -1,8 +1,8 @@
-"""Layouts of loops in order of priority (vlang.runtime.cpu.ways.priority, the skeletons `priority` and `buckets`).
+"""Layouts for loops in priority order (runtime/cpu/ways/priority.py, the skeletons `priority` and `buckets`).
 
-All workers share a control block and a table of addresses. A window begins at a priority, its origin, and is cut into
-buckets of width 1 / scale, which are numbered. Bucket ORDER_BUCKETS holds all vertices beyond the window; one more
-bucket holds the vertices that are being moved to the next window.
+All workers share a control block and a table of addresses. A window is a range of priorities that begins at its origin
+and is divided into ORDER_BUCKETS numbered buckets of width 1 / scale. Bucket ORDER_BUCKETS holds all vertices beyond
+the window. Bucket ORDER_MOVED holds the vertices that are being moved to the next window.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from vlang.runtime.plan.plan import PAGE_WORDS
 
 ORDER_BUCKETS = 2048
 ORDER_MOVED = ORDER_BUCKETS + 1
-ORDER_RUN = 32  # entries, a power of two
-ORDER_GRANT = 16  # runs that a worker takes from the pool at once
-ORDER_PLACE = 36  # bits of an index into the entries: 16 entries for each of 2^32 vertices
-ORDER_AHEAD = 8  # entries between a vertex that pushes and the one whose edges are prefetched
-ORDER_NEAR = 64  # edges of a vertex that are prefetched, at most
-ORDER_LINE = 16  # edges of which one is prefetched: numbers of neighbours in a line of a cache
-ORDER_MOST = 1e300  # larger priorities are treated as this one
+ORDER_RUN = 32  # entries in a run of the pool, a power of two
+ORDER_GRANT = 16  # runs that a worker takes from the pool at a time
+ORDER_PLACE = 36  # bits of an index into the pool, for 16 entries for each of 2^32 vertices
+ORDER_AHEAD = 8  # prefetch distance in entries, for the edges of a vertex
+ORDER_NEAR = 64  # maximum edges of a vertex that are prefetched
+ORDER_LINE = 16  # edges per prefetch: the number of neighbours in a cache line
+ORDER_MOST = 1e300  # larger priorities count as this one
 ORDER_WATCHED = 32  # rounds after which the width is reconsidered
-ORDER_FEW = 64  # vertices that a worker pushes in a round, below which the barrier dominates
-ORDER_LEVELS = 4  # doublings or halvings of the width, at most
+ORDER_FEW = 64  # with fewer pushing vertices per worker and round, the barrier dominates the time
+ORDER_LEVELS = 4  # maximum number of times that the bucket width is doubled or halved
 
-# The control block, i64, which begins with the layout of barriers (meet_words). Words that several workers change have
-# cache lines of their own.
+# The control block, i64, begins with the layout of a barrier (meet_words.py). Each word that several workers write has
+# its own cache line.
 _CONTROL = Layout(MEET_WORDS)
 ORDER_VERTICES = _CONTROL.word("how many vertices there are")
 ORDER_RUNS = _CONTROL.word("runs of entries of the pool")
@@ -45,7 +45,8 @@ ORDER_TAKEN = _CONTROL.line("runs taken of the pool")
 ORDER_IDLE = _CONTROL.line("three words, of rounds in turn: workers that find nothing to do")
 ORDER_CONTROL = _CONTROL.size()
 
-# The table: the page row of the whole adjacency along which vertices push (offsets u64), then addresses and numbers.
+# The table begins with a page row for the whole adjacency along which vertices push, with u64 offsets. Addresses and
+# numbers follow.
 _TABLE = Layout(PAGE_WORDS)
 ORDER_LINKS = _TABLE.word("i64: for each run where the run before it ends")
 ORDER_POOL = _TABLE.word("u32: the entries of all runs")
@@ -57,7 +58,7 @@ ORDER_SHIFT = _TABLE.word("0, or where in the words of its targets the value of 
                           "(vlang.runtime.graph.topology.packed)")
 ORDER_WORKERS = _TABLE.word("two for each worker: its desk, and i64[ORDER_BUCKETS + 2], the places of its buckets")
 
-# A desk, i64: the words in which one worker publishes its state.
+# The desk of a worker, i64, has the words in which the worker publishes its state.
 _DESK = Layout()
 ORDER_FREE = _DESK.word("the first run given back, 0 for none")
 ORDER_FRESH = _DESK.word("the first run not used yet")
@@ -66,7 +67,7 @@ ORDER_OFFERS = _DESK.word("lists offered so far")
 ORDER_LEAST = _DESK.word("f64: the least priority to enter a new window")
 ORDER_FIRST = _DESK.word("the first bucket of that")
 ORDER_LEFT = _DESK.word("entries of the next bucket when a call ends")
-_DESK.skip(2 * LINE)  # apart from the words that only its worker uses
+_DESK.skip(2 * LINE)  # starts a new cache line, as only the owner uses the words before
 ORDER_HEAD = _DESK.line("what is on offer: the end of a list, and above it the number of the offer")
 ORDER_REPORT = 8
 ORDER_REPORTS = _DESK.part(4 * ORDER_REPORT, "how a round went, ORDER_REPORT words for each of three in turn")

@@ -1,4 +1,4 @@
-"""The table of passes that push along pages (vlang.runtime.cpu.ways.paged_push, the skeletons `paged_push`)."""
+"""The layout of the table for passes that push along pages (runtime/cpu/ways/paged_push.py, skeleton `paged_push`)."""
 
 from __future__ import annotations
 

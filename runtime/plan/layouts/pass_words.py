@@ -1,29 +1,30 @@
-"""Layouts of passes on a CPU, besides the frame: scratch memory, fused kernels, and frontiers."""
+"""Layouts for passes on a CPU, in addition to the frame: scratch memory, fused kernels, and frontiers."""
 
 from __future__ import annotations
 
 from vlang.runtime.plan.layout import Layout
 from vlang.runtime.plan.plan import PAGE_WORDS
 
-# Scratch memory of passes that process all contributions of a vertex at once (vlang.runtime.cpu.passes.scratch);
-# SLOT_SCRATCH points to this description. Workers take their numbers from stats[STATS_WORKERS].
+# Scratch memory for passes that process all contributions of a vertex together (runtime/cpu/passes/scratch.py).
+# SLOT_SCRATCH points to these words. A worker gets its number from the counter stats[STATS_WORKERS].
 _SCRATCH = Layout()
 SCRATCH_WORDS = _SCRATCH.word("words of each worker")
 SCRATCH_OWNERS = _SCRATCH.word("i64: the page of each segment")
 SCRATCH_MEMORY = _SCRATCH.word("u64: the memory")
 STATS_WORKERS = 2
 
-# Work fused into a pass block by block on a CPU (vlang.runtime.cpu.passes.fused_work). SLOT_FUSED, if not 0, points to:
+# Work that is fused into a pass, block by block, on a CPU (runtime/cpu/passes/fused_work.py). If there is such work,
+# SLOT_FUSED points to these words; else it is 0.
 _FOLLOW = Layout()
 FOLLOW_FRAME = _FOLLOW.word("the frame as it will be after the pass")
 FOLLOW_LEFT = _FOLLOW.word("i64: the vertices of each block that have not been applied")
 FOLLOW_VERTICES = _FOLLOW.word("the number of vertices")
 
-# The table of passes that push (vlang.runtime.cpu.ways.push; with a uniform frontier: reach_words). It begins with the
-# page row of a whole adjacency (offsets u64): the edges along which vertices push. A frontier is a queue of entries,
-# u64. The low half of an entry is a vertex; the high half is the number of a piece of WALK_EDGES of its edges, so that
-# a hub has many entries. A worker reserves WALK_RESERVED entries of the queue that it fills, and writes WALK_NOBODY
-# into the unused ones.
+# The table for passes that push (runtime/cpu/ways/push.py; reach_words.py has the table for a uniform frontier). It
+# begins with a page row for the whole adjacency along which vertices push, with u64 offsets. A frontier is a queue of
+# u64 entries. The low half of an entry is a vertex. The high half is the number of a piece of WALK_EDGES edges of this
+# vertex, so a hub has many entries. A worker reserves WALK_RESERVED entries at a time in the queue that is being
+# filled, and writes WALK_NOBODY into entries that it does not use.
 _WALK = Layout(PAGE_WORDS)
 WALK_QUEUE = _WALK.word("u64: the frontier")
 WALK_FOUND = _WALK.word("u64: the queue that is filled")

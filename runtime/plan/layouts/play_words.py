@@ -1,4 +1,4 @@
-"""The layout of a script: launches one after the other, without the interpreter (`play` in kernels/crew.py), i64."""
+"""The layout of a script, i64: a sequence of launches that runs without Python (`play` in kernels/crew.py)."""
 
 from __future__ import annotations
 

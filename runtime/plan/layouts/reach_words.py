@@ -1,4 +1,4 @@
-"""Layouts of loops with a uniform frontier (vlang.runtime.cpu.ways.reach, the skeletons `reach` and `narrow`)."""
+"""Layouts for loops with a uniform frontier (runtime/cpu/ways/reach.py, the skeletons `reach` and `narrow`)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from vlang.runtime.plan.layout import Layout
 from vlang.runtime.plan.layouts.meet_words import MEET_WORDS
 from vlang.runtime.plan.plan import PAGE_WORDS
 
-REACH_LONG = 4096  # edges of a vertex along which one worker pushes
-REACH_AHEAD = 8  # entries of a queue between a vertex that pushes and the one whose row is prefetched
-REACH_FEW = 2048  # vertices and edges of a frontier below which one worker is faster than several with barriers
-REACH_CREW = 8  # workers of a `narrow`, at most
+REACH_LONG = 4096  # maximum edges of a vertex that one worker pushes along; longer rows are divided among workers
+REACH_AHEAD = 8  # prefetch distance in queue entries, for the row of a vertex
+REACH_FEW = 2048  # with fewer vertices and edges in a frontier, one worker is faster than several with barriers
+REACH_CREW = 8  # maximum workers of a call of `narrow`
 
-# The table: two page rows, each for a whole adjacency (offsets u64), the first with the edges along which vertices
-# push; then addresses and numbers.
+# The table begins with two page rows, each for a whole adjacency with u64 offsets; vertices push along the first.
+# Addresses and numbers follow.
 _REACH = Layout(PAGE_WORDS)
 REACH_PULL = _REACH.part(PAGE_WORDS, "the page row of the edges along which vertices gather")
 REACH_FRONT = _REACH.word("u64, a bit a vertex: the frontier")
@@ -45,8 +45,8 @@ REACH_SUPERSTEPS = _COUNTS.word("supersteps of a `narrow`")
 REACH_ONE = _COUNTS.word("a vertex found")
 REACH_COUNTED = _COUNTS.size(16)
 
-# A desk publishes the results of one worker, REACH_TURNS words for each of two alternating supersteps. At a barrier, a
-# worker writes one cache line, and reads one line of each other worker.
+# The desk of a worker publishes its results, in REACH_TURNS words for each of two alternating supersteps. At a barrier,
+# a worker writes one cache line, and reads one cache line of each other worker.
 REACH_TURNS = 8
 _TURN = Layout()
 REACH_HERE = _TURN.word("vertices that the worker found")
@@ -59,7 +59,7 @@ _DESK = Layout(2 * REACH_TURNS)
 REACH_PUSHED = _DESK.line("the number of the last meeting behind which the worker has pushed")
 REACH_DESK = _DESK.size()
 
-# The control block of a `narrow`, which begins with the layout of barriers.
+# The control block of a call of `narrow` begins with the layout of a barrier.
 _CONTROL = Layout(MEET_WORDS)
 REACH_ROUNDS = _CONTROL.word("supersteps at most")
 REACH_MOST = _CONTROL.word("vertices and edges of a frontier that ends the call")

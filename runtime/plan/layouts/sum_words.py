@@ -1,7 +1,7 @@
-"""The table of supersteps that push sums (vlang.runtime.cpu.ways.sums, the skeleton `sums`): SUM_WORDS words.
+"""The layout of the table, SUM_WORDS words, for supersteps that push sums (runtime/cpu/ways/sums.py, skeleton `sums`).
 
-It begins with two page rows, each for a whole adjacency (offsets u64). The first has the edges along which vertices
-push. Addresses and numbers follow.
+The table begins with two page rows, each for a whole adjacency with u64 offsets; vertices push along the first.
+Addresses and numbers follow.
 """
 
 from __future__ import annotations

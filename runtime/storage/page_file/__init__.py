@@ -1,7 +1,7 @@
 """Page files (.vg): a graph on disk in pages that are read, checked and used one by one.
 
-`form` has the bytes, `header` reads and checks the header, `directory` the directory of the pages of one direction, and
-`page_file` is what callers use. The form is described in docs/internals/page-file.md.
+`form` defines the binary layout, `header` reads and checks the header, and `directory` reads and checks the directory
+of the pages of one adjacency direction. Callers use `page_file`. docs/internals/page-file.md describes the format.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The directory of the pages of one direction: where each begins, its sum, and the tasks that cover them."""
+"""The directory of the pages of one adjacency direction: their bounds, their checksums, and the tasks that cover them.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +19,29 @@ _SHAPES = {
     "starts": (0, 1), "firsts": (0, 1), "longs": (1, 3), "segments": (2, 3), "segment_pages": (2, 1), "tasks": (3, 3),
     "segment_tasks": (4, 3), "sums": (0, 1),
 }  # fmt: skip
-"""Of each array: which count of the head is its length, and its columns. `starts` has one entry more."""
+"""For each array, the index of the count in the head that is its length, and its number of columns.
+
+`starts` has one entry more than its count.
+"""
 
 
 @dataclass(frozen=True)
 class Directory:
-    """What is known of the pages of one direction before any of them is read; see `graph.topology.pages.Pages`.
+    """The bounds, segments, tasks and checksums of the P pages of one direction, known before any page is read.
+
+    See `graph.topology.pages.Pages`.
 
     Attributes:
-        starts: int64[P + 1], the first edge of each page, and the end.
-        firsts: int64[P], the first vertex of each page. Page p has the rows from firsts[p] up to and including
-            firsts[p + 1], which is empty there unless its edges are cut by the end of the page.
-        longs: int64[L, 3]: vertex, first segment, end segment.
+        starts: int64[P + 1], the first edge of each page, and the number of edges.
+        firsts: int64[P], the first vertex of each page. Page p has the rows of the vertices firsts[p] to
+            firsts[p + 1], inclusive. Its last row is empty, unless the row is cut by the end of the page.
+        longs: int64[L, 3]: vertex, first and end segment of each row that is cut into segments.
         segments: int64[S, 3]: vertex, first and end edge relative to the page.
         segment_pages: int64[S], the page of each segment.
-        tasks, segment_tasks: int64[T, 3]: page, first and end vertex or segment; together they cover all of them.
-        sums: uint64[P], the sum of each page.
-        cost: edges and vertices in a task.
+        tasks: int64[T, 3]: page, first and end vertex. Together the tasks cover all vertices but those in `longs`.
+        segment_tasks: int64[T, 3]: page, first and end segment. Together the tasks cover all segments.
+        sums: uint64[P], the checksum of each page.
+        cost: the number of edges and vertices in a task.
     """
 
     starts: Int64s
@@ -53,7 +60,7 @@ class Directory:
         return len(self.firsts)
 
     def to_words(self) -> Int64s:
-        """The directory as it stands in a file."""
+        """The directory as int64 words, as it is stored in a file."""
         counts = [len(self.firsts), len(self.longs), len(self.segments), len(self.tasks), len(self.segment_tasks)]
         head = np.array([*counts, self.cost, 0, 0], dtype=np.int64)
         arrays = (getattr(self, field.name) for field in fields(self) if field.name in _SHAPES)
@@ -62,14 +69,14 @@ class Directory:
 
     @staticmethod
     def from_words(words: Int64s, n: int, m: int) -> Directory:
-        """The directory in the words of a file, checked so that kernels may index by it.
+        """Read a directory from the words of a file, and check it, so that kernels may use its values as indices.
 
         Args:
             words: int64, as `to_words` returns them.
-            n, m: the vertices and edges of the direction.
+            n, m: the number of vertices, and of edges in this direction.
 
         Raises:
-            ValueError: the words are not the directory of such a graph; the text says what is wrong.
+            ValueError: the words are not the directory of a graph with n vertices and m edges. The message says why.
         """
         _need(len(words) >= _HEAD, "the directory is cut off")
         counts = words[:5].tolist()
@@ -91,7 +98,7 @@ class Directory:
 
 
 def page_rows(firsts: Int64s, n: int) -> Int64s:
-    """The number of rows in each page, int64[P]."""
+    """The number of rows in each page, int64[P], from the first vertex of each page and the number of vertices."""
     rows: Int64s = np.minimum(np.append(firsts[1:] + 1, n), n) - firsts
     return rows
 
@@ -152,6 +159,6 @@ def _check_tasks(d: Directory, n: int) -> None:
 
 
 def _inside(values: Int64s, low: Int64s, high: Int64s) -> NDArray[np.bool_]:
-    """Whether each value lies in one of the ranges low..high-1, which are in increasing order."""
+    """Whether each value lies in one of the ranges low[i]..high[i]-1; the ranges are sorted and disjoint."""
     at = np.searchsorted(low, values, side="right") - 1
     return (at >= 0) & (values < np.append(high, 0)[at])

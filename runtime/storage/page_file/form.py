@@ -1,11 +1,10 @@
-"""The bytes of a page file: magic numbers, the header, kinds of sections, and where the arrays of a page begin.
+"""The binary layout of a page file: magic numbers, the header, kinds of sections, and the offsets of a page's arrays.
 
 All numbers are little-endian. docs/internals/page-file.md describes every byte.
 """
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,33 +15,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "ALIGN", "COLUMN_TYPES", "DIRECTED", "ENTRY", "FIELDS", "HEADER_BYTES", "LAYOUTS", "LEAST_PAGE", "MAGIC",
+    "ALIGN", "COLUMN_TYPES", "DIRECTED", "ENTRY", "FIELDS", "HEADER_BYTES", "LAYOUTS", "LEAST_PAGE",
     "MOST_SECTIONS", "PAGE_ALIGN", "RESERVED", "STRIPE_FIELDS", "STRIPE_MAGIC", "SUM_AT", "TABLE_AT", "VERSION",
-    "ColumnInfo", "IdKind", "PageLayout", "Section", "aligned", "is_page_file", "page_layout", "page_sizes", "sum_of",
+    "ColumnInfo", "IdKind", "PageLayout", "Section", "aligned", "page_layout", "page_sizes", "sum_of",
 ]  # fmt: skip
 
-MAGIC = b"\x89vlang\r\n"
 STRIPE_MAGIC = b"\x89vlstr\r\n"
 VERSION = 1
 
 HEADER_BYTES = 4096
-PAGE_ALIGN = 4096  # of pages and sections, in the file and in memory: what direct reads need
-ALIGN = 64  # of the arrays in a page
+PAGE_ALIGN = 4096  # bytes: alignment of pages and sections, in the file and in memory, as direct reads need it
+ALIGN = 64  # bytes: alignment of the arrays in a page
 LEAST_PAGE = 4096
 
 FIELDS = struct.Struct("<8sIIQQQQQIIqIIQQII16x")
-"""magic, version, header bytes, sum, file bytes, n, m, flags, layout, id kind, id base, bits of a vertex number, codec,
-page bytes, edges of a segment, stripes, sections."""
+"""The fields of the header: magic, version, header bytes, checksum, file bytes, n, m, flags, layout, id kind, id base,
+bits of a vertex number, codec, page bytes, edges of a segment, number of stripes, number of sections."""
 SUM_AT = 16
-DIRECTED = 1  # of the flags
+DIRECTED = 1  # bit in the flags
 
 TABLE_AT = 256
 ENTRY = struct.Struct("<IIQQQ")
-"""An entry of the table of sections: kind, zero, offset, bytes, sum."""
+"""The fields of an entry in the table of sections: kind, zero, offset, bytes, checksum."""
 MOST_SECTIONS = (HEADER_BYTES - TABLE_AT) // ENTRY.size
 
 STRIPE_FIELDS = struct.Struct("<8sIIQQ16sII")
-"""The header of a stripe: magic, version, header bytes, sum, file bytes, fingerprint, number of the stripe, stripes."""
+"""The fields of the header of a stripe: magic, version, header bytes, checksum, file bytes, fingerprint, index of the
+stripe, number of stripes."""
 
 LAYOUTS = ("ids", "degree")
 
@@ -69,7 +68,7 @@ RESERVED = {
 
 
 class IdKind(IntEnum):
-    """What the ids of the vertices are."""
+    """The kinds of vertex ids."""
 
     CONSECUTIVE = 0
     SIGNED = 1
@@ -82,12 +81,15 @@ COLUMN_TYPES = {
     for name in ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32",
                  "float64")
 }  # fmt: skip
-"""The types of edge columns."""
+"""The dtypes that edge columns may have, by name."""
 
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """An edge column: its dtype and the bounds of its values, (0, 0) without edges, NaN if a value is NaN."""
+    """An edge column: its dtype, and the least and greatest of its values.
+
+    Both bounds are 0 in a graph without edges, and NaN if a value is NaN.
+    """
 
     dtype: np.dtype[Any]
     least: int | float
@@ -96,28 +98,17 @@ class ColumnInfo:
 
 @dataclass(frozen=True)
 class PageLayout:
-    """Where the arrays of a page begin, in bytes.
+    """The byte offsets of the arrays in a page. The first array, the row offsets, begins at 0.
 
     Attributes:
-        targets: of the neighbours; the offsets begin at 0.
-        columns: of each edge column.
-        nbytes: of the page, a multiple of PAGE_ALIGN.
+        targets: the byte offset of the neighbours.
+        columns: the byte offset of each edge column.
+        nbytes: the size of the page, a multiple of PAGE_ALIGN.
     """
 
     targets: int
     columns: tuple[int, ...]
     nbytes: int
-
-
-def is_page_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a regular file begins like a page file; a pipe is not touched, as it can be read once."""
-    try:
-        if not os.path.isfile(path):
-            return False
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
 
 
 def aligned(size: int, to: int) -> int:
@@ -129,8 +120,8 @@ def page_layout(rows: int, edges: int, widths: Sequence[int]) -> PageLayout:
     """The layout of a page.
 
     Args:
-        rows, edges: of the page.
-        widths: bytes of a value of each edge column.
+        rows, edges: the number of rows and of edges in the page.
+        widths: the size of a value of each edge column, in bytes.
     """
     targets = aligned(4 * (rows + 1), ALIGN)
     at = targets + aligned(4 * edges, ALIGN)
@@ -142,7 +133,7 @@ def page_layout(rows: int, edges: int, widths: Sequence[int]) -> PageLayout:
 
 
 def page_sizes(rows: NDArray[np.int64], edges: NDArray[np.int64], widths: Sequence[int]) -> NDArray[np.int64]:
-    """The bytes of pages, int64[P]: `page_layout(...).nbytes` of each."""
+    """The size of each page in bytes, int64[P], as `page_layout(...).nbytes` computes it for one page."""
     total = _up(4 * (rows + 1), ALIGN) + _up(4 * edges, ALIGN)
     for width in widths:
         total += _up(width * edges, ALIGN)
@@ -154,9 +145,9 @@ def _up(sizes: NDArray[np.int64], to: int) -> NDArray[np.int64]:
 
 
 def sum_of(data: NDArray[Any] | bytes) -> int:
-    """XXH64 of the bytes of a contiguous array."""
+    """The checksum of the bytes of a contiguous array, by XXH64."""
     array = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data.reshape(-1).view(np.uint8)
-    from vlang.runtime.graph.kernels import kernels  # start-up: it is not needed to recognise a file
+    from vlang.runtime.graph.kernels import kernels  # start-up: kernels are not needed to recognise a file
 
     if array.ctypes.data % 8:
         array = array.copy()

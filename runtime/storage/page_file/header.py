@@ -1,4 +1,4 @@
-"""The header of a page file and of its stripes: to bytes, and from bytes that are not trusted."""
+"""Conversion of the headers of a page file and its stripes to bytes, and reading and checking of untrusted bytes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from vlang.runtime.plan.plan import SEGMENT
+from vlang.runtime.storage.magic import MAGIC
 from vlang.runtime.storage.page_file.form import (
     COLUMN_TYPES,
     DIRECTED,
@@ -20,7 +21,6 @@ from vlang.runtime.storage.page_file.form import (
     HEADER_BYTES,
     LAYOUTS,
     LEAST_PAGE,
-    MAGIC,
     MOST_SECTIONS,
     PAGE_ALIGN,
     RESERVED,
@@ -43,7 +43,7 @@ _AGAIN = "convert the graph again"
 
 @dataclass(frozen=True)
 class Place:
-    """A section of the file: its first byte, its length in bytes, and its sum."""
+    """A section of the file: its first byte, its length in bytes, and its checksum."""
 
     offset: int
     nbytes: int
@@ -52,17 +52,17 @@ class Place:
 
 @dataclass(frozen=True)
 class Header:
-    """The first 4096 bytes.
+    """The contents of the header, which takes the first 4096 bytes of a page file.
 
     Attributes:
         file_bytes: the length of the file.
-        n, m: vertices and stored edges.
+        n, m: the number of vertices, and of stored edges.
         directed: False if every edge is stored in both directions.
-        layout: a word of LAYOUTS.
-        id_kind, id_base: what the ids are, and the id of vertex 0 if they are consecutive.
-        page_bytes: the size of a page at which a new one begins.
-        stripes: how many files hold the pages, 0 for this file.
-        sections: by kind.
+        layout: one of LAYOUTS.
+        id_kind, id_base: the kind of the ids, and the id of vertex 0 if the ids are consecutive.
+        page_bytes: the writer begins a new page when a page has reached this size.
+        stripes: the number of stripes; 0 if this file holds the pages.
+        sections: the place of each section.
     """
 
     file_bytes: int
@@ -77,7 +77,7 @@ class Header:
     sections: Mapping[Section, Place]
 
     def to_bytes(self) -> bytes:
-        """The header as it stands in the file."""
+        """The header as it is stored in the file."""
         data = bytearray(HEADER_BYTES)
         FIELDS.pack_into(
             data, 0, MAGIC, VERSION, HEADER_BYTES, 0, self.file_bytes, self.n, self.m, DIRECTED * self.directed,
@@ -90,7 +90,10 @@ class Header:
 
     @staticmethod
     def from_bytes(data: bytes, size: int) -> Header:
-        """Check the first bytes of a file of `size` bytes. Raises ValueError; the text is the end of a message."""
+        """Read and check the header in the first bytes of a file of `size` bytes.
+
+        Raises ValueError. Its text has no subject: callers put the path before it.
+        """
         _magic(data, MAGIC, FIELDS, "a page file of vlang")
         _check_sum(data, "header")
         (_, _, _, _, file_bytes, n, m, flags, layout, id_kind, base, bits, codec, page_bytes, segment, stripes,
@@ -129,7 +132,7 @@ def _sections(data: bytes, count: int, size: int) -> dict[Section, Place]:
 
 
 def fingerprint_of(header: bytes) -> bytes:
-    """What identifies a page file: a digest of its header, which has the sums of everything else."""
+    """The identity of a page file: a digest of its header, which contains the checksums of all other parts."""
     return hashlib.blake2b(header, digest_size=16).digest()
 
 
@@ -137,10 +140,10 @@ def stripe_to_bytes(size: int, fingerprint: bytes, number: int, stripes: int) ->
     """The header of a stripe.
 
     Args:
-        size: bytes of the stripe.
-        fingerprint: of the page file to which it belongs.
-        number: of the stripe, from 0.
-        stripes: how many the page file has.
+        size: the size of the stripe in bytes.
+        fingerprint: the fingerprint of the page file that the stripe belongs to.
+        number: the index of the stripe, from 0.
+        stripes: the number of stripes of the page file.
     """
     data = bytearray(HEADER_BYTES)
     STRIPE_FIELDS.pack_into(data, 0, STRIPE_MAGIC, VERSION, HEADER_BYTES, 0, size, fingerprint, number, stripes)
@@ -148,14 +151,14 @@ def stripe_to_bytes(size: int, fingerprint: bytes, number: int, stripes: int) ->
 
 
 def stripe_from_bytes(data: bytes, size: int, fingerprint: bytes, number: int, stripes: int) -> None:
-    """Check the first bytes of a stripe. Raises ValueError.
+    """Check the header of a stripe. Raises ValueError if it differs from the arguments.
 
     Args:
-        data: the bytes.
-        size: bytes that the stripe should have.
-        fingerprint: that of its page file.
-        number: of the stripe, from 0.
-        stripes: how many the page file has.
+        data: the first bytes of the stripe.
+        size: the expected size of the stripe in bytes.
+        fingerprint: the fingerprint of the page file that the stripe belongs to.
+        number: the index of the stripe, from 0.
+        stripes: the number of stripes of the page file.
     """
     _magic(data, STRIPE_MAGIC, STRIPE_FIELDS, "a stripe of a page file")
     _check_sum(data, "header")
@@ -205,15 +208,15 @@ def _sound(fine: bool, what: str) -> None:
 
 @dataclass(frozen=True)
 class Description:
-    """What the section `description` says, as JSON.
+    """The contents of the section `description`, which is stored as JSON.
 
     Attributes:
         columns: the edge columns by name.
-        notes: sentences about the source.
-        left_out: columns that could not be read: name, reason, whether some cells are numbers.
-        facts: what `vlang info` prints beside the header: first and last id, largest degrees, isolated vertices.
-        file: the name of the page file when it was written; "" unless it has stripes.
-        disks: the folders of the stripes.
+        notes: sentences about the source of the graph.
+        left_out: columns of the source that could not be read: name, reason, and whether some cells are numbers.
+        facts: values that `vlang info` prints: first and last id, largest degrees, number of isolated vertices.
+        file: the name that the page file had when it was written; "" if it has no stripes.
+        disks: the folder of each stripe.
     """
 
     columns: Mapping[str, ColumnInfo]
@@ -224,7 +227,7 @@ class Description:
     disks: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
-        """The description as it stands in the file."""
+        """The description as it is stored in the file."""
         columns = [[name, c.dtype.name, _text(c.least), _text(c.greatest)] for name, c in self.columns.items()]
         whole = {"columns": columns, "notes": self.notes, "left_out": self.left_out, "facts": dict(self.facts),
                  "file": self.file, "disks": self.disks}  # fmt: skip
@@ -232,7 +235,8 @@ class Description:
 
     @staticmethod
     def from_bytes(data: bytes) -> Description:
-        """Check a description. Raises ValueError; the text is the end of a message."""
+        """Read and check a description. Raises ValueError, whose text has no subject: callers put the path before it.
+        """
         try:
             whole = json.loads(data)
             columns = {str(name): _column(name, *rest) for name, *rest in whole["columns"]}
@@ -260,12 +264,12 @@ def _column(name: object, dtype: str, least: str, greatest: str) -> ColumnInfo:
 
 
 def _text(value: float) -> str:
-    """A bound as text that reads back as the same value."""
+    """A bound as text that converts back to exactly the same value."""
     return value.hex() if isinstance(value, (float, np.floating)) else str(int(value))
 
 
 def bounds(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    """The bounds of two parts together; NaN if either has a NaN."""
+    """The (least, greatest) bounds of the union of two parts of a column; NaN if either part has a NaN."""
     if any(map(math.isnan, (*one, *other))):
         return math.nan, math.nan
     return min(one[0], other[0]), max(one[1], other[1])

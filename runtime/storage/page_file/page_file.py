@@ -1,4 +1,4 @@
-"""Opening, describing and reading a page file; every byte is checked before it is used."""
+"""The class `PageFile`, which opens and reads a page file. Every byte is checked before it is used."""
 
 from __future__ import annotations
 
@@ -46,14 +46,17 @@ from vlang.runtime.storage.page_file.sections import (
 __all__ = ["Extent", "PageFile", "PageView", "stripe_name"]
 
 _MOST_DESCRIPTION = 1 << 26
-_BLOCK = 1 << 18  # vertices that are checked together
+_BLOCK = 1 << 18  # vertices that are checked at a time
 _FAULTS = ("", "its offsets do not begin at 0", "its offsets fall", "its offsets do not end at its edges",
            "a vertex number is too large")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Extent:
-    """Where a page lies: the index of its file in `stripes`, its first byte and its length, multiples of 4096."""
+    """The place of a page: the index of its file in `stripes`, its first byte and its length in bytes.
+
+    Both the first byte and the length are multiples of 4096.
+    """
 
     stripe: int
     offset: int
@@ -62,12 +65,12 @@ class Extent:
 
 @dataclass(frozen=True)
 class PageView:
-    """The arrays of a page, in the buffer that it was read into.
+    """The arrays of a page, as views of the buffer that the page was read into.
 
     Attributes:
-        offsets: uint32[rows + 1], relative to the page.
-        targets: uint32[edges].
-        columns: name -> array[edges].
+        offsets: uint32[rows + 1], the first edge of each row, relative to the page, and the number of edges.
+        targets: uint32[edges], the neighbours.
+        columns: the values of each edge column by name, array[edges].
     """
 
     offsets: NDArray[np.uint32]
@@ -76,7 +79,8 @@ class PageView:
 
 
 def stripe_name(file: str, fingerprint: bytes, number: int) -> str:
-    """The file name of a stripe. It has a part of the fingerprint, so that a new file never replaces an old stripe."""
+    """The file name of a stripe. It contains a part of the fingerprint, so that new files do not replace old stripes.
+    """
     return f"{file}.{fingerprint.hex()[:8]}.{number + 1}"
 
 
@@ -84,20 +88,20 @@ class PageFile:
     """A page file whose header and directories were read and checked; its pages are read on demand.
 
     Attributes:
-        path: of the file.
-        n, m: vertices and stored directed edges.
+        path: the path of the file.
+        n, m: the number of vertices, and of stored directed edges.
         directed: False if every edge is stored in both directions.
         layout: "ids" if vertices are numbered in the order of their ids, "degree" in decreasing order of degree.
-        kinds: the directions that are stored: ("in",) of an undirected graph, else ("in", "out").
-        columns: the edge columns, by name.
-        fingerprint: identifies the content.
-        stripes: the files that hold the pages.
-        page_bytes: the size of a page at which the next one begins.
+        kinds: the stored adjacency directions: ("in",) for an undirected graph, otherwise ("in", "out").
+        columns: the edge columns by name.
+        fingerprint: a digest that identifies the content.
+        stripes: the paths of the files that hold the pages.
+        page_bytes: the writer began a new page when a page had reached this size.
         description: notes on the source, and facts to print.
     """
 
     def __init__(self, path: Path, header: Header, fingerprint: bytes, description: Description) -> None:
-        """For `open`, which checks the arguments."""
+        """Called by `open`, which checks the arguments before."""
         self.path = path
         self.n, self.m, self.directed, self.layout = header.n, header.m, header.directed, header.layout
         self.kinds = ("in", "out") if header.directed else ("in",)
@@ -116,8 +120,8 @@ class PageFile:
         """Read and check the header, the description and the directories, and the headers of the stripes.
 
         Raises:
-            GraphError: not a page file, of another version, or damaged.
-            DiskError: it cannot be read.
+            GraphError: the file is not a page file, has another version, or is damaged.
+            DiskError: the file cannot be read.
         """
         path = Path(path)
         with reading(path), FileIO(path) as file:
@@ -148,12 +152,12 @@ class PageFile:
 
     @property
     def largest_page(self) -> int:
-        """The bytes of the largest page, of all directions."""
+        """The size in bytes of the largest page of all directions."""
         return max(int(sizes.max()) for _, _, sizes in self._extents.values())
 
     @property
     def consecutive(self) -> bool:
-        """Whether the ids are consecutive integers, which take no memory."""
+        """Whether the ids are consecutive integers, which need no array."""
         return self._header.id_kind == IdKind.CONSECUTIVE
 
     @property
@@ -163,7 +167,7 @@ class PageFile:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all files together."""
+        """The total size of the page file and its stripes, in bytes."""
         return self._header.file_bytes + (sum(self._ends) if self._header.stripes else 0)
 
     def directory(self, kind: str) -> Directory:
@@ -171,16 +175,17 @@ class PageFile:
         return self._directories[kind]
 
     def extent(self, kind: str, page: int) -> Extent:
-        """Where a page lies."""
+        """The place of a page in the files."""
         stripe, offset, nbytes = (int(array[page]) for array in self._extents[kind])
         return Extent(stripe, offset, nbytes)
 
     # ------------------------------------------------------------- what is read on demand
 
     def ids(self) -> VertexIds:
-        """Read the ids of the vertices in increasing order; the position in it is the caller's dense number.
+        """Read the ids of the vertices in increasing order. The position of an id is the dense number of its vertex.
 
-        With the layout "ids" that is also the number in pages; see `permutation`. Raises GraphError and DiskError.
+        With the layout "ids" the pages use the same numbers; for the other layout see `permutation`. Raises GraphError
+        and DiskError.
         """
         header = self._header
         if header.id_kind == IdKind.CONSECUTIVE:
@@ -192,9 +197,10 @@ class PageFile:
         return VertexIds(values)
 
     def permutation(self, empty: Empty = empty) -> NDArray[np.uint32] | None:
-        """The caller's dense number of every vertex number in pages, uint32[n]; None for the layout "ids".
+        """Map each vertex number in the pages to the dense number of the vertex in `ids`, uint32[n].
 
-        empty: makes the array; n more bytes are taken for a moment.
+        Returns None for the layout "ids", where both are equal. `empty` allocates the array; the check takes n more
+        bytes temporarily. Raises GraphError and DiskError.
         """
         if self.layout == "ids":
             return None
@@ -207,9 +213,9 @@ class PageFile:
         return numbers
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The degree of each vertex in a direction, by its number in pages, uint32[n].
+        """The degree of each vertex in a direction, uint32[n], indexed by the vertex numbers of the pages.
 
-        empty: makes the array, and one of half its size.
+        `empty` allocates the array, and a temporary one of half its size. Raises GraphError and DiskError.
         """
         short = self._read(DEGREES[kind], empty).view(np.uint16)
         found: NDArray[np.uint32] = empty(self.n, np.uint32)
@@ -227,16 +233,16 @@ class PageFile:
         return found
 
     def view(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> PageView:
-        """Check the bytes of a page, and return its arrays as views of them.
+        """Check the bytes of a page, and return its arrays as views of the buffer.
 
         Args:
-            kind: the direction.
-            page: its number.
-            buffer: uint8[nbytes] as `extent` says, at an address that is a multiple of 64.
+            kind: the adjacency direction.
+            page: the number of the page.
+            buffer: uint8[nbytes], the page; `extent` has the size. The address is a multiple of 64.
 
         Raises:
-            GraphError: the sum is wrong; offsets are not monotone or end elsewhere; a vertex number is n or more; a
-                value of a column is outside of the bounds in the header.
+            GraphError: the checksum is wrong, the offsets are not monotone or do not end at the number of edges, a
+                vertex number is n or more, or a value of a column is outside of the bounds in the header.
         """
         d = self._directories[kind]
         layout, rows, edges = self._layout(kind, page)
@@ -257,7 +263,10 @@ class PageFile:
         return PageView(offsets, targets, columns)
 
     def pages(self, kind: str) -> Iterator[PageView]:
-        """Read and check all pages of a direction in order, each into the same buffer. Raises GraphError, DiskError."""
+        """Read and check the pages of a direction in order. All views use one buffer, so only the last one is valid.
+
+        Raises GraphError and DiskError.
+        """
         room = empty(self.largest_page + PAGE_ALIGN, np.uint8)
         room = room[-room.ctypes.data % PAGE_ALIGN :]
         with ExitStack() as stack:
@@ -273,7 +282,7 @@ class PageFile:
                 yield self.view(kind, page, buffer)
 
     def check(self) -> int:
-        """Read the whole file and check all sums; returns the number of sums. Raises GraphError and DiskError."""
+        """Read the whole file and verify all checksums; returns their number. Raises GraphError and DiskError."""
         self.ids()
         self.permutation()
         count = 1 + len(self._header.sections) + (len(self.stripes) if self._header.stripes else 0)
@@ -292,7 +301,7 @@ class PageFile:
     # ------------------------------------------------------------- checks
 
     def _place_pages(self) -> None:
-        """Compute where the pages lie: one after the other in each file, in turns over the files."""
+        """Compute the place of each page: pages are distributed round-robin over the files, without gaps in a file."""
         files = max(1, self._header.stripes)
         kinds = [self._directories[kind] for kind in self.kinds]
         sizes = np.concatenate([page_sizes(page_rows(d.firsts, self.n), np.diff(d.starts), self._widths)
@@ -336,7 +345,8 @@ class PageFile:
         self.stripes = tuple(found)
 
     def _check_long_rows(self, kind: str, page: int, offsets: NDArray[np.uint32]) -> None:
-        """Whether segments lie in the rows of their vertices, and no other vertex is cut by the end of the page."""
+        """Raise GraphError if a segment is not in its vertex's row, or a row without segments goes on in the next page.
+        """
         d = self._directories[kind]
         first = int(d.firsts[page])
         low, high = np.searchsorted(d.segment_pages, (page, page + 1)).tolist()
@@ -361,9 +371,9 @@ class PageFile:
             return section_bytes(file, self._header, section, empty)
 
     def stored_texts(self, empty: Empty = empty) -> tuple[NDArray[np.uint8], NDArray[np.uint64]] | None:
-        """Ids that are texts as they are stored: UTF-8 one after the other, and the end of each; None for integers.
+        """Text ids as they are stored: the concatenated UTF-8 bytes (uint8), and the end of each id (uint64[n]).
 
-        empty: makes the arrays. Raises GraphError and DiskError.
+        Returns None if the ids are integers. `empty` allocates the arrays. Raises GraphError and DiskError.
         """
         if self._header.id_kind != IdKind.TEXT:
             return None
@@ -391,6 +401,6 @@ class PageFile:
             raise GraphError(f"{self.path}: {damaged(what)}")
 
     def page_error(self, kind: str, page: int, what: str) -> GraphError:
-        """The error for a page that is damaged; what: the reason."""
+        """The error for a damaged page; `what` is the reason."""
         path = self.stripes[self.extent(kind, page).stripe]
         return GraphError(f"{path}: {damaged(f'page {page:,} of the {kind}-edges: {what}')}")

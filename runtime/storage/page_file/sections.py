@@ -1,4 +1,4 @@
-"""Bytes of a page file: sections with their sums, and errors that name the file."""
+"""Reading the sections of a page file and verifying their checksums, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = [
 
 DEGREES = {"in": Section.IN_DEGREES, "out": Section.OUT_DEGREES}
 DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
-"""The sections of a direction."""
+"""The section with the directory of each adjacency direction; DEGREES has the section with the degrees."""
 
 Array = NDArray[Any]
 
 
 class reading:
-    """Turns errors while `path` is read into those of vlang, with its name."""
+    """A context that turns OSError into DiskError and ValueError into GraphError, with `path` in the message."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -46,27 +46,27 @@ class reading:
 
 
 def damaged(what: str) -> str:
-    """The message for a file that is not as it was written."""
+    """The message for a damaged file; `what` is the reason."""
     return f"damaged: {what}; convert the graph again"
 
 
 def within_bounds(values: Array, info: ColumnInfo) -> bool:
-    """Whether all values of a column are within the bounds that the header gives."""
+    """Whether all values of a column are within the bounds in `info`; bounds of NaN allow all values."""
     if not len(values) or info.least != info.least:
         return True
     return bool(values.min() >= info.least and values.max() <= info.greatest)
 
 
 def section_bytes(file: FileIO, header: Header, section: Section, empty: Empty = empty) -> NDArray[np.uint8]:
-    """The bytes of a section, whose length `Header` has compared with that of the file.
+    """Read a section and verify its checksum; returns uint8[nbytes].
 
     Args:
-        file: open for reading.
-        header: of the file.
-        section: which one.
-        empty: makes the array.
+        file: the page file, open for reading.
+        header: the header of the file, which has checked that the section lies inside the file.
+        section: the section to read.
+        empty: allocates the array.
 
-    Raises ValueError, OSError.
+    Raises ValueError if the section is missing or damaged, and OSError.
     """
     place = header.sections.get(section)
     if place is None:
@@ -79,7 +79,10 @@ def section_bytes(file: FileIO, header: Header, section: Section, empty: Empty =
 
 
 def fill(file: FileIO, offset: int, target: NDArray[np.uint8]) -> None:
-    """Fill `target` from the file. Raises ValueError where the file ends, OSError."""
+    """Fill `target` with the bytes of the file from `offset` on.
+
+    Raises ValueError if the file ends before `target` is full, and OSError.
+    """
     file.seek(offset)
     have = 0
     while have < len(target):
@@ -90,9 +93,9 @@ def fill(file: FileIO, offset: int, target: NDArray[np.uint8]) -> None:
 
 
 def check_sections(header: Header, kinds: Sequence[str]) -> None:
-    """Raise ValueError unless exactly the sections of a graph are there, of the lengths that they must have.
+    """Raise ValueError if a section is missing or not expected, or has a wrong length.
 
-    kinds: the stored directions.
+    `kinds` are the stored adjacency directions.
     """
     n, ids = header.n, header.id_kind
     sizes: dict[Section, int | None] = {Section.DESCRIPTION: None}

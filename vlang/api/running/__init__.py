@@ -1,1 +1,1 @@
-"""A bound call becomes a result: memory, plans, checkpoints, and what is looked for after the run."""
+"""Runs a bound call: its memory budget, its plan, its checkpoints, and the checks of its values after the run."""

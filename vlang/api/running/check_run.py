@@ -1,4 +1,4 @@
-"""Runs in check mode: the program with tests runs up to the first operation that fails, which is an error."""
+"""Check mode: runs a program with added tests, and raises an error for the first operation that fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_run"]
 
-_WIDEST = 60  # characters of an operation that are shown
+_WIDEST = 60  # characters of an operation that a message shows at most
 
 
 def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Callable[[Checked], Outcome]) -> None:
@@ -26,9 +26,10 @@ def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Call
         program: The program.
         given: The fields that the caller passes.
         graph: The graph.
-        run: Runs the program with tests.
+        run: Runs the program with the added tests, and returns its outcome.
 
-    Raises CheckError for the first operation that fails: of the first statement, and there at the first vertex.
+    Raises CheckError if an operation fails. It reports the first statement with a failed operation, and the first
+    vertex at which the statement fails.
     """
     made = checked(program, given)
     outcome = run(made)
@@ -38,7 +39,7 @@ def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Call
 
 
 def _order(sites: tuple[Site, ...], number: int, vertex: int) -> tuple[int, bool, int, int]:
-    """Statements in order, and in each its vertices before the value of the graph."""
+    """A sort key for failures: by statement; within a statement, vertices come before a graph-level value."""
     return sites[number - 1].statement, vertex < 0, vertex, number
 
 

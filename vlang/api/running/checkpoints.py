@@ -1,4 +1,4 @@
-"""Runs that save their state and go on from it: what a checkpoint belongs to, and how a run begins at one."""
+"""Runs with checkpoints: which run a checkpoint belongs to, and how a run continues from one."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ Key = Mapping[str, Mapping[str, str]]
 
 
 class Notes:
-    """Sentences of a run about its checkpoints.
+    """Messages about the checkpoints of a run.
 
-    resumed: where it went on; "" for the beginning. problems: what was wrong.
+    resumed: says where the run continued; "" if it started from the beginning. problems: messages about checkpoints
+    that could not be read or written.
     """
 
     def __init__(self, say: Any) -> None:
@@ -47,21 +48,21 @@ class Notes:
         self.problems: list[str] = []
 
     def say(self, text: str) -> None:
-        """Pass a sentence to the caller at once."""
+        """Pass a message to the caller at once."""
         if self._say is not None:
             self._say(text)
 
     def problem(self, text: str) -> None:
-        """Pass a sentence to the caller, and keep it for the result."""
+        """Pass a message to the caller at once, and keep it for the result."""
         self.problems.append(text)
         self.say(text)
 
 
 @contextmanager
 def opened_folder(path: str) -> Iterator[StateFolder]:
-    """A context with the folder of checkpoints of a run, locked. It is opened before the edges of the graph are read.
+    """A context manager that opens and locks the checkpoint folder of a run, to enter before the graph is read.
 
-    Raises CheckpointError where the folder or a file in it is no run's, DiskError.
+    Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError.
     """
     folder = StateFolder(path)
     try:
@@ -75,18 +76,19 @@ def opened_folder(path: str) -> Iterator[StateFolder]:
 def keeping(
     plan: Plan, machine: Machine, call: Call, source: str, derive: str | None, folder: StateFolder | None, notes: Notes,
 ) -> Iterator[Keeper]:
-    """A context with what saves the run of a call, and ends it at an interrupt, as its options say.
+    """A context manager with the `Keeper` of a run, which saves its state and handles interrupts as the options say.
 
     Args:
         plan: the plan of the run.
-        machine: its machine.
-        call: the call.
+        machine: the machine that runs it.
+        call: the bound call.
         source: the text of the program.
-        derive: the form in which it was compiled.
-        folder: of its checkpoints; None for none.
-        notes: filled.
+        derive: the form in which the program was compiled: "delta" or None.
+        folder: the folder of the checkpoints; None for a run without checkpoints.
+        notes: receives the messages about checkpoints.
 
-    Raises CheckpointError where the run cannot go on from the checkpoint that there is, DiskError, BindError.
+    Raises CheckpointError if the folder has a checkpoint and the run cannot continue from it, BindError if the machine
+    cannot save its state, and DiskError.
     """
     options = call.options
     if not isinstance(machine, Restorable):
@@ -110,7 +112,7 @@ def keeping(
 
 # ------------------------------------------------------------------------------------------------------------ keys
 def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, dict[str, str]]:
-    """What must be the same for a run to go on from a checkpoint, in the words of messages."""
+    """The properties of a run that must equal those of a checkpoint. Their names are used in messages."""
     text = hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     options = {name: _shown(getattr(call.options, name)) for name, option in OPTIONS.items() if option.decides}
     options |= {"precision": str(call.precision), "derive": str(derive)}
@@ -126,7 +128,7 @@ def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, d
 
 
 def _shown(value: Any) -> str:
-    """A value of an option or a parameter as text, the same for the same value."""
+    """A value of an option or a parameter as text; equal values give equal texts."""
     if isinstance(value, np.ndarray):
         return f"{len(value)} vertices {digest(value)}"
     if isinstance(value, frozenset):
@@ -144,7 +146,7 @@ def _graph(plan: Plan, graph: Graph) -> dict[str, str]:
 
 
 def _structure(plan: Plan) -> str:
-    """A checksum of the steps and slots of a plan, which the same text has with the same version of vlang."""
+    """A checksum of the steps and slots of a plan. One program text always has one checksum in a version of vlang."""
     steps = [(type(step).__name__, getattr(step, "name", ""), getattr(step, "line", 0))
              for step in every_step(plan.steps)]
     text = json.dumps([steps, sorted(plan.slots), sorted(plan.scalars.items())])
@@ -152,7 +154,14 @@ def _structure(plan: Plan) -> str:
 
 
 def _difference(kind: str, name: str, there: str | None, here: str | None) -> str:
-    """Two runs that differ, in words. there: in the checkpoint."""
+    """A sentence that says how the run of a checkpoint differs from this run.
+
+    Args:
+        kind: the group of the property that differs, a key of `_key`.
+        name: the property.
+        there: its value in the checkpoint; None if it is missing there.
+        here: its value in this run; None if it is missing here.
+    """
     if kind == "vlang":
         return f"vlang {there} wrote it, and this is vlang {here}"
     if kind == "program" or kind == "plan":
@@ -178,7 +187,7 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
 
 
 def _other(there: object, here: Key) -> str:
-    """The first difference between the key of a checkpoint and that of a run; "" if there is none."""
+    """A sentence about the first difference between the key of a checkpoint and that of a run; "" if they are equal."""
     if not isinstance(there, dict):
         return "it does not say what it belongs to"
     name = there.get("program", {}).get("name") if isinstance(there.get("program"), dict) else None
@@ -195,9 +204,9 @@ def _other(there: object, here: Key) -> str:
     return ""
 
 
-# ----------------------------------------------------------------------------------------------------------- begins
+# -------------------------------------------------------------------------------------------------------- beginning
 def _begin(folder: StateFolder, plan: Plan, graph: Graph, key: Key, notes: Notes) -> Saved | None:
-    """The checkpoint from which a run goes on; None if it begins anew."""
+    """The checkpoint from which a run continues; None if the run starts from the beginning."""
     damaged: list[Generation] = []
     for one in folder.generations():
         if one.file is None:
@@ -236,7 +245,7 @@ def _loaded(folder: StateFolder, plan: Plan, graph: Graph, name: str, file: Stat
 
 
 def _age(about: Mapping[str, Any]) -> str:
-    """When a checkpoint was written."""
+    """The time at which a checkpoint was written, as text."""
     written = about.get("written")
     if type(written) is not float or not 0 <= written < 1 << 34:
         return "as of an unknown time"
@@ -244,5 +253,5 @@ def _age(about: Mapping[str, Any]) -> str:
 
 
 def print_line(text: str) -> None:
-    """Print a sentence on stderr."""
+    """Print a message on stderr."""
     print(text, file=sys.stderr, flush=True)

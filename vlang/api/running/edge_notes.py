@@ -1,4 +1,4 @@
-"""Sentences about edge fields that a run may read otherwise than its user expects."""
+"""Warnings about edge fields with values that the user may not expect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ __all__ = ["edge_notes"]
 
 
 def edge_notes(stages: Stages, graph: Graph, source: str) -> tuple[str, ...]:
-    """A sentence for each edge field with a default beside unused columns, or with a NaN or an infinity."""
+    """A warning for each edge field with a NaN or an infinity, or with a default although the graph has unused columns.
+
+    source: the text of the program.
+    """
     if not stages.program.edges:
         return ()
     edges = [item for item in stages.checked.file.items if isinstance(item, EdgeField)]
@@ -28,7 +31,7 @@ def edge_notes(stages: Stages, graph: Graph, source: str) -> tuple[str, ...]:
 
 
 def _infinite_columns(program: f.Program, graph: Graph) -> Iterator[str]:
-    """A sentence for each edge field of signed integers that holds a number which is an infinity in its type."""
+    """A warning for each edge field of signed integers with a number that its type uses for an infinity."""
     for edge in program.edges:
         if edge.type.kind == "int" and edge.name in graph.columns:
             low, high = graph.column_range(edge.name)
@@ -40,16 +43,16 @@ def _infinite_columns(program: f.Program, graph: Graph) -> Iterator[str]:
 
 
 def _columns_with_nan(program: f.Program, graph: Graph) -> tuple[str, ...]:
-    """A sentence for each edge field that is NaN on some edges."""
+    """A warning for each edge field that is NaN on some edges."""
     read = [edge.name for edge in program.edges if edge.name in graph.columns]
     return tuple(f"edge field `{name}` is NaN on some edges; results that depend on these are NaN or skip them"
                  for name in read if math.isnan(graph.column_range(name)[0]))
 
 
 def _hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for each edge field that takes its default although the graph has unused columns.
+    """A warning for each edge field that takes its default although the graph has unused columns.
 
-    defaults: the texts of the defaults, by edge field.
+    defaults: the program text of each default, by edge field.
     """
     read = {edge.name for edge in program.edges}
     others = [name for name in graph.columns if name not in read]

@@ -1,4 +1,4 @@
-"""Runs in which an integer became infinite from finite operands: the statement and a vertex, once a run."""
+"""The warning after a run in which an integer became infinite from finite operands: the statement and a vertex."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ def integer_warnings(
     stages: Stages, ranges: Ranges, found: Leaving, call: Call, values: Values, given: frozenset[str],
     run: Callable[[f.Program], Mapping[str, Any]],
 ) -> tuple[str, ...]:
-    """The warning after a run, or nothing.
+    """One warning, or () if no integer became infinite from finite operands.
 
     Args:
-        stages: Of the program.
+        stages: The stages of the program.
         ranges: The values that its integers may have on graphs of this size.
-        found: What may become infinite.
-        call: The call.
+        found: The outputs that may have become infinite from finite operands.
+        call: The bound call.
         values: The outputs of the run.
-        given: The fields that the caller passed.
-        run: Runs the program with notes and returns its fields.
+        given: The names of the fields that the caller passed.
+        run: Runs the program with notes, and returns its fields. A note marks the vertices where an operation became
+            infinite.
     """
     fields, ends = values.fields, {g.name: g.type for g in stages.program.globals if isinstance(g.type, Scalar)}
     arrays = {name: fields[name] for name in found.fields if isinstance(fields.get(name), np.ndarray)}

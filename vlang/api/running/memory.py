@@ -1,4 +1,4 @@
-"""The memory budget of a run: what the run needs, whether that fits, and the messages about it."""
+"""The memory budget of a run: how much memory the run needs, whether that fits, and the messages about it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["chosen_budget", "check_need", "need_on", "within_budget"]
 
 _VARIABLE = "VLANG_MEMORY"
-_LARGE = 1 << 20  # vertices and edges below which the need of a run is not compared with the free memory
+_LARGE = 1 << 20  # below this number of vertices and edges, a need is not compared with the free memory
 
 
 def chosen_budget(options: Options, environ: Mapping[str, str] = os.environ) -> int | None:
-    """The budget of a run in bytes: the option, else the environment; None for none. Raises BindError."""
+    """The budget of a run in bytes: option `memory`, else VLANG_MEMORY; None if neither is set. Raises BindError."""
     if options.memory is not None or not (text := environ.get(_VARIABLE)):
         return options.memory
     try:
@@ -36,12 +36,12 @@ def chosen_budget(options: Options, environ: Mapping[str, str] = os.environ) -> 
 
 
 def need_on(plan: Plan, shape: Shape, options: Options, graph: Graph | None = None) -> Need:
-    """What a run on the CPU needs.
+    """The host memory that a run on the CPU needs.
 
     Args:
-        plan: the program, for the CPU.
-        shape: of the graph.
-        options: of the run.
+        plan: the plan of the program for the CPU.
+        shape: the counts of the graph.
+        options: the options of the run.
         graph: the graph, if it is in memory; its columns may decide how a loop runs.
     """
     from vlang.runtime.cpu.need import need_of  # start-up
@@ -54,20 +54,21 @@ def need_on(plan: Plan, shape: Shape, options: Options, graph: Graph | None = No
 
 
 def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool = True) -> str:
-    """A sentence about the need where it matters: under a budget, or where the free memory may not do.
+    """Compare the memory that a run needs with its budget or, without one, with the free memory.
 
     Args:
-        need: of the run.
-        limit: the budget; None for none.
-        name: of the program.
-        graph: its name.
-        exact: whether the counts of the graph are known.
+        need: the memory that the run needs.
+        limit: the budget in bytes; None for no budget.
+        name: the name of the program.
+        graph: the name of the graph.
+        exact: whether the counts of the graph are known exactly.
 
     Returns:
-        The sentence; "" if there is no budget and plenty of memory.
+        A sentence about the need, with "warning: " before it if the need may be too large; "" if there is no budget
+        and enough free memory.
 
     Raises:
-        OutOfMemory: the need is known, and exceeds the budget or, without one, all memory.
+        OutOfMemory: the need is known exactly, and exceeds the budget or, without one, all memory.
     """
     text = f"{name} on {graph} needs {'' if exact else 'about '}{in_bytes(need.peak)} of memory ({need})"
     if limit is None:
@@ -88,9 +89,9 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
 
 @contextmanager
 def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Iterator[tuple[str, ...]]:
-    """A context for a run on a graph in memory: under its budget, after a check of the need; yields warnings.
+    """A context manager that checks the memory need of a run, enforces its budget, and yields warnings.
 
-    plan_for: compiles the plan for a target. Raises OutOfMemory.
+    plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory.
     """
     limit = chosen_budget(options)
     if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.running.on_disk)

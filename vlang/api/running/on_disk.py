@@ -1,4 +1,4 @@
-"""Programs on a graph whose edges are on disk: where they are in a run, and what cannot be streamed."""
+"""Runs on a graph whose edges are on disk: whether edges are read or streamed, and which programs cannot stream."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ def whole_lists(program: Program) -> int | None:
 
 
 def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
-    """Where the edges of a run are; None for a graph in memory.
+    """Whether a run streams its edges or reads them into memory; None for a graph in memory.
 
     Args:
         program: the program.
         plan_for: compiles its plan for "numba" or "cuda".
         graph: the graph, in memory or on disk.
-        options: of the run.
+        options: the options of the run.
 
     Raises:
-        OutOfMemory: not even a stream of pages fits.
-        BindError: the program can only run in memory; the message has the line and the need.
+        OutOfMemory: the budget is too small even to stream pages.
+        BindError: the edges must be streamed, but the program or an option needs them in memory. The message says how
+            much memory that takes.
     """
     found = placement_of(plan_for, graph, options)
     for name, given in (("page_size", options.page_size), ("blocking", options.blocking == "always")):

@@ -1,4 +1,4 @@
-"""Runs with float sums that overflowed: the statement, a vertex, and whether the outputs show it."""
+"""Reports of float sums that overflowed in a run: the statement, a vertex, and whether the outputs show it."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ class Overflow:
 def reported(
     outcome: Outcome, places: Sequence[Place], run: Callable[[], Mapping[str, Any]], graph: Graph
 ) -> tuple[str, ...]:
-    """The overflows to warn of after a run.
+    """The warning about the first float sum that overflowed; () if none did.
 
     Args:
-        outcome: the run with infinite values.
+        outcome: the outcome of a run that left infinite values.
         places: the statements to check.
-        run: runs the program again and returns by field, bool[n], where a sum overflowed.
+        run: runs the program again, and returns a field of bool[n] for each place: whether a sum overflowed there.
         graph: the graph of the run.
 
-    Raises RangeError where the overflowed value is no output: outputs computed from it may look like ordinary numbers.
+    Raises RangeError if the overflowed value is not an output, since outputs computed from it may look like ordinary
+    numbers.
     """
     import numpy as np  # start-up
 

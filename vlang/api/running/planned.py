@@ -1,4 +1,4 @@
-"""From the IR to a plan: schedule and emit, checked against the rules of both where that is asked for."""
+"""Turns the IR into a plan: schedules it and emits kernels. If VLANG_VERIFY_IR is set, both results are verified."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["planned"]
 
 def planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
             without: frozenset[str], renumbered: bool, sizes: Sizes) -> Plan:
-    """The plan of an IR with its facts; arguments as for `Program.plan`."""
+    """The plan of a program in IR form, from its facts; other arguments as for `Program.plan`."""
     from vlang.emit.emitter import emit  # start-up
     from vlang.emit.requires import contract_stages  # start-up
 

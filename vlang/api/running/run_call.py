@@ -1,4 +1,4 @@
-"""Runs a bound call: opens a machine within the budget, runs the plan, and looks for values that left their type."""
+"""Runs a bound call: opens a machine within the budget, runs the plan, and looks for values that overflowed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["check_call", "run_call"]
 
 
 def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
-    """Run a bound call of a program. draws: makes every free choice at random."""
+    """Run a bound call of a program. With `draws`, the engine makes every free choice at random (chaos mode)."""
     graph, precision = call.graph, call.precision
     stages = program.stages(precision)
     arrays = {**call.fields, **call.old}
@@ -72,7 +72,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
 
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
-    """A context with the folder of the checkpoints of a run, locked; None for a run without any."""
+    """A context manager that opens and locks the checkpoint folder of a run; it yields None if there is none."""
     if options.checkpoint is None:
         return nullcontext()
     from vlang.api.running.checkpoints import opened_folder  # start-up
@@ -81,7 +81,7 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
 
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
-    """Where the edges of a graph on disk are; None for a graph in memory."""
+    """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
     if call.graph.stored is None:
         return None
     from vlang.api.running.on_disk import placed  # start-up
@@ -93,19 +93,19 @@ def _run_on(
     program: Program, opened: Opened, call: Call, arrays: Mapping[str, Any], slots: list[str], watch: Watch,
     folder: StateFolder | None,
 ) -> tuple[Outcome, str, Sequence[str]]:
-    """Run a bound call on a machine, with checkpoints if it asks for them.
+    """Run a bound call on a machine, with checkpoints if its options ask for them.
 
     Args:
         program: the program.
         opened: the machine and the plan.
-        call: the call.
-        arrays: fields that replace initializers.
-        slots: arrays to keep.
-        watch: the values tested for infinities.
-        folder: of its checkpoints; None for none.
+        call: the bound call.
+        arrays: the fields that replace initializers, by name.
+        slots: the slots of the arrays to keep after the run.
+        watch: the values to test for infinities.
+        folder: the folder of the checkpoints; None for a run without checkpoints.
 
     Returns:
-        The outcome; the sentence that says where the run went on; and problems with checkpoints.
+        The outcome; a sentence that says where the run continued; and messages about problems with checkpoints.
     """
     def run(keeper: Keeper | None) -> Outcome:
         return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, call.options, call.starts,
@@ -122,9 +122,9 @@ def _run_on(
 
 
 def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warnings after a run that left infinite values; runs once more to find which sums overflowed.
+    """The warning about a float sum that overflowed. Runs the program once more to find the sum.
 
-    Raises RangeError where the outputs do not show it.
+    Raises RangeError if the outputs do not show the overflow.
     """
     from vlang.api.running.overflow import reported  # start-up
 
@@ -141,12 +141,12 @@ def check_call(program: Program, call: Call) -> None:
 
 
 def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
-    """The fields after a run of the program with notes."""
+    """Run a version of the program with notes, and return its fields."""
     return _again(call, program, NO_WATCH).values.fields
 
 
 def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
-    """The outcome of another program on the same call, in plain supersteps, within the budget."""
+    """Run another version of the program with the arguments of a call, in plain supersteps and within the budget."""
     graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
     columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
     options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,

@@ -1,4 +1,4 @@
-"""Checks of the compiler's own rules, if VLANG_VERIFY_IR is set; else nothing is loaded or done."""
+"""Verifies the compiler's own rules if VLANG_VERIFY_IR is set. Otherwise the verifiers are not even imported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["verified_plan", "verified_program", "verified_schedule"]
 
 
 def verified_program(program: Program) -> Program:
-    """The same program. Raises InternalError if a rule of the IR is broken and rules are checked."""
+    """Return the program. If VLANG_VERIFY_IR is set, raises InternalError if the program breaks a rule of the IR."""
     if os.environ.get("VLANG_VERIFY_IR"):
         from vlang.ir.verify import verify_program  # start-up
 
@@ -23,7 +23,7 @@ def verified_program(program: Program) -> Program:
 
 
 def verified_schedule(schedule: Schedule) -> Schedule:
-    """The same schedule. Raises InternalError if a rule of schedules is broken and rules are checked."""
+    """Return the schedule. If VLANG_VERIFY_IR is set, raises InternalError if the schedule breaks a rule."""
     if os.environ.get("VLANG_VERIFY_IR"):
         from vlang.ir.verify_schedule import verify_schedule  # start-up
 
@@ -32,7 +32,7 @@ def verified_schedule(schedule: Schedule) -> Schedule:
 
 
 def verified_plan(plan: Plan) -> Plan:
-    """The same plan. Raises InternalError if a rule of plans is broken and rules are checked."""
+    """Return the plan. If VLANG_VERIFY_IR is set, raises InternalError if the plan breaks a rule."""
     if os.environ.get("VLANG_VERIFY_IR"):
         from vlang.emit.verify_plan import verify_plan  # start-up
 

@@ -1,1 +1,1 @@
-"""Laws of declared reductions: associative, commutative, with an identity; proved, searched or sampled."""
+"""Tests whether a declared reduction is associative and commutative with its identity: by proofs, else by samples."""

@@ -1,4 +1,4 @@
-"""The operands of a declared reduction, as restricted by contracts (language.md section 12)."""
+"""The operands that a declared reduction can have under the contracts of the program (language.md section 12)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vlang.types import BOOL, Scalar, Tuple
 
 __all__ = ["Interval", "domain_of", "parameter_domains", "parameter_values"]
 
-_MOST_COMBINATIONS = 12  # of values of parameters
+_MOST_COMBINATIONS = 12  # of parameter values to try
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 
@@ -45,7 +45,7 @@ class Interval:
         return above and (value < self.high if self.open_high else value <= self.high)
 
     def hull(self, other: Interval) -> Interval:
-        """The least interval around both."""
+        """The smallest interval that contains both intervals."""
         low, open_low = min((self.low, self.open_low), (other.low, other.open_low))
         high, closed = max((self.high, not self.open_high), (other.high, not other.open_high))
         return Interval(low, high, open_low, not closed)
@@ -61,7 +61,7 @@ EVERYTHING = Interval()
 
 
 def _contracts(run: Run) -> dict[Symbol, Interval]:
-    """What `require` says about single names."""
+    """The intervals to which `require` statements restrict single names."""
     found: dict[Symbol, Interval] = {}
     todo = [item.cond for item in run.file.items if isinstance(item, t.Contract)]
     while todo:
@@ -94,7 +94,7 @@ def _constant(node: t.Expr) -> float | None:
 
 
 def domain_of(run: Run, symbol: Symbol, node: t.Reduction) -> list[Interval]:
-    """For each component of the operands, an interval around what is gathered and the identity."""
+    """For each component of the operands, an interval that contains all gathered values and the identity."""
     size = len(symbol.type.items) if isinstance(symbol.type, Tuple) else 1
     contracts = _contracts(run)
     uses = run.used_on.get(symbol, [])
@@ -117,7 +117,7 @@ def _parts(node: t.Expr, size: int) -> list[t.Expr | None]:
 
 
 def _interval(run: Run, node: t.Expr | None, contracts: dict[Symbol, Interval]) -> Interval:
-    """An interval around the values of an expression, from literals and contracts."""
+    """An interval that contains all values of an expression, derived from its literals and from contracts."""
     constant = _constant(node) if node is not None else None
     if constant is not None:
         return Interval(constant, constant)
@@ -136,7 +136,7 @@ def _interval(run: Run, node: t.Expr | None, contracts: dict[Symbol, Interval]) 
 
 
 def parameter_domains(run: Run) -> dict[str, tuple[Scalar, Interval]]:
-    """Type and interval of each scalar parameter of the program that reductions and functions read."""
+    """The type and interval of each scalar parameter that reductions and functions read, by name."""
     contracts = _contracts(run)
     used = {run.symbols.get(part) for item in run.file.items if isinstance(item, (t.Reduction, t.Function))
             for part in rewrite.inside(item)}
@@ -149,7 +149,7 @@ def parameter_domains(run: Run) -> dict[str, tuple[Scalar, Interval]]:
 def parameter_values(run: Run) -> list[dict[str, NDArray[Any]]]:
     """Combinations of values for the parameters that reductions and functions read; the defaults come first.
 
-    A law must hold for every value that the contracts admit, so each parameter takes its default and other such values.
+    A law must hold for every parameter value that the contracts allow, so values other than the defaults are tried too.
     """
     known = parameter_domains(run)
     defaults = {param.name: param.default for param in run.file.params}
@@ -177,5 +177,5 @@ def _choices(type_: Scalar, default: t.Expr | None, interval: Interval) -> list[
 
 
 def _diagonal(ranges: list[range]) -> Iterator[tuple[int, ...]]:
-    """All combinations, in order of distance from the first one."""
+    """All combinations of one number from each range, in order of distance from the first combination."""
     return iter(sorted(itertools.product(*ranges), key=lambda places: (sum(places), places)))

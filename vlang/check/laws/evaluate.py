@@ -1,8 +1,8 @@
-"""Bodies of declared reductions, evaluated for many operands at once, to test their laws.
+"""Evaluates bodies of declared reductions for many operands at once, to test their laws.
 
-Values are NumPy arrays of shape [n], tuples of them for tuple types. Floats are evaluated in 64 bits, since a law
-is about real numbers. Integers are exact: they are evaluated in 64 bits, where `inf` is the largest value, and operands
-for which a result leaves these are left out, since such a run ends with an error.
+Values are NumPy arrays of shape [n], or tuples of such arrays for tuple types. Floats are evaluated in 64 bits, since a
+law is about real numbers. Integers are evaluated exactly, in 64 bits; the largest value stands for `inf`. Operands for
+which a result overflows 64 bits are left out, since such a run ends with an error.
 """
 
 from __future__ import annotations
@@ -15,35 +15,34 @@ from numpy.typing import NDArray
 
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import concrete
+from vlang.maths import MATHS
 from vlang.syntax import tree as t
-from vlang.types import BOOL, U64, Scalar, Tuple, Type, common
+from vlang.types import BOOL, CONVERSIONS, U64, Scalar, Tuple, Type, common
 
 __all__ = ["Array", "Evaluator", "Operand", "Unsupported", "converted", "dtype_of", "stored"]
 
 Array = NDArray[Any]
 Operand = Array | tuple[Array, ...]
 
-_REAL: dict[str, Callable[[Array], Array]] = {
-    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "tanh": np.tanh,
-}
+_MATHS: dict[str, Callable[..., Array]] = {name: getattr(np, rule.numpy or name) for name, rule in MATHS.items()}
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.mod,
     "**": np.power, "<<": np.left_shift, ">>": np.right_shift, "|": np.bitwise_or, "&": np.bitwise_and,
     "^": np.bitwise_xor,
 }
 _HIGH, _LOW = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-_LIMIT = 2.0**62  # below this, a result that floats estimate is surely one of 64 bits
+_LIMIT = 2.0**62  # a result whose float estimate is smaller fits in 64 bits
 _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
     "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
 }
 
 
 class Unsupported(Exception):
-    """A body that has a value only in a run: it reads the graph or its vertices."""
+    """A body that cannot be evaluated outside of a run, since it reads the graph or its vertices."""
 
 
 def dtype_of(type_: Scalar) -> np.dtype[Any]:
-    """The array type in which values of a type are evaluated."""
+    """The NumPy type in which values of a type are evaluated. Raises Unsupported."""
     if type_ == BOOL:
         return np.dtype(bool)
     if type_.floating:
@@ -54,7 +53,7 @@ def dtype_of(type_: Scalar) -> np.dtype[Any]:
 
 
 def stored(values: Sequence[Any], type_: Scalar) -> Array:
-    """Values of a type as they are evaluated: the ends of a signed type are infinite."""
+    """An array of values, as evaluation takes them: the extreme values of a signed type become infinities."""
     if dtype_of(type_) != np.int64:
         return np.array(values, dtype_of(type_))
     ends = {type_.highest: _HIGH, type_.lowest: _LOW} if type_.kind == "int" else {}
@@ -62,10 +61,10 @@ def stored(values: Sequence[Any], type_: Scalar) -> Array:
 
 
 def converted(value: Operand, type_: Type) -> Operand:
-    """The value as one of `type_`; infinite floats become infinite integers.
+    """Convert a value to `type_`; infinite floats become infinite integers.
 
-    The largest unsigned integer of 64 bits is the largest here, where integers have a sign; any other one above 63 bits
-    is smaller.
+    Integers are signed here. The largest unsigned 64-bit integer becomes the largest value; all other literals of more
+    than 63 bits become the value before it.
     """
     if isinstance(type_, Tuple):
         if not isinstance(value, tuple):
@@ -104,9 +103,9 @@ class Evaluator:
     """Evaluates expressions over operands and parameters.
 
     Attributes:
-        run: the check.
+        run: the running check.
         given: the values of the parameters that the expressions read.
-        left: where an integer left 64 bits, since the last call of `within`.
+        left: bool[n], the operands for which an integer has overflowed 64 bits since the last call of `within`.
     """
 
     def __init__(self, run: Run, given: dict[str, Array]) -> None:
@@ -116,7 +115,7 @@ class Evaluator:
         self._wraps = False
 
     def within(self, wrong: Array) -> Array:
-        """`wrong`, without operands for which an integer left 64 bits since the last call."""
+        """`wrong` (bool[n]) without the operands for which an integer has overflowed 64 bits since the last call."""
         left, self.left = self.left, np.asarray(False)
         return np.asarray(wrong & ~left)
 
@@ -125,15 +124,15 @@ class Evaluator:
 
         Args:
             node: the reduction.
-            left: arrays of the first operand.
-            right: arrays of the second operand.
-            type_: of the result.
+            left: the values of the first operand.
+            right: the values of the second operand.
+            type_: the type of the result.
         """
         with np.errstate(all="ignore"):
             return converted(self.value(node.value, {node.left: left, node.right: right}), type_)
 
     def value(self, node: t.Expr, env: dict[str, Operand]) -> Operand:
-        """The value of an expression; `env` holds the arguments."""
+        """The value of an expression; `env` holds the values of arguments by name. Raises Unsupported."""
         if isinstance(node, t.Literal):
             if node.value is None:
                 raise Unsupported
@@ -173,7 +172,7 @@ class Evaluator:
         return type_
 
     def _alike(self, type_: Type | None, value: Operand) -> Operand:
-        """An operand as a number of the type in which it is compared; `inf` of integers is an integer."""
+        """An operand converted to the numeric type of its comparison; `inf` becomes an integer among integers."""
         scalar = None if type_ is None else concrete(type_, self.run.precision)
         if not isinstance(scalar, Scalar) or not scalar.numeric or isinstance(value, tuple):
             return value
@@ -191,26 +190,26 @@ class Evaluator:
             sides = (self._alike(type_, self.value(side, env)) for side in (node.left, node.right))
             return self._compare(node.op, *sides)
         if isinstance(node, t.Binary):
-            return self._binary(node, self._scalar(node.left, env), self._scalar(node.right, env))
+            return self._binary(node, node.op, self._scalar(node.left, env), self._scalar(node.right, env))
         raise Unsupported
 
-    def _binary(self, node: t.Binary, left: Array, right: Array) -> Array:
+    def _binary(self, node: t.Expr, op: str, left: Array, right: Array) -> Array:
         type_ = self._type(node)
         if self.run.types[node] != type_ and left.ndim == right.ndim == 0:
-            return _BINARY[node.op](left, right)  # of literals only
-        if node.op == "/" or type_.floating:
-            return _BINARY[node.op](_real(left), _real(right))
+            return _BINARY[op](left, right)  # both operands are literals
+        if op == "/" or type_.floating:
+            return _BINARY[op](_real(left), _real(right))
         left, right = cast(Array, converted(left, type_)), cast(Array, converted(right, type_))
-        if self._wraps and node.op in ("+", "-", "*", "**"):
+        if self._wraps and op in ("+", "-", "*", "**"):
             work = np.dtype(f"{'u' if type_.kind == 'uint' else 'i'}{type_.bits // 8}")
-            return _BINARY[node.op](left.astype(work), right.astype(work)).astype(work).astype(np.int64)
-        result = _BINARY[node.op](left, right)
-        if node.op not in ("+", "-", "*", "**"):
+            return _BINARY[op](left.astype(work), right.astype(work)).astype(work).astype(np.int64)
+        result = _BINARY[op](left, right)
+        if op not in ("+", "-", "*", "**"):
             return result
         far = (np.abs(left) >= _HIGH) | (left == _LOW) | (np.abs(right) >= _HIGH) | (right == _LOW)
-        size = np.abs(_BINARY[node.op](left.astype(np.float64), right.astype(np.float64)))
+        size = np.abs(_BINARY[op](left.astype(np.float64), right.astype(np.float64)))
         self.left = self.left | (~far & ~(size < _LIMIT))
-        return _absorbed(node.op, left, right, result)
+        return _absorbed(op, left, right, result)
 
     def _compare(self, op: str, left: Operand, right: Operand) -> Array:
         if not isinstance(left, tuple) and not isinstance(right, tuple):
@@ -244,17 +243,34 @@ class Evaluator:
             for other in others:
                 best = self._extreme(node.name, best, other)
             return best
-        if len(args) != 1 or isinstance(args[0], tuple):
-            raise Unsupported
-        return self._of_one(node.name, args[0])
+        return self._of_numbers(node, [self._scalar_of(arg) for arg in args])
 
-    def _of_one(self, name: str, value: Array) -> Array:
-        if name in _REAL:
-            return _REAL[name](_real(value))
+    @staticmethod
+    def _scalar_of(value: Operand) -> Array:
+        if isinstance(value, tuple):
+            raise Unsupported
+        return value
+
+    def _of_numbers(self, node: t.Call, args: list[Array]) -> Array:
+        """A function of numbers. Raises Unsupported for others."""
+        name, first = node.name, args[0]
+        if name in MATHS:
+            if not MATHS[name].whole:
+                return _MATHS[name](*map(_real, args))
+            return cast(Array, converted(_MATHS[name](first), self._type(node))) if first.dtype.kind == "f" else first
+        if name in CONVERSIONS:
+            return cast(Array, converted(np.trunc(first) if first.dtype.kind == "f" else first, self._type(node)))
+        if name == "pow":
+            return self._binary(node, "**", *args)
+        if name == "clamp":
+            value, low, high = (cast(Array, self._alike(self.run.types[node], arg)) for arg in args)
+            return np.asarray(np.minimum(np.maximum(value, low), high))
         if name == "abs":
-            return np.where(value < 0, _negative(value), value)
-        if name == "floor":
-            return np.floor(value)
+            return np.where(first < 0, _negative(first), first)
+        if name == "sign":
+            return np.where(first > 0, 1, np.where(first < 0, -1, first)).astype(first.dtype)
+        if name == "isnan":
+            return np.isnan(_real(first))
         raise Unsupported
 
     def _function(self, decl: t.Function, args: list[Operand]) -> Operand:
@@ -267,7 +283,7 @@ class Evaluator:
         return self.value(decl.value, inner)
 
     def _extreme(self, name: str, first: Operand, second: Operand) -> Operand:
-        """`min` or `max`; of two equal tuples the first."""
+        """`min` or `max` of two values; of two equal tuples, the first one."""
         if not isinstance(first, tuple) or not isinstance(second, tuple):
             if isinstance(first, tuple) or isinstance(second, tuple):
                 raise Unsupported
@@ -277,7 +293,10 @@ class Evaluator:
 
 
 def _absorbed(op: str, left: Array, right: Array, result: Array) -> Array:
-    """The result of an operation on integers, infinite where an operand is: of two opposite infinities, `inf`."""
+    """The result of an integer operation, replaced by an infinity where an operand is infinite.
+
+    A sum of two opposite infinities is `inf`.
+    """
     if op in ("*", "**"):
         signs = np.sign(left.astype(np.float64)) * np.sign(right.astype(np.float64))
         far = (left == _HIGH) | (left == _LOW) | (right == _HIGH) | (right == _LOW)

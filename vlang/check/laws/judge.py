@@ -1,8 +1,8 @@
-"""Is a declared reduction a commutative monoid with its identity? (V301; language.md section 12)
+"""Judges whether a declared reduction is a commutative monoid with its identity (V301; language.md section 12).
 
-The methods, in order: the shape of the body; all operands, where they are few; special operands; z3, where it is
-installed; random operands. A refutation carries the smallest witness: small numbers before large ones, positive before
-negative.
+These methods are tried in order: the form of the body; all operands, if they are few; special operands; z3, if it is
+installed; random operands. A refutation reports the smallest counterexample: small numbers come before large ones, and
+positive numbers before negative ones.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _RANDOM_TRIPLES = 20_000
 _TOLERANCE = 1e-9
 _IDEMPOTENT = frozenset({"min", "max", "and", "or", "&", "|"})
 Pool = tuple[Operand, Operand, Operand]
-"""Triples of operands, concatenated."""
+"""Many triples of operands, as one array (or tuple of arrays) for each of the three places."""
 _COMMUTATIVE = frozenset({"+", "*", "^"}) | _IDEMPOTENT
 
 
 def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
-    """The laws of a declared reduction; None, after a V301, if one does not hold."""
+    """The laws of a declared reduction. Reports V301 and returns None if one does not hold."""
     if symbol.type is None:
         return None
     operators = _structure(node.value, node.left, node.right)
@@ -62,7 +62,7 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
 
 
 def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
-    """The result of z3: a proof, or a counterexample that evaluation confirms."""
+    """The answer of z3, and the law that its counterexample breaks if evaluation confirms that."""
     if not installed():
         return Found(), None
     found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
@@ -77,7 +77,7 @@ def _all_idempotent(operators: set[str] | None) -> bool:
 
 
 def _structure(body: t.Expr, left: str, right: str, index: int | None = None) -> set[str] | None:
-    """The operators of a body that is associative and commutative by its shape; None for others."""
+    """The operators of a body whose form makes it associative and commutative; None for any other body."""
     if isinstance(body, t.TupleExpr) and index is None:
         parts = [_structure(part, left, right, i) for i, part in enumerate(body.items)]
         known = [p for p in parts if p is not None]
@@ -105,9 +105,12 @@ def _operand(node: t.Expr, index: int | None) -> str | None:
 
 @dataclass(frozen=True)
 class _Broken:
-    """A law that does not hold ("commutative", "associative" or "identity"), with calls that show it.
+    """A law that does not hold.
 
-    given: the values of the parameters in these calls.
+    Attributes:
+        law: "commutative", "associative" or "identity".
+        lines: calls of the reduction, with their results, which show that the law is broken.
+        given: the values of the parameters in these calls.
     """
 
     law: str
@@ -116,7 +119,7 @@ class _Broken:
 
 
 class _Trial:
-    """Tests of the laws on chosen operands."""
+    """Tests the laws of one reduction on chosen operands."""
 
     def __init__(self, run: Run, node: t.Reduction, symbol: Symbol) -> None:
         assert symbol.type is not None
@@ -129,7 +132,7 @@ class _Trial:
 
     @property
     def tried(self) -> int:
-        """The number of triples of operands tried with each combination of parameter values."""
+        """The number of triples of operands that are tried with each combination of parameter values."""
         return sum(max(np.size(part) for part in (op if isinstance(op, tuple) else (op,)))
                    for op, _, _ in (*self.special_rows, *self.random))
 
@@ -140,7 +143,7 @@ class _Trial:
         return other
 
     def operands(self, triple: tuple[Any, ...]) -> Pool:
-        """One triple of operands, each a number or a tuple of them."""
+        """A pool of one triple of operands, each a number or a tuple of numbers."""
         rows = [x if isinstance(x, tuple) else (x,) for x in triple]
         return self._operands([[stored([value], s) for value, s in zip(row, self._scalars(), strict=True)]
                                for row in rows])
@@ -162,7 +165,7 @@ class _Trial:
         return sum(1 if s == BOOL else s.bits for s in self._scalars())
 
     def broken_law(self, pools: Sequence[Pool], identity_only: bool) -> _Broken | None:
-        """The first law that some operands break, commutativity before associativity before the identity."""
+        """The first law that some operands break, in the order commutativity, associativity, identity."""
         laws: list[Callable[[Evaluator, Sequence[Pool]], _Broken | None]] = [self._identity]
         if not identity_only:
             laws = [self._commutative, self._associative, self._identity]
@@ -223,12 +226,12 @@ class _Trial:
     # ------------------------------------------------------------- operands
 
     def _pools(self) -> tuple[list[Pool], list[Pool]]:
-        """Triples of operands: special ones (all operands, if they are few), and random ones."""
+        """Pools of special triples of operands (all triples, if there are few operands), and of random triples."""
         scalars = self._scalars()
         if self.exhaustive:
             values = [_all_values(s, d) for s, d in zip(scalars, self.domain, strict=True)]
             rows = sorted(itertools.product(*values), key=lambda row: [(abs(v), v < 0) for v in row])
-            few = self._triples(rows[:9])  # for a small witness
+            few = self._triples(rows[:9])  # first, so that a counterexample is small
             return [few, *(self._with_first(rows, first) for first in range(len(rows)))], []
         special = [_special(s, d, i) for s, d, i in zip(scalars, self.domain, self._identities(), strict=True)]
         rows = list(itertools.product(*special))
@@ -255,14 +258,14 @@ class _Trial:
         return self._operands([[part[which] for part in parts] for which in grid])
 
     def _with_first(self, rows: list[tuple[Any, ...]], first: int) -> Pool:
-        """All triples with one row as first operand."""
+        """All triples of the rows whose first operand is one given row."""
         grid = np.indices((len(rows),) * 2).reshape(2, -1)
         parts = [stored([row[i] for row in rows], s) for i, s in enumerate(self._scalars())]
         same = np.full(grid.shape[1], first)
         return self._operands([[part[which] for part in parts] for which in (same, *grid)])
 
     def _drawn(self, special: list[list[Any]], rng: np.random.Generator) -> Pool:
-        """Random triples of special values, used where there are too many to try all."""
+        """Random triples of special values, for types with too many triples to try them all."""
         columns = [[rng.choice(stored(values, s), 100_000)
                     for values, s in zip(special, self._scalars(), strict=True)] for _ in range(3)]
         return self._operands(columns)
@@ -280,7 +283,7 @@ def _all_values(scalar: Scalar, domain: Interval) -> list[Any]:
 
 
 def _special(scalar: Scalar, domain: Interval, identity: Any) -> list[Any]:
-    """The special values of the domain: those at which operators overflow, or treat signs and NaN differently."""
+    """The special values of a domain: the identity, extreme values, infinities, and small numbers of both signs."""
     values: list[Any]
     if scalar == BOOL:
         return [False, True]
@@ -288,7 +291,7 @@ def _special(scalar: Scalar, domain: Interval, identity: Any) -> list[Any]:
         values = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), identity, domain.low, domain.high]
     else:
         dtype_of(scalar)
-        # Without -inf: inf combined with -inf is unspecified.
+        # -inf is left out, since the sum of inf and -inf is unspecified.
         edges = [2**31 - 1, -(2**31)] if scalar.bits == 64 else []
         values = [0, 1, -1, 2, identity, scalar.highest, *edges]
         values += [int(v) for v in (domain.low, domain.high) if np.isfinite(v)]
@@ -317,11 +320,14 @@ def _random_values(scalar: Scalar, domain: Interval, rng: np.random.Generator) -
     return rng.integers(low_int, high_int + 1, _RANDOM_TRIPLES)
 
 
-# --------------------------------------------------------------------- witnesses
+# --------------------------------------------------------------- counterexamples
 
 
 def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
-    """Where two results differ by more than rounding. NaN equals everything, unless `undefined` counts as different."""
+    """Where two results differ by more than rounding.
+
+    If `undefined`, NaN differs from every value; otherwise it differs from none.
+    """
     if isinstance(left, tuple) and isinstance(right, tuple):
         parts = [_differ(x, y, undefined) for x, y in zip(left, right, strict=True)]
         return cast(Array, np.logical_or.reduce(np.broadcast_arrays(*parts)))
@@ -337,7 +343,7 @@ def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
 
 
 def _smallest(wrong: Array, operands: tuple[Operand, ...]) -> tuple[Operand, ...] | None:
-    """The smallest operands for which `wrong` holds: by the sum of their sizes, then operand by operand."""
+    """The smallest operands for which `wrong` holds: by the sum of absolute values, then operand by operand."""
     size = max(np.size(part) for op in operands for part in (op if isinstance(op, tuple) else (op,)))
     places = np.flatnonzero(np.broadcast_to(wrong, (size,)))
     if not len(places):

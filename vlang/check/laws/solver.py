@@ -1,8 +1,8 @@
-"""The laws of a declared reduction by z3, where it is installed: proofs for all operands, and witnesses.
+"""Proves or refutes the laws of a declared reduction with z3, if z3 is installed.
 
-A proof holds for every operand that the contracts admit and every finite value of the parameters. Operands for
-which an integer leaves 64 bits are left out: such a run ends with an error. A
-witness is a hint that the caller must confirm: it may depend on a value that these formulas leave open.
+A proof holds for all operands that the contracts allow, and for all finite values of the parameters. It leaves out
+operands for which an integer overflows 64 bits, since such a run ends with an error. The caller must confirm a
+counterexample: it may depend on a value that the formulas leave undetermined, such as a quotient by zero.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vlang.types import BOOL, F64, Scalar, Tuple, Type
 
 __all__ = ["Found", "solve"]
 
-_MILLISECONDS = 2000  # for a proof, and for the search for a smaller witness
+_MILLISECONDS = 2000  # time limit of a proof, and of the search for a smaller counterexample
 _SIZES = (1, 2, 3, 5, 10, *(10**k for k in range(2, 19)))
 _PLAIN: Mapping[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul,
                                                            "/": operator.truediv}
@@ -30,13 +30,13 @@ _PLAIN: Mapping[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": opera
 
 @dataclass(frozen=True)
 class Found:
-    """The result of z3. Neither `proved` nor `operands`: nothing is known.
+    """The answer of z3. If `proved` is false and `operands` is empty, z3 found no answer.
 
     Attributes:
-        proved: all laws hold.
-        idempotent: f(a, a) = a as well.
-        operands: may break a law; each is a number or a tuple of numbers.
-        given: the values of the parameters with these operands.
+        proved: whether all laws hold.
+        idempotent: whether f(a, a) = a holds as well.
+        operands: operands that may break a law; each is a number or a tuple of numbers.
+        given: the values of the parameters for which these operands may break it.
     """
 
     proved: bool = False
@@ -52,11 +52,11 @@ def solve(
     """Prove the laws of a reduction over the operands in `domain`, or find operands that break a law.
 
     Args:
-        run: the check.
+        run: the running check.
         node: the reduction.
-        type_: of its operands.
-        domain: for each component of the operands, the values allowed.
-        parameters: those that the body may read, by name, with type and values allowed.
+        type_: the type of its operands.
+        domain: for each component of the operands, the allowed values.
+        parameters: the parameters that the body may read: their types and allowed values, by name.
     """
     try:
         return _Query(run, node, type_, domain, parameters).answer()
@@ -86,7 +86,7 @@ class _Query:
         return self.body.joined(self.node, left, right, self.type)
 
     def answer(self) -> Found:
-        """Decide the laws one after the other."""
+        """Check the laws one after the other, up to the first one that z3 does not prove."""
         a, b, c = self.operands
         identity = self.terms.fit(self.body.value(self.node.identity, {}), self.type)
         differ = self.terms.differ
@@ -104,7 +104,13 @@ class _Query:
         return Found(True, self._check(idempotent, 0)[0] == "unsat")
 
     def _check(self, broken: Formula, count: int) -> tuple[str, Any]:
-        """Whether operands break a law, and the model with small ones of the first `count`."""
+        """Ask z3 for operands that break a law.
+
+        broken: the formula which says that the law does not hold.
+
+        Returns:
+            The verdict of z3, and a model in which the first `count` operands are small.
+        """
         solver = self.terms.z3.Solver(ctx=self.terms.context)
         solver.set("timeout", _MILLISECONDS)
         solver.add(*self.terms.assumed, broken)
@@ -114,7 +120,7 @@ class _Query:
         return verdict, self._smallest(solver, count)
 
     def _smallest(self, solver: Any, count: int) -> Any:
-        """A model with whole operands, as small as the time limit allows; else any model."""
+        """A model whose first `count` operands are whole numbers, as small as the time limit allows; else any model."""
         values = (*self.operands[:count], *self.given.values())
         best, ends = solver.model(), time.monotonic() + _MILLISECONDS / 1000
         solver.set("timeout", _MILLISECONDS // 4)
@@ -134,7 +140,7 @@ class _Query:
         return best
 
     def _model(self, solver: Any, values: Sequence[Any], size: int) -> Any:
-        """A model with values of at most this size, if one is found."""
+        """A model in which the absolute values are at most `size`; None if z3 finds none."""
         solver.push()
         solver.add(*(part for value in values for part in self._within(value, size)))
         found = solver.model() if str(solver.check()) == "sat" else None
@@ -142,7 +148,7 @@ class _Query:
         return found
 
     def _within(self, value: Any, size: int) -> Iterator[Formula]:
-        """The formula that a value is a whole number of at most this size."""
+        """The formulas which say that a value is a whole number from -size to size."""
         if isinstance(value, tuple):
             for part in value:
                 yield from self._within(part, size)
@@ -157,7 +163,7 @@ class _Query:
 
 
 def _scalars(types: Sequence[Type]) -> list[Scalar]:
-    """The types, checked to be scalars."""
+    """The types, if all of them are scalars. Raises Untranslatable otherwise."""
     found = [type_ for type_ in types if isinstance(type_, Scalar)]
     if len(found) < len(types):
         raise Untranslatable
@@ -165,7 +171,7 @@ def _scalars(types: Sequence[Type]) -> list[Scalar]:
 
 
 def _number(model: Any, value: Any) -> Any:
-    """A value in a model, as Python's number."""
+    """The value of a formula in a model, as a Python number or a tuple of them."""
     if isinstance(value, tuple):
         return tuple(_number(model, part) for part in value)
 
@@ -184,7 +190,10 @@ def _number(model: Any, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Translator:
-    """Expressions as formulas; literals stay numbers of Python until a type is known. given: the parameters."""
+    """Translates expressions to formulas. Literals stay Python numbers until a type is known.
+
+    given: the formulas of the parameters, by name.
+    """
 
     run: Run
     terms: Terms
@@ -195,7 +204,7 @@ class _Translator:
         return self.terms.fit(self.value(node.value, {node.left: left, node.right: right}), type_)
 
     def value(self, node: t.Expr, env: Mapping[str, Any]) -> Any:
-        """The formula of an expression; env: the arguments. Raises Untranslatable."""
+        """The formula of an expression. env: the formulas of the arguments, by name. Raises Untranslatable."""
         if isinstance(node, t.Literal) and node.value is not None:
             return node.value
         if isinstance(node, t.Name) and (node.name in env or node.name in self.given):
@@ -230,7 +239,7 @@ class _Translator:
         raise Untranslatable
 
     def _alike(self, a: Any, b: Any, node: t.Expr | None) -> tuple[Any, Any]:
-        """Two values converted to one type: that of `node`, else that of the operand that is no literal."""
+        """Convert two values to the type of `node` or, without `node`, to the type of the one that is not a literal."""
         if node is not None:
             type_ = concrete(self.run.types[node], self.run.precision)
             return self.terms.fit(a, type_), self.terms.fit(b, type_)
@@ -313,5 +322,5 @@ class _Translator:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is still a literal."""
+    """Whether a value is the number of a literal, and not yet a formula."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

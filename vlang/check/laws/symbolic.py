@@ -1,8 +1,8 @@
 """Values as formulas of z3, for proofs about declared reductions (see vlang.check.laws.solver).
 
-Floats are real numbers with two infinities and an undefined value, since a law is about real numbers: the two zeros are
-one, and the result of a division by zero is left open. Integers are exact; the ends of 64 bits are `inf` and `-inf`.
-Operands for which a result leaves 64 bits are left out, since such a run ends with an error.
+Laws are about real numbers, so a float is a real number, one of two infinities, or undefined (NaN). There is one zero,
+and the result of a division by zero is left undetermined. Integers are exact; the largest and smallest 64-bit integers
+are `inf` and `-inf`. Operands for which a result overflows 64 bits are left out, since such a run ends with an error.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from vlang.types import BOOL, I64, Scalar, Tuple, Type
 __all__ = ["Formula", "Real", "Terms", "Untranslatable", "Whole", "installed"]
 
 Formula = Any
-"""A Boolean or other expression of z3; its package has no types."""
+"""A Boolean or other expression of z3, whose package has no type annotations."""
 
 
 class Untranslatable(Exception):
-    """An expression that has no formula here."""
+    """An expression that cannot be translated to a formula."""
 
 
 def installed() -> bool:
@@ -33,11 +33,11 @@ def installed() -> bool:
 
 @dataclass(frozen=True)
 class Real:
-    """A float: a formula for each kind of value.
+    """A float, as a formula for its number and a formula for each special value.
 
     Attributes:
-        value: the number, where it is finite.
-        up: whether it is inf.
+        value: the number, if the float is finite.
+        up: whether the float is inf.
         down: whether it is -inf.
         nan: whether it is NaN.
     """
@@ -50,7 +50,7 @@ class Real:
 
 @dataclass(frozen=True)
 class Whole:
-    """An integer; `value` is the end of 64 bits where it is infinite."""
+    """An integer. `value` of an infinite one is the largest or smallest 64-bit integer."""
 
     value: Formula
     type: Scalar
@@ -58,7 +58,10 @@ class Whole:
 
 @dataclass
 class Terms:
-    """Builds formulas, in a context of its own, as threads may not share one. assumed: facts about every operand."""
+    """Builds formulas. Each object has a z3 context of its own, since threads must not share one.
+
+    assumed: formulas that hold for all operands considered.
+    """
 
     z3: Any = field(default_factory=lambda: importlib.import_module("z3"))
     assumed: list[Formula] = field(default_factory=list)
@@ -77,10 +80,10 @@ class Terms:
         """An operand or parameter, assumed to lie in an interval.
 
         Args:
-            name: of the formula's variable.
-            type_: its type.
-            interval: the values allowed.
-            finite: excludes infinite values.
+            name: the name of the variable in formulas.
+            type_: the type of its values.
+            interval: the allowed values.
+            finite: whether infinite values are excluded.
         """
         if type_ == BOOL:
             return self.z3.Bool(name, self.context)
@@ -99,7 +102,7 @@ class Terms:
         if low > high:
             raise Untranslatable
         infinite = type_.kind == "int" and not finite and high == type_.highest
-        if type_.kind == "int":  # without -inf
+        if type_.kind == "int":  # -inf is left out
             low, high = max(low, type_.lowest + 1), min(high, type_.highest - 1)
         within = self.all(whole.value >= low, whole.value <= high)
         self.assumed.append(self.any(within, whole.value == I64.highest) if infinite else within)
@@ -123,7 +126,7 @@ class Terms:
         return made
 
     def fit(self, value: Any, type_: Type) -> Any:
-        """Convert a value to a type; Python's numbers are constants. Raises Untranslatable."""
+        """Convert a value to a type; Python numbers become constants. Raises Untranslatable."""
         if isinstance(type_, Tuple):
             if not isinstance(value, tuple):
                 raise Untranslatable
@@ -188,7 +191,7 @@ class Terms:
 
     # -------------------------------------------------------------- comparisons
     def less(self, a: Any, b: Any) -> Formula:
-        """a < b, of values of one type; tuples lexicographically."""
+        """a < b, for values of one type; tuples compare lexicographically."""
         if isinstance(a, tuple):
             first = self.less(a[0], b[0])
             return first if len(a) == 1 else self.any(first, self.all(self.equal(a[0], b[0]), self.less(a[1:], b[1:])))
@@ -202,7 +205,7 @@ class Terms:
         return self.all(known, below)
 
     def equal(self, a: Any, b: Any) -> Formula:
-        """a == b, of values of one type."""
+        """a == b, for values of one type."""
         if isinstance(a, tuple):
             return self.all(*(self.equal(x, y) for x, y in zip(a, b, strict=True)))
         if isinstance(a, Whole):
@@ -213,13 +216,13 @@ class Terms:
                         self.all(self.finite(a), self.finite(b), a.value == b.value))
 
     def finite(self, a: Real | Whole) -> Formula:
-        """Whether a value is a number."""
+        """Whether a value is neither infinite nor NaN."""
         if isinstance(a, Real):
             return self.not_(self.any(a.up, a.down, a.nan))
         return self.all(a.value != I64.highest, a.value != I64.lowest)
 
     def differ(self, a: Any, b: Any, undefined: bool) -> Formula:
-        """Whether two results differ. undefined: undefined values differ from all others; else from none."""
+        """Whether two results differ. If `undefined`, NaN differs from every value; otherwise it differs from none."""
         if isinstance(a, tuple):
             return self.any(*(self.differ(x, y, undefined) for x, y in zip(a, b, strict=True)))
         different = self.not_(self.equal(a, b))
@@ -230,7 +233,7 @@ class Terms:
 
     # --------------------------------------------------------------- arithmetic
     def binary(self, op: str, a: Any, b: Any) -> Any:
-        """An operator of two values of one type. Raises Untranslatable."""
+        """The result of a binary operator on two values of one type. Raises Untranslatable."""
         if isinstance(a, Real):
             made = {"+": self._add, "*": self._times, "/": self._divide}.get(op)
             if op == "-":
@@ -253,7 +256,7 @@ class Terms:
         both = self.all(self.finite(a), self.finite(b))
         within = self.all(result.value < I64.highest, result.value > I64.lowest)
         self.assumed.append(self.z3.Implies(both, within))
-        if op == "*":  # of an infinite integer: left to other methods
+        if op == "*":  # products of infinite integers are left to other methods
             self.assumed.append(both)
             return result
         other = b if op == "+" else self.negated(b)
@@ -306,7 +309,7 @@ class Terms:
         return Real(a.value * b.value, self.all(far, same), self.all(far, self.not_(same)), nan)
 
     def _divide(self, a: Real, b: Real) -> Real:
-        """a / b; left open where b is 0."""
+        """a / b; the result is undetermined where b is 0."""
         z3 = self.z3
         (a_up, a_down, _), (b_up, b_down, b_zero) = self._signs(a), self._signs(b)
         a_far, b_far = self.any(a.up, a.down), self.any(b.up, b.down)

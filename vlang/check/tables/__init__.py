@@ -1,1 +1,1 @@
-"""The tables that a check fills: types, levels, symbols and scopes beside the tree."""
+"""The tables that the checker fills for the nodes of a tree: types, levels, symbols and scopes."""

@@ -12,15 +12,15 @@ __all__ = ["Checked", "Laws", "Symbol"]
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """The declaration behind a name. Symbols compare by identity: two loops may both have a `near`.
+    """The declaration behind a name. Symbols compare by identity, since two loops may both declare a `near`.
 
     Attributes:
-        kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (variable of a `for`, of either
-            form), "function", "reduction", "neighbour" (the u of a domain over edges), "member" (the v of
-            `v in vertices` or `v in S`), "argument" (a parameter of a `fn`, an operand of a `reduction`), "builtin"
+        kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (the variable of a `for` over
+            vertices or numbers), "function", "reduction", "neighbour" (the u of a domain over edges), "member" (the v
+            of `v in vertices` or `v in S`), "argument" (a parameter of a `fn`, an operand of a `reduction`), "builtin"
             (N, M, iteration, degree, indegree, outdegree).
-        name: as declared.
-        type: None after a mistake.
+        name: the name as declared.
+        type: its type; None if the declaration is wrong and has been reported.
         decl: the node that declares it; None for builtins.
         local: whether it is a field declared in the block of a loop.
     """
@@ -34,10 +34,13 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Laws:
-    """The laws of a declared reduction that was not refuted (language.md section 12).
+    """The result of testing the laws of a declared reduction, if they were not refuted (language.md section 12).
 
-    method: "structure", "exhaustion" and "solver" are proofs; "sampling" found no counterexample in `tried` triples;
-    "untested" could not be evaluated outside a run. idempotent: f(a, a) = a, as far as the method shows.
+    Attributes:
+        method: "structure", "exhaustion" and "solver" are proofs. "sampling" found no counterexample in `tried` triples
+            of operands. With "untested", the body could not be evaluated outside of a run.
+        idempotent: whether f(a, a) = a, as far as the method shows.
+        tried: the number of triples of operands that "sampling" tried.
     """
 
     method: str
@@ -51,7 +54,7 @@ class Laws:
 
     @property
     def said(self) -> str:
-        """The method and its result as text."""
+        """The method and its result, as text."""
         how = {"structure": "proved by its structure", "exhaustion": "proved by trying all operands",
                "solver": "proved by z3", "sampling": f"no counterexample in {self.tried:,} triples of operands",
                "untested": "not tested: its body has a value only in a run"}[self.method]
@@ -62,22 +65,24 @@ class Laws:
 class Checked:
     """A correct program with its tables.
 
-    Arguments of a `fn` that are left out have the defaults of its parameters. Updates (`x += e`) have no node for
-    `x + e`: its type is `common` of both. The shifts take the type of their left side unless that is a literal.
+    If a call of a `fn` leaves out an argument, the default of the parameter is used. An update (`x += e`) has no node
+    for `x + e`; the type of that sum is `common` of the types of x and e. A shift has the type of its left operand,
+    unless that operand is a literal.
 
     Attributes:
         file: the tree.
-        types: the type of every expression that has one; literals and counters may be weak (`vlang.types.INTEGER`,
-            `NUMBER`) and take the type of their place. Inside a `fn` or `reduction` body: the type as declared there.
-        symbols: the symbol of each use of a name, keyed by the node that uses it (Name, Member for its field, Call for
-            a `fn` or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Target by its
-            position through `targets`, Sweep for its field, ForVertices for its set).
-        targets: for each Target, the symbols written, in order.
-        declared: for each declaring node, the symbols it declares, in the order of its names (Reduction: the reduction
-            and its two operands; Domain: its vertex; Param of a `fn`: the argument).
+        types: the type of every expression that has one. Literals and counters may have weak types
+            (`vlang.types.INTEGER`, `NUMBER`), which adapt to their context. In the body of a `fn` or `reduction`,
+            types follow from its declaration, not from its calls.
+        symbols: the symbol of each use of a name, by the node that uses it (Name, Member for its field, Call for a `fn`
+            or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Sweep for its field,
+            ForVertices for its set). Targets are in `targets` instead.
+        targets: the symbols that each Target writes, in order.
+        declared: the symbols that each declaration declares, in the order of its names. A Reduction declares the
+            reduction and its two operands, a Domain its vertex, a Param of a `fn` the argument.
         precision: 32 or 64, the bits of `int` and `float`.
-        warnings: problems of severity "warning".
-        laws: what is known of each declared reduction.
+        warnings: the problems of severity "warning".
+        laws: the result of testing the laws of each declared reduction.
     """
 
     file: t.File

@@ -1,4 +1,4 @@
-"""One run of the checker: the tables it fills and the problems it finds."""
+"""The state of one run of the checker: the tables that it fills and the problems that it finds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Level, Scope
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.keywords import PREDEFINED, WORDS
+from vlang.syntax.keywords import PREDEFINED, RESERVED, WORDS
 from vlang.syntax.problems import Problem
 from vlang.syntax.rewrite import inside
 from vlang.types import INTEGER, Type, scalar_named
@@ -22,22 +22,22 @@ Notes = tuple[tuple[t.Span, str], ...]
 
 @dataclass(eq=False)
 class Run:
-    """The state of one check. The tables of `Checked` have their meaning there.
+    """The state of one check.
 
     Attributes:
         file: the tree.
         precision: 32 or 64, the bits of `int` and `float`.
-        broken: names on lines that did not parse; they are not reported.
-        problems: found so far.
-        types, symbols, targets, declared, infinite: see `Checked`.
-        levels: of every expression: graph, vertex or edge.
-        builtins: the predefined names.
+        broken: the names on lines that did not parse; they are not reported as unknown.
+        problems: the problems found so far.
+        types, symbols, targets, declared: as in `Checked`.
+        levels: the level of every expression: graph, vertex or edge.
+        builtins: the symbols of the predefined names.
         root: the names of the whole program.
-        places: where each symbol is declared.
-        later: symbols for names that the text declares further down, for messages.
+        places: the place where each symbol is declared.
+        later: symbols for all names that the program declares, for messages about names used too early.
         arguments: the parameters of each `fn`.
-        initial: the reduction that initialises a field, by the field's declaration.
-        used_on: the reductions over each declared one.
+        initial: the reduction that initialises a field, by the declaration of the field.
+        used_on: the reduction expressions that use each declared reduction.
         read: the symbols that are read somewhere.
         neighbours: the names of the vertices of all domains, for messages.
     """
@@ -79,39 +79,39 @@ class Run:
         """Record a problem.
 
         Args:
-            code: of the diagnostic.
-            title: what is wrong.
-            span: where.
-            label: beside the place; may be empty.
-            notes: further places, each with a label.
-            help: what the language has instead, line by line.
-            write: lines that are right.
-            replaces: the place that they replace; None for the reported lines.
+            code: the code of the diagnostic.
+            title: a sentence that says what is wrong.
+            span: the wrong part of the program.
+            label: a text shown beside that part; may be empty.
+            notes: further parts of the program, each with a label.
+            help: lines that say what to write instead.
+            write: correct program lines.
+            replaces: the part that `write` replaces; None for the reported lines.
         """
         helps = (help,) if isinstance(help, str) else help
         writes = (write,) if isinstance(write, str) else write
         self.problems.append(Problem(code, title, span, label, notes, helps, writes, replaces))
 
     def text(self, node: t.Node) -> str:
-        """The source of a node."""
+        """The program text of a node."""
         return self.file.text[node.span.start : node.span.end]
 
     def note(self, symbol: Symbol, label: str) -> Notes:
-        """A note with the place where `symbol` is declared."""
+        """A note at the declaration of `symbol`; () for a builtin."""
         span = symbol.decl.span if symbol.decl is not None else None
         return () if span is None else ((first_line(self.file.text, span), label),)
 
     def declare(self, scope: Scope, node: t.Node, kind: str, name: str, span: t.Span, type_: Type | None, *,
                 local: bool = False) -> Symbol:
-        """Enter a name and return its symbol, also after V102 for a name that is taken.
+        """Enter a name into a scope and return its symbol. A name that is taken is reported (V102) and not entered.
 
         Args:
             scope: the names of the block.
             node: the declaration.
-            kind: see `Symbol`.
-            name: to enter.
-            span: its place.
-            type_: None after a mistake.
+            kind: the kind of the symbol, see `Symbol`.
+            name: the name to enter.
+            span: the place of the name.
+            type_: the type of the symbol; None if the declaration is wrong and has been reported.
             local: whether it is a field declared in the block of a loop.
         """
         symbol = Symbol(kind, name, type_, node, local)
@@ -122,8 +122,8 @@ class Run:
         return symbol
 
     def free(self, scope: Scope, name: str, span: t.Span) -> bool:
-        """Whether `name` may be declared here; V102 if not."""
-        if name in WORDS:
+        """Whether `name` may be declared in this scope; reports V102 if not."""
+        if name in RESERVED:
             self.report(Code.NAME_TAKEN, f"`{name}` is a word of the language", span, "choose another name")
             return False
         if name in PREDEFINED:
@@ -139,24 +139,24 @@ class Run:
         return False
 
     def argument_types(self, symbol: Symbol) -> list[Type | None]:
-        """The types that a `fn` or declared reduction takes."""
+        """The types of the arguments that a `fn` or declared reduction takes."""
         if isinstance(symbol.decl, t.Reduction):
             return [symbol.type, symbol.type]
         return [s.type for s in self.arguments.get(symbol, ())]
 
     def least_arguments(self, symbol: Symbol) -> int:
-        """How many arguments a call needs: up to the last parameter without default."""
+        """The number of arguments that a call must pass: those up to the last parameter without default."""
         if not isinstance(symbol.decl, t.Function):
             return 2
         needed = [i for i, p in enumerate(symbol.decl.params) if p.default is None]
         return needed[-1] + 1 if needed else 0
 
     def variable(self, scope: Scope, wish: str) -> str:
-        """A name for the vertex of a domain: the wish, if that is free here."""
+        """A name for the vertex of a domain: `wish` if it is not visible in this scope, else one like it."""
         return wish if scope.find(wish) is None else self.fresh(wish)
 
     def fresh(self, wish: str) -> str:
-        """A name like `wish` that the file does not use."""
+        """`wish`, followed by a number if the program already uses it."""
         taken = WORDS | set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text))
         return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in taken)
 

@@ -1,4 +1,4 @@
-"""Nested scopes of names, and the properties of the place of an expression."""
+"""Nested scopes of names, and the context of an expression."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["EDGE", "GRAPH", "VERTEX_LEVEL", "Level", "Loop", "Scope", "Sight", "
 
 
 class Level(IntEnum):
-    """How many values an expression has (language.md section 7)."""
+    """Whether an expression has one value per graph, per vertex or per edge (language.md section 7)."""
 
     GRAPH = 0
     VERTEX = 1
@@ -26,9 +26,12 @@ GRAPH, VERTEX_LEVEL, EDGE = Level.GRAPH, Level.VERTEX, Level.EDGE
 
 @dataclass(frozen=True)
 class Value:
-    """Type and level of an expression.
+    """The type and level of an expression.
 
-    type: None if the expression is wrong and has been reported. cause: the first part that has the level.
+    Attributes:
+        type: its type; None if the expression is wrong and has been reported.
+        level: its level.
+        cause: the first part of the expression that has this level.
     """
 
     type: Type | None
@@ -47,7 +50,7 @@ def joined(type_: Type | None, *parts: Value) -> Value:
 
 @dataclass(eq=False)
 class Scope:
-    """The names of one block. ended: accumulators of inner blocks that are complete."""
+    """The names of one block. ended: accumulators of inner blocks that have ended."""
 
     parent: Scope | None = None
     names: dict[str, Symbol] = field(default_factory=dict)
@@ -63,7 +66,7 @@ class Scope:
         return None
 
     def past(self, name: str) -> Symbol | None:
-        """An accumulator of that name in an inner block that is complete."""
+        """An accumulator of this name in an inner block that has ended."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.ended:
@@ -79,7 +82,7 @@ class Scope:
             scope = scope.parent
 
     def close(self) -> None:
-        """End the block: the enclosing block keeps its accumulators as ended."""
+        """End the block. The enclosing scope records its accumulators in `ended`."""
         if self.parent is not None:
             gone = {n: s for n, s in self.names.items() if s.kind == "accumulator"}
             self.parent.ended |= self.ended | gone
@@ -87,14 +90,14 @@ class Scope:
 
 @dataclass(eq=False)
 class Loop:
-    """A `repeat` during its check.
+    """A `repeat` while its block is checked.
 
     Attributes:
         node: the loop.
-        parent: the enclosing loop.
-        will_apply: names of all fields that the loop writes.
-        applied: fields written so far in the superstep, with the statement.
-        local: fields declared in its block.
+        parent: the enclosing loop; None if there is none.
+        will_apply: the names of all fields that the loop writes.
+        applied: the first `apply` of each field among the statements checked so far.
+        local: the fields declared in its block.
     """
 
     node: t.Repeat
@@ -106,15 +109,15 @@ class Loop:
 
 @dataclass(frozen=True)
 class Sight:
-    """The place of an expression.
+    """The context of an expression.
 
     Attributes:
-        scope: the names visible.
-        place: "gather", "apply", "where", "activate", "let", "global", "until", "limit", "init", "require", "edge"
-            (default of an edge field), "param" (default of a parameter), "fn" or "reduction" (body).
+        scope: the visible names.
+        place: the kind of statement: "gather", "apply", "where", "activate", "let", "global", "until", "limit", "init",
+            "require", "edge" (default of an edge field), "param" (default of a parameter), "fn" or "reduction" (body).
         item: the statement.
-        loop: the innermost `repeat`.
-        inside: "edges" or "vertices" within a reduction.
+        loop: the innermost `repeat`; None outside of loops.
+        inside: "edges" or "vertices" inside a reduction; else None.
     """
 
     scope: Scope
@@ -125,7 +128,7 @@ class Sight:
 
     @property
     def highest(self) -> Level:
-        """The highest level that is allowed at the place."""
+        """The highest level that an expression may have in this context."""
         if self.place == "require":
             return EDGE
         return VERTEX_LEVEL if self.place in ("gather", "apply", "where", "activate", "init") else GRAPH

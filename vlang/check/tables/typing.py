@@ -1,4 +1,4 @@
-"""Functions of types that the checker needs, and the texts of types in messages."""
+"""Functions on types for the checker, and the texts of types in messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPOKEN = {"int": "integers", "float": "floats", "bool": "bools", "vertex": "ver
 
 
 def a(type_: Type) -> str:
-    """The type with an article: "a float", "an int", "a vertex"."""
+    """The text of a type with its article: "a float", "an int", "a vertex"."""
     if isinstance(type_, Tuple):
         return f"a tuple {spoken(type_)}"
     if isinstance(type_, VertexSet):
@@ -27,12 +27,12 @@ def a(type_: Type) -> str:
 
 
 def spoken(type_: Type) -> str:
-    """The text of the type in a program."""
+    """The text of a type as programs write it."""
     return str(type_).replace("i32", "int").replace("f32", "float")
 
 
 def kind_of(type_: Type) -> str:
-    """The kind of a body as the table of reductions names it."""
+    """The kind of a type as `ReductionRule.accepts` names it."""
     if isinstance(type_, Vector):
         return "vector"
     if isinstance(type_, Tuple):
@@ -43,7 +43,7 @@ def kind_of(type_: Type) -> str:
 
 
 def kinds_spoken(kinds: frozenset[str]) -> str:
-    """The operands of a reduction as text."""
+    """The kinds of types that a reduction accepts, as text."""
     words = [w for k, w in _SPOKEN.items() if k in kinds]
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
@@ -56,7 +56,7 @@ def item(type_: Type) -> Scalar | None:
 
 
 def with_item(type_: Type, new: Scalar) -> Type:
-    """The same shape over another scalar."""
+    """The scalar type `new` or, if `type_` is a vector type, a vector type of the same size with components `new`."""
     return Vector(new, type_.size) if isinstance(type_, Vector) else new
 
 
@@ -76,7 +76,7 @@ def as_read(type_: Type | None) -> Type | None:
 
 
 def concrete(type_: Type, precision: int) -> Type:
-    """The type with definite types in place of weak ones, inside vectors and tuples as well."""
+    """The type with `int` and `float` in place of the types of literals, inside vectors and tuples as well."""
     if isinstance(type_, Tuple):
         return Tuple(tuple(s for s in (defaulted(i, precision) for i in type_.items) if isinstance(s, Scalar)))
     if isinstance(type_, Vector):
@@ -99,7 +99,7 @@ def unified(left: Type, right: Type) -> Type | None:
 
 
 def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | None:
-    """Why a value does not fit where `target` is needed: the wrong part and the reason; None if it fits."""
+    """The part of an expression that does not fit where `target` is needed, and the reason; None if all of it fits."""
     if not converts(source, target):
         return expr, f"this is {a(source)}"
     for literal, negative, goal in _literals(expr, target, False):
@@ -110,7 +110,10 @@ def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | Non
 
 
 def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal, bool, Scalar]]:
-    """The literals that become a value of `target`, with their signs."""
+    """The literals of an expression that are converted to `target`.
+
+    Yields with each literal whether it is negated, and the type to which it is converted.
+    """
     if isinstance(expr, t.TupleExpr) and isinstance(target, Tuple):
         for part, goal in zip(expr.items, target.items, strict=False):
             yield from _literals(part, goal, negative)
@@ -146,7 +149,7 @@ def _unfit(literal: t.Literal, negative: bool, goal: Scalar) -> str | None:
 
 
 def comparable(left: Type, right: Type, ordering: bool) -> bool:
-    """Whether `left op right` is defined for == and != or, with `ordering`, for < and its kin."""
+    """Whether two types can be compared by == and != or, with `ordering`, by <, <=, > and >=."""
     if isinstance(left, Tuple) and isinstance(right, Tuple):
         return len(left.items) == len(right.items) and all(
             (x == y == BOOL) or comparable(x, y, ordering) for x, y in zip(left.items, right.items, strict=True))
@@ -160,7 +163,7 @@ def comparable(left: Type, right: Type, ordering: bool) -> bool:
 
 
 def zero(type_: Type | None) -> str:
-    """A start value of a type, as text, for proposals in messages."""
+    """A start value of a type as program text, for the lines that messages propose."""
     scalar = type_.item if isinstance(type_, Vector) else type_
     if scalar == VERTEX:
         return "none"

@@ -1,1 +1,1 @@
-"""The CPU target: numba text from skeletons and generated functions."""
+"""The CPU target: a numba module of skeletons and of functions generated from the program."""

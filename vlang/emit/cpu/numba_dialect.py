@@ -1,4 +1,4 @@
-"""The spelling of numba: Python text whose values are tuples and scalars of fixed types."""
+"""The dialect of numba: Python code whose values are tuples and scalars of fixed types."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from vlang.emit.cpu.skeleton import skeletons
 from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
+from vlang.maths import MATHS
 from vlang.types import Scalar, Type
 
 __all__ = ["NumbaDialect"]
 
 
 class NumbaDialect(Dialect):
-    """numba: functions over tuples."""
+    """The dialect of numba, in which an accumulator is a tuple."""
 
     boolean, true, false = "boolean", "True", "False"
 
@@ -40,8 +41,8 @@ class NumbaDialect(Dialect):
     def absolute(self, type_: Type, a: str) -> str:
         return f"abs({a})"
 
-    def function(self, name: str, type_: Type, argument: str) -> str:
-        return f"np.{name}({argument})"
+    def function(self, name: str, type_: Type, *arguments: str) -> str:
+        return f"np.{MATHS[name].numpy or name}({', '.join(arguments)})"
 
     def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:
         return f"{a} ** {b}"
@@ -99,13 +100,13 @@ class NumbaDialect(Dialect):
 
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function, name: str = "") -> str:
-        """Code of a generated function, under its own name or another."""
+        """Code of a generated function. name: a name to use instead of the function's own."""
         body = [*function.lines, *([f"return {function.result}"] if function.result else [])] or ["pass"]
         head = f"{name or function.name}({skeletons().heads[function.name]})"
         return f"@inner\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)
 
     def bind(self, entries: Sequence[Entry]) -> str:
-        """The function that unpacks the environment: a tuple, once a launch."""
+        """The function `bind`, which reads the environment from the frame into a tuple, once per launch."""
         texts = [f"{entry.kind}_{entry.dtype}(frame, {entry.number})" for entry in entries]
         items = "".join(f"        {text},\n" for text in texts)
         result = f"(\n{items}    )" if items else "()"

@@ -1,4 +1,4 @@
-"""A program as one numba module: generated functions, and the skeletons that call them."""
+"""A program as one numba module: functions generated from the program, and skeletons that call them."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ __all__ = ["NumbaTarget"]
 
 _CALL = re.compile(r"\b([a-z]\w*)\(")
 _SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
-_MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
-_MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
-_CASES = 24  # scalars in a function
+_MOST_KEPT = 16  # the most components of a vertex's accumulators in a pass over cache blocks
+_MOST_LAID = 4  # the most components of a vertex's accumulators in a pass over runs of vertices
+_CASES = 24  # scalars computed by one function
 _PASS = "void(u64*, i64*, i64, i64*)"
 
 
 def _skeleton(name: str, suffix: str = "", fuses: bool = True) -> str:
-    """Code of a skeleton, for one pass. fuses: work is fused into the pass."""
+    """Code of a skeleton for one pass. suffix: the name of the pass. fuses: whether work is fused into the pass."""
     return skeletons().files[name].text(suffix, fuses)
 
 
 def _called(text: str, suffix: str) -> str:
-    """A text that is written from the program, with the functions of a pass renamed for it."""
+    """Rename calls in generated code: append the name of the pass to functions that each pass has of its own."""
     heads = skeletons().heads
     return _CALL.sub(lambda found: f"{found[1]}_{suffix}(" if found[1] in heads else found[0], text)
 
 
 def _blocks(writer: StageWriter) -> bool:
-    """Whether a stage has a kernel by cache blocks: only stages in supersteps of a loop.
+    """Whether a stage has a kernel that processes cache blocks. Only stages in a loop without inner blocks have one.
 
-    Accumulators of many components gain nothing by it, and double the time to compile.
+    Accumulators with many components would gain nothing from it, and would double the time to compile.
     """
     if writer.plan is None or writer.plan.loop.nested:
         return False
@@ -50,9 +50,10 @@ def _blocks(writer: StageWriter) -> bool:
 
 
 def _runs(writer: StageWriter) -> bool:
-    """Whether vertices gather and apply by runs.
+    """Whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
 
-    All vertices must do both, and no vertex of a run may depend on new values of another one, as in a pass in place.
+    This requires that every vertex does both. It also requires that no vertex of a run reads new values of another
+    vertex of the run, so a pass must not update values in place.
     """
     plan, stage = writer.plan, writer.stage
     if plan is None or plan.asynchronous or stage.before or stage.guard is not None or _leaves(writer):
@@ -61,21 +62,22 @@ def _runs(writer: StageWriter) -> bool:
 
 
 def _rows(writer: StageWriter) -> tuple[str, ...]:
-    """The skeletons of the kernels that gather."""
+    """The skeletons of the kernels that gather, for short and long vertices."""
     if _leaves(writer):
         return ("leaving",)
     return "runs" if _runs(writer) else "rows", "segments"
 
 
 def _leaves(writer: StageWriter) -> bool:
-    """Whether vertices leave their edges early (rule X1)."""
+    """Whether a vertex may stop reading its edges early (rule X1)."""
     return early_of(writer).kind == "absorbing"
 
 
 def _scalar_functions(scalars: Sequence[str]) -> list[str]:
-    """The functions of all scalars, then `scalars(frame, which, blocks)`, which computes one.
+    """The functions of all scalars, then `scalars(frame, which, blocks)`, which computes scalar number `which`.
 
-    Its cases are in functions of _CASES each: the time that numba takes grows with the square of the cases in one.
+    The cases of `which` are split into functions with at most _CASES cases each, because numba's compile time grows
+    with the square of the number of cases in a function.
     """
     functions, parts = [], []
     for first in range(0, len(scalars), _CASES):
@@ -99,14 +101,14 @@ def _function(name: str, lines: Sequence[str]) -> str:
 
 
 def _inlined(scalar: ScalarText) -> str:
-    """The lines that compute and store a scalar without a fold, with names that no other scalar has."""
+    """The lines that compute and store a scalar without a fold, with names that are unique among all scalars."""
     loads = [f"{entry.kind}_{entry.dtype}(frame, {entry.number})" for entry in scalar.env.entries]
     text = re.sub(r"\benv\[(\d+)\]", lambda found: loads[int(found[1])], "\n".join(scalar.lines))
     return re.sub(r"\bt(\d+)\b", rf"t{scalar.number}_\1", text)
 
 
 def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
-    """lay and laid: store and load the accumulators of one vertex of a run, or of a lane, in memory of the worker."""
+    """lay and laid: store and load the accumulators of vertex or lane s in memory of the worker."""
     lines, items = [], []
     for i, type_ in enumerate(types):
         place, part = f"room[{i}][s]", d.part("acc", i)
@@ -116,14 +118,14 @@ def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
 
 
 def _fused(stage: str, kernels: Sequence[str]) -> str:
-    """The work fused into a pass: for one block, the work of each of these kernels of folds and messages."""
+    """The function `after_block` of a pass, which runs the given kernels of folds and messages on one block."""
     parts = [name.replace("fold_", "fold_block_").replace("messages_", "send_block_") for name in kernels]
     body = "".join(f"    {part}(frame, low, high)\n" for part in parts)
     return f"@inner\ndef after_block_{stage}(frame, low, high):\n{body}\n\n{_skeleton('fused_blocks', stage)}"
 
 
 class NumbaTarget:
-    """The CPU: one module of functions, and kernels that take tasks from a shared counter."""
+    """The CPU target: one module of functions, and kernels whose workers take tasks from a shared counter."""
 
     lists_levels = True
     fuses = True
@@ -132,7 +134,7 @@ class NumbaTarget:
         self.dialect = NumbaDialect()
 
     def stage(self, writer: StageWriter) -> StageText:
-        """The functions of a stage, and its kernels."""
+        """The functions and kernels of a stage."""
         stage, name = writer.stage, writer.stage.name
         if writer.structures:
             return self._whole(writer)
@@ -154,7 +156,7 @@ class NumbaTarget:
         if stage.domain and _blocks(writer):
             roles.append("blocked")
             texts.append(_skeleton("blocks", name, writer.fuses))
-        # This order keeps the texts of modules, and so the kernels in the cache, unchanged.
+        # This order keeps the texts of modules unchanged, so that compiled kernels in the cache stay valid.
         support = tuple(skeleton for one in reversed(ways.values()) for skeleton in one.support)
         joined = self._joined(writer, functions, texts, roles, support)
         return replace(
@@ -167,7 +169,7 @@ class NumbaTarget:
         self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
         support: tuple[str, ...] = (),
     ) -> StageText:
-        """The functions and skeletons of a stage, including those common to all stages."""
+        """The code of a stage from its functions and skeletons, with the functions that all stages have."""
         name = writer.stage.name
         if writer.messages:
             roles.append("messages")
@@ -181,7 +183,7 @@ class NumbaTarget:
         return StageText(text, {role: f"{role}_{name}" for role in roles}, None, support)
 
     def _whole(self, writer: StageWriter) -> StageText:
-        """A stage in which one worker processes all contributions of a vertex."""
+        """A stage in which one worker processes all contributions of a vertex, for holistic reductions."""
         d = self.dialect
         edge = writer.contributing()
         after: list[str] = []
@@ -206,7 +208,7 @@ class NumbaTarget:
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:
-        """identity, gather, merge, put and get over the components of all accumulators, side by side."""
+        """The functions that gather, with the components of all accumulators side by side."""
         d, stage = self.dialect, writer.stage
         edge = writer.contributing()
         after: list[str] = []
@@ -232,9 +234,10 @@ class NumbaTarget:
         return [d.define(one) for one in functions]
 
     def scalar(self, scalar: ScalarText) -> str:
-        """The functions of a fold, and `scalar_vN(frame, blocks)`; without a fold the lines of `scalars` alone.
+        """The functions of a fold and `scalar_vN(frame, blocks)`; for a value without a fold, only its lines.
 
-        numba takes about 15 ms for every function, and programs may have a thousand `let`s.
+        These lines become part of `scalars`, because numba takes about 15 ms for every function, and programs may have
+        a thousand `let`s.
         """
         name = f"v{scalar.number}"
         if not scalar.folds:
@@ -253,7 +256,7 @@ class NumbaTarget:
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
         fuses: Mapping[str, Sequence[str]],
     ) -> Module:
-        """The whole text, and the signatures of its kernels."""
+        """The whole module, and the signatures of its kernels."""
         functions = _scalar_functions(scalars)
         support = dict.fromkeys(name for one in stages for name in one.support)
         bodies = [*(one.text for one in stages), "\n\n".join(functions)]

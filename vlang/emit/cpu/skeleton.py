@@ -1,9 +1,9 @@
-"""Skeletons: kernel text as Python files, with holes that are written from the program (skeletons/holes.pyi).
+"""Skeletons: code of kernels in Python files, with holes to be filled from the program (skeletons/holes.pyi).
 
-A file is parsed with `ast`. Its docstring, imports and types are left out of the kernel text. The name of the pass is
-appended to every call and definition of a function that each pass has of its own. A skeleton belongs to a pass if it
-calls a hole; the others are shared by all passes. The result is kept in the cache directory, keyed by the texts, so
-that a warm start parses nothing.
+A file is parsed with `ast`. The kernel text contains neither its docstring nor its imports and types. A skeleton that
+calls a hole belongs to a pass; other skeletons are shared by all passes. In a skeleton of a pass, the name of the pass
+is appended to every function that each pass has of its own, where it is defined and where it is called. The result is
+kept in the cache directory, keyed by the texts of the files, so that a warm start parses nothing.
 """
 
 from __future__ import annotations
@@ -41,40 +41,40 @@ from numba import uint32 as u32
 from numba import uint64 as u64
 from vlang.runtime.compile.intrinsics import *
 """
-"""The imports of every module, besides the constants that skeletons name."""
+"""The imports of every module. The imports of constants that skeletons use are added to them."""
 
 
 @dataclass(frozen=True)
 class Skeleton:
-    """One file.
+    """The code of one skeleton file.
 
-    pieces: its text, cut at the end of each name that gets a suffix in a pass. alone: the same without the calls for
-    fused work; empty if there are none.
+    pieces: its text, cut after each name to which the name of the pass is appended. alone: the same text without the
+    calls for fused work; empty if there are no such calls.
     """
 
     pieces: tuple[str, ...]
     alone: tuple[str, ...] = ()
 
     def text(self, suffix: str = "", fuses: bool = True) -> str:
-        """The text for one pass. fuses: work is fused into the pass."""
+        """The code for one pass. suffix: the name of the pass. fuses: whether work is fused into the pass."""
         pieces = self.alone if self.alone and not fuses else self.pieces
         return (f"_{suffix}" if suffix else "").join(pieces)
 
 
 @dataclass(frozen=True)
 class Skeletons:
-    """All files, by name. heads: the parameters of each hole, by its name. head: the imports of a module."""
+    """All skeletons. files: skeletons by name. heads: the parameter list of each hole. head: a module's imports."""
 
     files: Mapping[str, Skeleton]
     heads: Mapping[str, str]
     head: str
 
 
-_lock = threading.Lock()  # `ast.parse` of CPython 3.11 fails when two threads are in it
+_lock = threading.Lock()  # `ast.parse` of CPython 3.11 fails when two threads run it at the same time
 
 
 def skeletons() -> Skeletons:
-    """All skeletons; read from the cache or parsed, once a process."""
+    """All skeletons, from the cache or parsed, once per process."""
     with _lock:
         return _loaded()
 
@@ -94,7 +94,7 @@ def _loaded() -> Skeletons:
 
 
 def take_apart(texts: Mapping[str, str]) -> Skeletons:
-    """Skeletons from the texts of files, `holes` among them, by name."""
+    """Parse skeletons. texts: the text of each file, by name, including `holes`."""
     trees = {name: ast.parse(text) for name, text in texts.items()}
     heads = {node.name: ast.unparse(_bare(node.args)) for node in trees.pop("holes").body
              if isinstance(node, ast.FunctionDef) and _marked(node, "hole")}
@@ -110,14 +110,14 @@ def _marked(node: ast.FunctionDef, name: str) -> bool:
 
 
 def _bare(arguments: ast.arguments) -> ast.arguments:
-    """Parameters without their types."""
+    """A parameter list without types."""
     for argument in arguments.args:
         argument.annotation = None
     return arguments
 
 
 class _File:
-    """A skeleton that is being parsed. imported: local name -> module. own: whether it belongs to a pass."""
+    """A skeleton file during parsing. imported: local name -> module. own: whether the skeleton belongs to a pass."""
 
     def __init__(self, name: str, text: str, tree: ast.Module, heads: Mapping[str, str]) -> None:
         imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
@@ -126,7 +126,7 @@ class _File:
                        if node.module == _HOLES and alias.name in heads}
         self.own = bool(self._holes)
         self._name, self._tree, self._text = name, tree, text.encode()
-        self._lines = [0]  # where they begin, in bytes, as `ast` counts
+        self._lines = [0]  # the byte offset of each line, since `ast` counts bytes
         for line in self._text.splitlines(keepends=True):
             self._lines.append(self._lines[-1] + len(line))
 
@@ -150,7 +150,7 @@ class _File:
         return self._lines[node.end_lineno - 1] + node.end_col_offset
 
     def _named(self, files: Mapping[str, _File]) -> Iterator[int]:
-        """The ends of the names, called or defined, that each pass has of its own."""
+        """The ends of the names to which the name of the pass is appended: functions of the pass, defined or called."""
         own = {node.name for node in self._tree.body if isinstance(node, ast.FunctionDef)} | self._holes
         own |= {name for name, module in self.imported.items()
                 if module.startswith(_HERE) and module != _HOLES and files[module.removeprefix(_HERE)].own}
@@ -161,7 +161,7 @@ class _File:
                 yield self._begin(node) + len("def ") + len(node.name)
 
     def _types(self) -> Iterator[tuple[int, int]]:
-        """The types of parameters and results, which are for mypy."""
+        """The places of the types of parameters and results, which only mypy reads."""
         for node in self._tree.body:
             if isinstance(node, ast.FunctionDef):
                 for one in node.args.args:
@@ -171,7 +171,7 @@ class _File:
                     yield self._text.rindex(b")", 0, self._begin(node.returns)) + 1, self._end(node.returns)
 
     def _for_fused(self) -> Iterator[tuple[int, int]]:
-        """The lines of calls for work fused into the pass."""
+        """The places of the lines with calls for work fused into the pass."""
         if _FUSED not in self.imported.values():
             return
         for node in ast.walk(self._tree):
@@ -180,7 +180,7 @@ class _File:
                 yield self._lines[node.lineno - 1], self._lines[node.end_lineno or node.lineno]
 
     def _pieces(self, begin: int, ends: list[int], dropped: list[tuple[int, int]]) -> tuple[str, ...]:
-        """The text from `begin` on, cut at `ends`, without the ranges `dropped`."""
+        """The text from `begin` on, without the ranges in `dropped`, cut at the offsets in `ends`."""
         pieces, piece = [], b""
         stops = [(end, end) for end in ends if not any(low <= end < high for low, high in dropped)]
         for low, high in sorted([*stops, *dropped]):

@@ -1,1 +1,1 @@
-"""CUDA C: the dialect of the writers, and the skeletons that call the generated code."""
+"""The CUDA target: the dialect of CUDA C, and the skeletons that call the generated code."""

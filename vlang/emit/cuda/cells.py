@@ -1,7 +1,8 @@
-"""Cells: memory in which contributions to one vertex are joined by unified operations.
+"""Cells: memory in which contributions to one vertex are joined by unified operations (vlang.emit.cuda.unified).
 
-Every component of an accumulator has its own cell, except that a pair of two values of at most 32 bits is one word, in
-the order of the pairs. For max, vertices are stored increased by one, so that `none` wraps to 0 and is the least.
+Every component of an accumulator has its own cell, with one exception: two components of at most 32 bits each that form
+a pair share a word whose order is that of the pairs. Under max, vertices are stored increased by 1, so that `none`
+wraps to 0 and is the least.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector
 
 __all__ = ["Cell", "cells_of", "groups"]
 
-_MOST = 8  # components of a vector, each with a cell of 4 or 8 bytes
+_MOST = 8  # the largest number of components of a vector, each with a cell of 4 or 8 bytes
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Cell:
         reduction: the reduction that joins contributions.
         types: the types of the components in the cell.
         first: the number of the first of these components in the accumulator.
-        places: the unified operations.
+        places: the unified operations on the cell.
     """
 
     reduction: str
@@ -54,11 +55,11 @@ class Cell:
         return self.type.bits // 8
 
     def nothing(self, d: Dialect) -> str:
-        """Code of the empty cell."""
+        """Code of the content of the cell before any contribution."""
         return self.of(d, [d.constant(identity(self.reduction, t), t) for t in self.types])
 
     def of(self, d: Dialect, values: Sequence[str]) -> str:
-        """Code of a cell that holds these components."""
+        """Code of the content of a cell that holds the given components."""
         if len(self.types) == 2:
             first, second = (f"order_key({self._moved(d, t, v)})" for t, v in zip(self.types, values))
             return f"pack({first}, {second})"
@@ -66,11 +67,11 @@ class Cell:
         if self.type == BOOL:
             return d.convert(U8, value)
         moved = self._moved(d, self.types[0], value)
-        wider = self.type == F64  # than a contribution, which is sent as 32 bits
+        wider = self.type == F64  # a contribution is sent as 32 bits
         return moved if self._plain(d) and not wider else d.convert(self.type, moved)
 
     def _plain(self, d: Dialect) -> bool:
-        """Whether the cell has the type of its component."""
+        """Whether the cell has the same type as its only component."""
         return d.typename(self.types[0]) == self.type.name
 
     def _moved(self, d: Dialect, type_: Scalar, value: str) -> str:
@@ -80,7 +81,7 @@ class Cell:
         return type_ == VERTEX and self.reduction == "max"
 
     def parts(self, d: Dialect, cell: str) -> tuple[str, ...]:
-        """The texts of the components that a cell holds."""
+        """Code of each component that a cell holds."""
         if len(self.types) == 2:
             keys = (f"packed_first({cell})", f"packed_second({cell})")
             values = [f"key_value<{d.typename(t)}>({key})" for t, key in zip(self.types, keys)]
@@ -104,7 +105,7 @@ class Cell:
         return f"{value} {'<' if self.reduction == 'min' else '>'} {nothing}"
 
     def joined(self, d: Dialect, a: str, b: str) -> str:
-        """Code of two cells joined without atomic operations."""
+        """Code of the join of two cells, without atomic operations."""
         if self.reduction in ("min", "max"):
             return d.select(f"{b} {'<' if self.reduction == 'min' else '>'} {a}", b, a)
         if self.reduction in ("any", "all"):
@@ -115,12 +116,12 @@ class Cell:
         return d.arithmetic(sign, self.type, a, b)
 
     def values(self, d: Dialect, packed: str) -> list[str]:
-        """The texts of this cell's components of an accumulator or item."""
+        """Code of this cell's components in a packed accumulator or item."""
         return [d.part(packed, self.first + i) for i in range(len(self.types))]
 
 
 def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
-    """The cells of the accumulators of a stage, in order; none, and the reason, if an accumulator has no cell."""
+    """The cells of a stage's accumulators, in order; or [] and the reason why some accumulator can have no cell."""
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:
@@ -139,7 +140,7 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
 
 
 def groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
-    """The components of an accumulator that are joined together, each group with its reduction."""
+    """The components of an accumulator in groups that are joined together, each group with its reduction."""
     name, types = accumulation.reduce.name, accumulation.types
     values = types[: accumulation.width]
     if accumulation.declared is not None or isinstance(accumulation.reduce.body.type, Tuple):

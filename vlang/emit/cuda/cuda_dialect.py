@@ -1,7 +1,7 @@
-"""The dialect of CUDA C: lines of single assignment, and operations that avoid undefined behaviour.
+"""The dialect of CUDA C: lines that each assign one name once, and operations that avoid undefined behaviour.
 
-Integers narrower than `int` would be promoted, and signed overflow is undefined. Both are therefore computed unsigned
-and cast back. Selections are conditional expressions of two values of one type.
+C++ would promote integers narrower than `int`, and signed overflow is undefined. So integers are computed in unsigned
+types of at least 32 bits and cast back. Selections are conditional expressions whose two values have the same type.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
+from vlang.maths import MATHS
 from vlang.types import BOOL, Scalar, Type
 
 __all__ = ["CudaDialect", "edge_name", "indented"]
@@ -52,18 +53,18 @@ _HEADS = {
     "store folded": "void store(u64* frame, const Env& env, const Acc& acc)",
 }
 _NAMED = re.compile(r"const auto (t\d+) = ")
-_HIGHEST_F32 = 3.4028235677973366e38  # from this value on, rounding to f32 gives infinity
+_HIGHEST_F32 = 3.4028235677973366e38  # an f64 of at least this is rounded to an infinite f32
 _WORDS = {"|": "||", "&": "&&", "^": "!="}
 _READ = {"pointer": "pointer", "value": "value_at"}
 
 
 def indented(text: str) -> str:
-    """The text with every line indented by two more columns."""
+    """The text with every line indented by two more spaces."""
     return "".join(f"  {line}\n" if line else "\n" for line in text.splitlines())
 
 
 def edge_name(column: str) -> str:
-    """The member that points to an edge column."""
+    """The name of the struct member that points to an edge column."""
     return "edge_" + re.sub(r"\W", "_", column)
 
 
@@ -80,7 +81,7 @@ def _used(lines: Sequence[str], result: str) -> list[str]:
 
 
 class CudaDialect(Dialect):
-    """CUDA C: generated functions are static members of a struct."""
+    """The dialect of CUDA C, in which generated functions are static members of a struct."""
 
     boolean, true, false = "bool", "true", "false"
 
@@ -112,7 +113,7 @@ class CudaDialect(Dialect):
         return f"{SATURATED[name]}<{self.typename(type_)}>({a}, {b})"
 
     def _unsigned(self, type_: Scalar) -> str:
-        """The unsigned type in which integers are computed, wide enough that it is not promoted."""
+        """The unsigned type in which integers of a type are computed; it is wide enough not to be promoted."""
         return "u64" if type_.bits == 64 else "u32"
 
     def negative(self, type_: Type, a: str) -> str:
@@ -125,8 +126,8 @@ class CudaDialect(Dialect):
     def absolute(self, type_: Type, a: str) -> str:
         return f"{self._function('fabs', type_)}({a})"
 
-    def function(self, name: str, type_: Type, argument: str) -> str:
-        return f"{self._function(name, type_)}({argument})"
+    def function(self, name: str, type_: Type, *arguments: str) -> str:
+        return f"{self._function(MATHS[name].library or name, type_)}({', '.join(arguments)})"
 
     def _function(self, name: str, type_: Type) -> str:
         return f"{name}f" if self.typename(type_) == "f32" else name
@@ -189,19 +190,19 @@ class CudaDialect(Dialect):
 
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function) -> str:
-        """Code of a generated function, a static member."""
+        """Code of a generated function as a static member."""
         body = [*_used(function.lines, function.result), *([f"return {function.result};"] if function.result else [])]
         head = f"static __device__ __forceinline__ {function.head or _HEADS[function.name]}"
         return f"{head} {{\n{indented(chr(10).join(body))}}}\n" if body else f"{head} {{}}\n"
 
     def struct(self, name: str, members: Sequence[str]) -> str:
-        """A structure of members, each a declaration without semicolon."""
+        """A struct with the given members, each of which is a declaration without semicolon."""
         if not members:
             return f"struct {name} {{}};\n"
         return f"struct {name} {{\n{indented(chr(10).join(f'{one};' for one in members))}}};\n"
 
     def environment(self, entries: Sequence[Entry]) -> str:
-        """The struct Env and the function that unpacks it."""
+        """The struct Env and the function that fills it from the frame."""
         members = [f"{e.dtype}{'*' if e.kind == 'pointer' else ''} {e.name}" for e in entries]
         values = [f"{_READ[e.kind]}<{e.dtype}>(frame, {e.number})" for e in entries]
         result = "Env{\n" + "".join(f"    {one},\n" for one in values) + "}" if values else "Env{}"

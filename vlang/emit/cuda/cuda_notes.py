@@ -1,4 +1,4 @@
-"""The comment above the struct of a pass: the unified operation of each gather, and the kernels that may run it."""
+"""The comment above the struct of a pass: the operations that join each gather, and the kernels that may run it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _OVER = {"in": "in-edges", "out": "out-edges", "both": "edges both ways"}
 
 
 def stage_notes(writer: StageWriter, gpu: GpuStage, early: Early) -> str:
-    """The comment above a struct.
+    """The comment above the struct of a pass.
 
     Args:
-        writer: of the stage.
-        gpu: how it runs on a GPU.
+        writer: the writer of the pass.
+        gpu: how the pass runs on a GPU.
         early: when a vertex needs no further contributions.
     """
     stage = writer.stage
@@ -48,7 +48,7 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, early: Early) -> str:
 
 
 def _holistic(name: str, accumulation: Holistic) -> list[str]:
-    """The note on a gather that needs all contributions at once."""
+    """The note on a gather that needs all contributions of a vertex at the same time."""
     how = {"mode": "a hash table that counts values", "mex": "a bit for each value", "hindex": "counts by size",
            "median": "a list; the median is found bit by bit"}
     return [f"gather {name}: {accumulation.reduce.name} of {_named(accumulation.key)}",
@@ -57,7 +57,7 @@ def _holistic(name: str, accumulation: Holistic) -> list[str]:
 
 
 def _part(name: str, part: int) -> str:
-    """A label for one of several components."""
+    """The label of one component; "" if there is only one."""
     if name == "mean" and part < 2:
         return (", its sum", ", how many")[part]
     return ", whether any"

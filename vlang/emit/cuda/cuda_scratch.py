@@ -1,4 +1,4 @@
-"""The members of a struct for gathers that need all contributions of a vertex at once (see scratch.cuh)."""
+"""Members of a struct for gathers that need all contributions of a vertex at the same time (see scratch.cuh)."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _PUT = {"mode32": "table_put<u32>", "mode64": "table_put<u64>",
 def lifted(
     empty: Writer, d: CudaDialect, accumulation: Accumulation, items: Sequence[Scalar], at: int
 ) -> list[str]:
-    """The accumulator components of one contribution.
+    """The accumulator's components after one contribution.
 
-    A contribution that is filed in scratch memory only records that it exists.
+    For a contribution that is filed in scratch memory, the accumulator only records that there was one.
 
     Args:
-        empty: writes the components of the empty accumulator.
+        empty: the writer of the components of an empty accumulator.
         d: the dialect.
-        accumulation: the gather.
-        items: the types of its items.
+        accumulation: the accumulation of the gather.
+        items: the types of its items, the components of a contribution.
         at: the number of its first item.
     """
     if isinstance(accumulation, Holistic):
@@ -42,7 +42,7 @@ def lifted(
 
 
 def scratch_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) -> str:
-    """The functions scratch_words, file and conclude; "" without scratch. widths: items per accumulation."""
+    """The functions `scratch_words`, `file`, `conclude`; "" without scratch. widths: items per accumulation."""
     if not writer.structures:
         return ""
     total = " + ".join(f"{_WORDS[name]}(degree)" for name in writer.structures)
@@ -54,7 +54,7 @@ def scratch_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) 
 
 
 def _places(accumulations: Sequence[Accumulation]) -> Iterator[tuple[Accumulation, str, list[str]]]:
-    """Each accumulation, the name of its structure in scratch memory ("" for none), and the line that defines it."""
+    """Each accumulation, the name of its structure in scratch ("" for none), and the line that defines this name."""
     number, before = 0, "scratch.at"
     for accumulation in accumulations:
         if not isinstance(accumulation, Holistic):

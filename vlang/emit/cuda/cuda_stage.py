@@ -1,4 +1,4 @@
-"""One stage as a C++ struct with the members that the skeleton templates call."""
+"""One stage as a C++ struct, with the members that the kernel templates call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StageStruct:
         self.ways = [way(GpuPass(writer, dialect, self.cells, self.cell_reason)) for way in GPU_WAY_TEXTS]
         self.early = early_of(writer)
 
-    # ------------------------------------------------------------------ the whole
+    # ------------------------------------------------------------------ the whole struct
     def text(self) -> str:
         """Code of the struct."""
         writer, d = self.writer, self.d
@@ -50,7 +50,7 @@ class StageStruct:
             members = [*self._switches(), *members, d.struct("Item", self._components(self.items)), self._columns()]
             members += self._cells()
             functions += [function for way in self.ways for function in way.members()]
-        body = [d.define(one) for one in functions]  # before the environment, because writing them adds entries to it
+        body = [d.define(one) for one in functions]  # before the environment, because these functions add entries to it
         scratch = scratch_members(writer, d, [len(_travelling(a)) for a in writer.accumulations])
         whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body, scratch])
         notes = stage_notes(writer, self.facts(), self.early)
@@ -73,7 +73,7 @@ class StageStruct:
         return [f"{self.d.typename(t)} a{i}" for i, t in enumerate(types)]
 
     def _switches(self) -> list[str]:
-        """The constants that select code in the templates."""
+        """The constants that select code in the kernel templates."""
         switches = {
             "READS_SELF": self._reads_self(), "EARLY": self.early.decided, "FRONTIER": self.early.kind == "frontier",
             "ATOMIC": bool(self.cells),
@@ -104,7 +104,7 @@ class StageStruct:
         return d.struct("Columns", members) + d.define(bind)
 
     def _edges(self) -> list[Function]:
-        """Functions over accumulators and contributions."""
+        """The functions on accumulators and contributions."""
         d, writer, stage = self.d, self.writer, self.writer.stage
         edge = writer.contributing()
         sent: list[str] = []
@@ -133,7 +133,7 @@ class StageStruct:
 
     # ------------------------------------------------------------------ cells in shared memory
     def _cells(self) -> list[str]:
-        """The cells of many vertices: an array for each cell of a vertex, the widest first so that all are aligned."""
+        """The cells of many vertices: one array for each cell of a vertex, the widest first so that all are aligned."""
         d, cells = self.d, self.cells
         if not cells:
             return []
@@ -164,16 +164,16 @@ class StageStruct:
 
 
 def from_lane(d: CudaDialect, width: int) -> Function:
-    """The function from_lane, which returns the accumulators of another lane."""
+    """The function `from_lane`, which returns the accumulators of another lane."""
     items = [f"lane_value(mask, {d.part('acc', i)}, lane)" for i in range(width)]
     return Function("from_lane", (), d.pack("Acc", items))
 
 
 def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
-    """The types of a contribution that is sent between lanes.
+    """The types of the components of a contribution that lanes send to each other.
 
-    An f32 is sent as 32 bits even if it is summed in 64. A contribution to be filed in scratch memory is sent as a
-    value and a flag that it contributes.
+    An f32 is sent as 32 bits, even if it is summed as f64. A contribution to be filed in scratch memory is sent as a
+    value and a flag that says whether it counts.
     """
     if isinstance(accumulation, Holistic):
         return accumulation.key, BOOL
@@ -185,7 +185,7 @@ def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
 
 
 def _exact(accumulation: Accumulation) -> bool:
-    """Whether the bits of a result are independent of the order of contributions."""
+    """Whether a result has the same bits in any order of contributions."""
     rounds = accumulation.declared is not None or not REDUCTIONS[accumulation.reduce.name].exact
     return not rounds or not any(t.floating for t in accumulation.types)
 

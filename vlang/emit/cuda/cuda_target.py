@@ -1,4 +1,4 @@
-"""A program as one CUDA C text: the skeletons, then a struct for every pass and graph-level value."""
+"""A program as one CUDA C text: the skeletons, followed by a struct for every pass and graph-level value."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SKELETONS = (
     "shards", "frontier", "push", "early", "priority", "persistent", "notify", "paged", "scratch", "holistic", "relay",
     "connect",
 )
-"""The files of the text, in order; the constants of runtime/plan/plan.py follow the first one."""
+"""The skeleton files in the order of the text; the constants of runtime/plan/plan.py follow after the first file."""
 
 GENERATED = "// ---- generated from the program ----\n"
 """The line between the skeletons and the code generated from the program."""
 
 
 class CudaTarget:
-    """NVIDIA GPUs: templates over structs; entry points are appended when kernels are loaded."""
+    """The target for NVIDIA GPUs: templates over structs. Entry points are appended when kernels are loaded."""
 
     lists_levels = False
     fuses = False
@@ -61,7 +61,7 @@ class CudaTarget:
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
         fuses: Mapping[str, Sequence[str]],
     ) -> Module:
-        """The whole text. Its kernels are templates, so it exports nothing yet."""
+        """The whole text. Its kernels are templates, so it exports no kernels."""
         first, *rest = (_skeleton(name) for name in SKELETONS)
         return Module("\n".join([first, _constants(), *rest, GENERATED, *(one.text for one in stages), *scalars]), {})
 
@@ -71,7 +71,7 @@ def _skeleton(name: str) -> str:
 
 
 def _constants() -> str:
-    """Constants that kernels share with the engine, as an enumeration: a text may leave some of them unused."""
+    """The constants that kernels share with the engine, as an enum, whose members a text need not use."""
     names = [name for name in sorted(kernelset.__all__)
              if name in ("SEGMENT", "BLOCK", "THREADS") or name.startswith(("SLOT_", "ROW_"))]
     return "enum : int {\n" + "".join(f"  {name} = {getattr(kernelset, name)},\n" for name in names) + "};\n"

@@ -1,10 +1,10 @@
-"""The unified operations on a GPU: how a reduction is joined in each place (language.md, section 13).
+"""The unified operations on a GPU: for each reduction, how it is joined in each place (language.md, section 13).
 
-If one thread owns an accumulator, joining is a plain update. Lanes of a warp use shuffles. In shared memory a function
-`shared_OP(T* place, T value)` of atomics.cuh joins. In global memory, for pushed contributions, a function
-`improve_OP(T* place, T value) -> bool` joins and returns whether the cell changed. Both are overloaded by T, the type
-of the *cell*. Integers narrower than 32 bits use cells of 32 bits. Pairs of such values share one 64-bit word in the
-order of the pairs (`order_key`, `pack`).
+If one thread owns an accumulator, a join is a plain update. Lanes of a warp use shuffles. In shared memory, the
+function `shared_OP(T* place, T value)` of atomics.cuh joins. In global memory, where contributions are pushed, the
+function `improve_OP(T* place, T value) -> bool` joins and returns whether the cell changed. Both are overloaded for T,
+the type of the *cell*. Integers narrower than 32 bits use cells of 32 bits. A pair of such values shares one 64-bit
+word whose order is that of the pairs (`order_key`, `pack`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Place:
     """How a reduction is joined in one place.
 
     Attributes:
-        function: the function; "" if the reduction cannot be joined there.
-        native: whether it is one instruction rather than a compare-and-swap loop.
-        reason: why.
+        function: the name of the function or operation; "" if the reduction cannot be joined in this place.
+        native: whether the join is one instruction rather than a compare-and-swap loop.
+        reason: why it is joined in this way, or cannot be joined.
     """
 
     function: str
@@ -41,11 +41,11 @@ class Places:
     """How one component of an accumulator is joined in each place.
 
     Attributes:
-        cell: its type in memory that threads share; None if none fits.
-        thread: in the registers of one thread.
-        warp: among the threads of a warp.
-        shared: in shared memory.
-        pushed: in global memory.
+        cell: the type of its cell in memory that threads share; None if no type fits.
+        thread: how it is joined in the registers of one thread.
+        warp: how it is joined among the threads of a warp.
+        shared: how it is joined in shared memory.
+        pushed: how it is joined in global memory.
     """
 
     cell: Scalar | None
@@ -56,7 +56,7 @@ class Places:
 
 
 def cell_type(type_: Type) -> Scalar | None:
-    """The type of the cell in which the values of an accumulator component are joined; None if none fits."""
+    """The type of the cell in which values of an accumulator component are joined; None if no type fits."""
     if isinstance(type_, Tuple):
         return U64 if packed(type_) else None
     assert isinstance(type_, Scalar)
@@ -68,16 +68,17 @@ def cell_type(type_: Type) -> Scalar | None:
 
 
 def packed(type_: Tuple) -> bool:
-    """Whether tuples fit one 64-bit word in their own order: two components of at most 32 bits, the second no float.
+    """Whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
 
-    The bits of a float give no total order, because of two zeros and NaN.
+    This requires two components of at most 32 bits, and a second component that is not a float: the bits of floats give
+    no total order, because there are two zeros and NaN.
     """
     return len(type_.items) == 2 and all(t.bits <= 32 and t != BOOL for t in type_.items) and \
         not type_.items[1].floating
 
 
 def places(name: str, type_: Type) -> Places:
-    """The operations of a reduction over components of a type: one of an accumulator, or a whole tuple."""
+    """How a reduction is joined in each place. type_: the type of one accumulator component, or of a whole tuple."""
     cell = cell_type(type_) if name in REDUCTIONS else None
     thread = Place("merge", True, "one thread owns the accumulator: a plain update")
     warp = Place("lane_value", True, f"shuffles, {_shuffles(type_)} a step, in the order of the edges")

@@ -1,1 +1,1 @@
-"""Writers that both targets share."""
+"""The writers of code that both targets share."""

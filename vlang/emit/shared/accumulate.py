@@ -1,7 +1,7 @@
-"""Reductions as text: the components of an accumulator, and how they start, take a value, merge and finish.
+"""Code of reductions: the components of an accumulator, and how they start, take a value, merge and finish.
 
-Here one worker owns each accumulator, so every unified operation is a plain update (language.md section 13, column
-"numba owned"). Accumulators shared by threads of a GPU are in vlang.emit.cuda.unified.
+Here one worker owns each accumulator, so every operation is a plain update (language.md section 13, column "numba
+owned"). vlang.emit.cuda.unified has the operations on accumulators that threads of a GPU share.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Accumulation:
 
     Attributes:
         reduce: the reduction.
-        types: of the components: first those of the value; for `mean` then the number of contributions; with a
-            `default` then a bool, whether anything contributed.
-        declared: the reduction, if the program declares it.
-        exact: for sums and products of integers, the components of the value.
+        types: the types of the components: first those of the value, then for `mean` the number of contributions, then
+            with a `default` a bool that says whether anything contributed.
+        declared: the declaration of the reduction, if the program declares it; otherwise None.
+        exact: for sums and products of integers, the components of the value; otherwise None.
     """
 
     reduce: f.Reduce
@@ -46,9 +46,9 @@ class Accumulation:
         Args:
             reduce: The reduction.
             declared: The reductions that the program declares, by name.
-            ranges: The values that integers of the program may have.
+            ranges: The ranges of the integers of the program.
 
-        Raises Unwritable for reductions that need all contributions at once.
+        Raises Unwritable for reductions that need all contributions at the same time.
         """
         own = declared[reduce.name] if reduce.user else None
         exact = exact_of(reduce, ranges)
@@ -82,7 +82,7 @@ class Accumulation:
         return (*(Run(self.types[first], size, first) for first in range(0, self.width, size)), *flags)
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """Code of the components without contributions; types: other types than those of the accumulator."""
+        """Code of the components before any contribution. types: component types, if other than the accumulator's."""
         d = writer.d
         kinds = types or self.types
         if self.declared is not None:
@@ -96,16 +96,16 @@ class Accumulation:
 
     @property
     def width(self) -> int:
-        """How many components hold the value."""
+        """The number of components that hold the value."""
         return len(self.types) - (self.reduce.default is not None)
 
     def take(self, writer: Writer, before: tuple[str, ...]) -> tuple[str, ...]:
-        """The components after the contribution of the current edge, which counts if its condition holds."""
+        """The components after the contribution of the current edge, which is added only if its condition is true."""
         after = self.merge(writer, before, self.contribution(writer, self.types))
         return self._chosen(writer, after, before)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The components, in `types`, of one contribution that is sent; the identity if the condition fails."""
+        """The components, in `types`, of one contribution to send; the identity if its condition is false."""
         return self._chosen(writer, self.contribution(writer, types), self.identity(writer, types))
 
     def _chosen(self, writer: Writer, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Accumulation:
         return tuple(writer.name(writer.d.select(test, a, b)) for a, b in zip(yes, no))
 
     def contribution(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The components of a single contribution, in `types`."""
+        """The components, in `types`, of a single contribution, whatever its condition."""
         body, d = self.reduce.body, writer.d
         if self.reduce.name == "count":
             one = writer.value(body)
@@ -141,7 +141,7 @@ class Accumulation:
         return (*values, counts)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of two accumulators merged, a before b."""
+        """The components of two merged accumulators; the contributions of `a` precede those of `b`."""
         name, body, d = self.reduce.name, self.reduce.body.type, writer.d
         width = self.width
         if self.declared is not None:
@@ -163,7 +163,7 @@ class Accumulation:
         return joined if self.reduce.default is None else (*joined, writer.name(d.either(a[-1], b[-1])))
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """The value of the reduction from its components; `default` where nothing contributed."""
+        """The value of the reduction from its components; `default` if nothing contributed."""
         result, d = self.reduce.type, writer.d
         if self.declared is not None and self.declared.exact:
             values, outside = writer.narrowed(self.declared, parts[: self.width - 1])

@@ -1,8 +1,8 @@
-"""Gathers of changes (language.md 4.5): the messages of neighbours that are not active.
+"""Gathers of `change(u.x)` (language.md 4.5), and what vertices that are not active send to them.
 
-Changes are messages, since a neighbour may update its sent value, and change again, before a receiver reads it. Only
-active neighbours contribute. Where the whole contribution is one message, an inactive neighbour sends the identity;
-elsewhere a flag beside the messages says whether it is active.
+Changes are sent as messages, since a neighbour may update its sent value, and change again, before a receiver reads it.
+Only active neighbours contribute. If the whole contribution is one message, an inactive neighbour sends the identity.
+Otherwise, a flag stored with the messages says whether the neighbour is active.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vlang.types import BOOL, Scalar, Tuple, Vector
 __all__ = ["ACTIVE", "ChangesSent", "changes_sent"]
 
 ACTIVE = f.GraphValue(BOOL, "active", "sent")
-"""In a condition at an edge: whether the neighbour is active."""
+"""A term of a condition at an edge: whether the neighbour is active."""
 
 _NEUTRAL = frozenset({"sum", "min", "max", "any", "all"})
 
@@ -29,8 +29,8 @@ class ChangesSent:
     """How the gathers of a stage read changes.
 
     Attributes:
-        flagged: Reductions whose contributions carry the flag.
-        nothing: For each other message, the value that an inactive neighbour sends.
+        flagged: Reductions whose condition also tests the flag of the neighbour.
+        nothing: For each other message, the value that an inactive neighbour sends: the identity.
     """
 
     flagged: frozenset[f.Expr]
@@ -40,7 +40,7 @@ class ChangesSent:
         return bool(self.flagged or self.nothing)
 
     def received(self, reduce: f.Reduce) -> f.Reduce:
-        """A reduction at an edge, with the flag in its condition if it needs the flag."""
+        """A reduction as evaluated at an edge: its condition tests the flag, if it is one of `flagged`."""
         if reduce not in self.flagged:
             return reduce
         cond = ACTIVE if reduce.cond is None else f.Op(BOOL, "and", (reduce.cond, ACTIVE))

@@ -1,6 +1,6 @@
-"""The interface of a dialect: the text of values, operations, accumulators and functions on a target.
+"""The interface of a dialect: code of values, operations, accumulators and functions for one target.
 
-The writers produce straight-line code, one named value a line; a dialect supplies the text of each piece.
+The writers produce straight-line code, in which each line names one value. A dialect supplies the code of each piece.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from vlang.types import BOOL, F16, VERTEX, Scalar, Tuple, Type, Vector, VertexSe
 __all__ = ["NONE", "SATURATED", "Dialect", "Entry", "Function", "Run", "runs_of", "scalars_of", "stored_as", "width_of"]
 
 SATURATED = {"add": "saturated_add", "sub": "saturated_sub", "mul": "saturated_mul", "sizes": "add_sizes"}
-"""The functions of both targets for integers that do not wrap."""
-NONE = (1 << 32) - 1  # the vertex `none`, as ids are stored
+"""The functions for integer arithmetic that does not wrap; both targets have them."""
+NONE = (1 << 32) - 1  # the id stored for the vertex `none`
 
 
 def stored_as(type_: Type) -> str:
-    """The name of the type that arrays and slots store.
+    """The name of the type in which arrays and slots store values of a type.
 
-    A bool is a byte, an f16 its 16 bits, a vector its components, a set of vertices the number of its vertices.
+    A bool is stored as a byte, an f16 as its 16 bits, a vector as its components, a set of vertices as its size.
     """
     if isinstance(type_, Vector):
         type_ = type_.item
@@ -46,7 +46,7 @@ def width_of(type_: Type) -> int:
 
 
 def scalars_of(type_: Type) -> tuple[Scalar, ...]:
-    """The types of the components of a value in computations; one for a scalar."""
+    """The types of a value's components in computations; a scalar has one component."""
     if isinstance(type_, Vector):
         return (type_.item,) * type_.size
     if isinstance(type_, Tuple):
@@ -57,7 +57,7 @@ def scalars_of(type_: Type) -> tuple[Scalar, ...]:
 
 @dataclass(frozen=True)
 class Run:
-    """Components stored next to each other in one array. first: the number of the first of them."""
+    """Components stored next to each other in one array. first: the number of the first component."""
 
     type: Scalar
     width: int
@@ -73,13 +73,13 @@ def runs_of(type_: Type) -> tuple[Run, ...]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A value that functions read from the frame.
+    """A value that generated functions read from the frame.
 
     Attributes:
-        kind: "pointer" (to dtype) or "value".
+        kind: "pointer" (to an array of `dtype`) or "value".
         dtype: The stored type.
         name: Its identifier in the environment.
-        number: The number of the slot.
+        number: The number of its slot.
     """
 
     kind: str
@@ -90,13 +90,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Function:
-    """A generated function. Its name determines its parameters and its use in skeletons.
+    """A generated function. Its name determines its parameters and which skeletons call it.
 
     Attributes:
-        name: as skeletons call it.
+        name: the name by which skeletons call it.
         lines: the statements.
-        result: the expression that it returns; "" for none.
-        head: its declaration in C++, for a name that the table of the dialect does not have.
+        result: the expression that it returns; "" if it returns nothing.
+        head: its declaration in C++, for a name that is not in the dialect's table of declarations.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Function:
 
 
 class Dialect(ABC):
-    """The spelling of code for one target."""
+    """The code of one target, piece by piece."""
 
     boolean: str
     true: str
@@ -114,14 +114,14 @@ class Dialect(ABC):
 
     # ----------------------------------------------------------------- types and constants
     def typename(self, type_: Type) -> str:
-        """The name of a scalar type in computations; vertices are u32, f16 computes as f32."""
+        """The name of a scalar type in computations; a vertex is a u32, and an f16 is computed as f32."""
         assert isinstance(type_, Scalar)
         if type_ == BOOL:
             return self.boolean
         return "f32" if type_ == F16 else _plain(type_)
 
     def constant(self, value: bool | int | float | None, type_: Type) -> str:
-        """A constant of a scalar type; an infinite float in an integer type is its largest or least value."""
+        """A constant of a scalar type; in an integer type, an infinity is the largest or least value of the type."""
         assert isinstance(type_, Scalar)
         if value is None:
             return self.integer(NONE, VERTEX)
@@ -135,23 +135,23 @@ class Dialect(ABC):
 
     @abstractmethod
     def integer(self, value: int, type_: Scalar) -> str:
-        """An integer constant, or a vertex."""
+        """A constant of an integer type or of type vertex."""
 
     @abstractmethod
     def floating(self, value: float, type_: Scalar) -> str:
-        """A constant of a floating type, infinity included."""
+        """A constant of a float type, which may be infinite."""
 
     def convert(self, type_: Type, text: str) -> str:
-        """A value in another type, by a plain conversion."""
+        """A value converted to another type by a plain conversion."""
         return f"{self.typename(type_)}({text})"
 
     # ------------------------------------------------------------------------- operations
     @abstractmethod
     def arithmetic(self, sign: str, type_: Type, a: str, b: str) -> str:
-        """`a sign b`, wrapping.
+        """`a sign b`, where integers wrap.
 
         Args:
-            sign: One of + - * | & ^ (of bools: | &).
+            sign: One of + - * | & ^; for bools, one of | &.
             type_: The type of operands and result.
             a: The left operand.
             b: The right operand.
@@ -162,7 +162,7 @@ class Dialect(ABC):
         """An operation on integers that clamps the exact result to the type.
 
         Args:
-            name: "add", "sub" or "mul"; "sizes" adds two values >= 0.
+            name: "add", "sub" or "mul"; "sizes" adds two values that are >= 0.
             type_: The type of operands and result.
             a: The left operand.
             b: The right operand.
@@ -170,19 +170,19 @@ class Dialect(ABC):
 
     @abstractmethod
     def negative(self, type_: Type, a: str) -> str:
-        """-a of a signed integer or a float."""
+        """-a, for a signed integer or a float."""
 
     @abstractmethod
     def absolute(self, type_: Type, a: str) -> str:
-        """|a| of a float."""
+        """|a|, for a float."""
 
     @abstractmethod
-    def function(self, name: str, type_: Type, argument: str) -> str:
-        """floor, sqrt, exp, log, log1p or tanh of a float."""
+    def function(self, name: str, type_: Type, *arguments: str) -> str:
+        """A function of `vlang.maths`, of floats."""
 
     @abstractmethod
     def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:
-        """A power of a float.
+        """A float raised to a power.
 
         Args:
             type_: The type of the base and the result.
@@ -193,27 +193,27 @@ class Dialect(ABC):
 
     @abstractmethod
     def select(self, test: str, yes: str, no: str) -> str:
-        """`yes` if `test` holds, else `no`; both are computed already."""
+        """`yes` if `test` is true, otherwise `no`; both have been computed before."""
 
     @abstractmethod
     def negation(self, a: str) -> str:
-        """not a."""
+        """The negation of a bool."""
 
     @abstractmethod
     def both(self, *parts: str) -> str:
-        """Whether all of some bools are true; each one is evaluated."""
+        """Whether all bools are true; every one is evaluated, without short-circuit."""
 
     @abstractmethod
     def either(self, *parts: str) -> str:
-        """Whether any of some bools is true; each one is evaluated."""
+        """Whether at least one bool is true; every one is evaluated, without short-circuit."""
 
     @abstractmethod
     def conjunction(self, *parts: str) -> str:
-        """Whether all of some comparisons hold."""
+        """Whether all comparisons are true."""
 
     @abstractmethod
     def disjunction(self, *parts: str) -> str:
-        """Whether any of some comparisons holds."""
+        """Whether at least one comparison is true."""
 
     @abstractmethod
     def bits(self, *parts: str) -> str:
@@ -221,20 +221,20 @@ class Dialect(ABC):
 
     @abstractmethod
     def flags(self, bits: Sequence[str]) -> str:
-        """The result of `apply`: bit k is set if bool k holds."""
+        """The return value of `apply`, in which bit k is set if bool k is true."""
 
     # ------------------------------------------------------------------------- statements
     @abstractmethod
     def named(self, name: str, text: str) -> str:
-        """The line that gives a value a name."""
+        """The line that gives a name to a value."""
 
     @abstractmethod
     def assign(self, place: str, text: str) -> str:
-        """The line that stores a value."""
+        """The line that stores a value in a place."""
 
     @abstractmethod
     def store_scalar(self, dtype: str, slot: int, text: str) -> str:
-        """The line that stores a graph-level value into the frame."""
+        """The line that stores a graph-level value in the frame."""
 
     # ----------------------------------------------------------------- packed values, frame
     @abstractmethod
@@ -244,13 +244,13 @@ class Dialect(ABC):
         Args:
             pointer: The array.
             index: The vertex or row.
-            width: The number of entries of each vertex or row.
-            part: The number of the entry.
+            width: The number of entries for each vertex or row.
+            part: Which of these entries, counted from 0.
         """
 
     @abstractmethod
     def registers(self, names: Sequence[str]) -> str:
-        """Bytes packed together, as `hll_size` takes them."""
+        """Bytes packed into one value, in the form that `hll_size` takes."""
 
     @abstractmethod
     def part(self, packed: str, number: int) -> str:
@@ -258,25 +258,25 @@ class Dialect(ABC):
 
     @abstractmethod
     def pack(self, struct: str, items: Sequence[str]) -> str:
-        """Values packed into a structure: "Acc", "Item", "Masks"."""
+        """Values packed into a structure: "Acc", "Item" or "Masks"."""
 
     @abstractmethod
     def entry(self, number: int, name: str) -> str:
-        """An entry of the environment."""
+        """The code that reads an entry of the environment."""
 
     @abstractmethod
     def column(self, number: int, name: str) -> str:
         """The pointer to an edge column."""
 
-    # ---------------------------------------------------------------------------- the same for all
+    # ---------------------------------------------------------------------------- the same in all dialects
     def load(self, type_: Type, raw: str) -> str:
-        """The text that turns a stored value into a computed one."""
+        """The code that converts a stored value to the type for computations."""
         if type_ == BOOL:
             return f"{raw} != 0"
         return f"half_to_float({raw})" if type_ == F16 else raw
 
     def store(self, type_: Type, name: str) -> str:
-        """The text that turns a computed value into a stored one."""
+        """The code that converts a computed value to the stored type."""
         if type_ == BOOL:
             return self.select(name, "u8(1)", "u8(0)")
         return f"float_to_half({name})" if type_ == F16 else name

@@ -1,8 +1,10 @@
-"""Exact sums and products of integers: in which accumulators, and how they become the value (language.md section 6).
+"""Exact sums and products of integers: their accumulators, and the conversion to the result (language.md section 6).
 
-A sum is exact and converted once. Its accumulators are chosen when a program is bound to a graph: the type of the value
-where the longest row times the largest term fits, else 64 bits, else two words of 64 bits, which sum the upper and the
-lower half of each term. Where a term may be infinite, a bool says whether some term is `inf`, and another for `-inf`.
+A sum is computed exactly and converted once. Its accumulators are chosen when a program is bound to a graph. A bound of
+the sum is the length of the longest row times the largest term. The accumulators have the type of the value if the
+bound fits this type, or 64 bits if it fits these. Otherwise, two words of 64 bits sum the upper and the lower halves of
+the terms. Where a term may be infinite, one bool says whether some term is `inf`, and another whether some term is
+`-inf`.
 """
 
 from __future__ import annotations
@@ -27,17 +29,18 @@ __all__ = ["Exact", "exact_of"]
 class Exact:
     """How a sum or product of integers is accumulated.
 
-    The components: for each word one for each component of the value, then as many bools for `inf`, and for `-inf`.
+    Its components are, for each word, one accumulator per component of the value; then as many bools for `inf`, if
+    needed; then as many for `-inf`, if needed.
 
     Attributes:
         result: The type of a component of the value.
-        width: The number of these components.
+        width: The number of components of the value.
         word: The type of an accumulator.
-        words: How many accumulators a component takes: 1 or 2.
+        words: The number of accumulators for each component of the value: 1 or 2.
         up: Whether some term may be `inf`.
         down: Whether some term may be `-inf`.
-        sum: The values that the sum of finite terms may have.
-        product: Whether it is a product: clamped in 64 bits, where one of size 2^63 - 1 or more is infinite.
+        sum: The range of the sum of finite terms.
+        product: Whether it is a product. A product is clamped to 64 bits, and is infinite at 2^63 - 1 or more.
     """
 
     result: Scalar
@@ -75,13 +78,13 @@ class Exact:
         return (*words, *flags)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of two accumulators merged."""
+        """The components of the merge of two accumulators."""
         d = writer.d
         return tuple(writer.name(d.either(x, y) if t == BOOL else d.saturated("mul", t, x, y) if self.product else
                                  d.arithmetic("+", t, x, y)) for t, x, y in zip(self.types, a, b))
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """The value, converted once."""
+        """The value from its components; each component of the value is converted once."""
         d, width = writer.d, self.width
         values = parts[:width]
         if self.words == 2:
@@ -104,7 +107,7 @@ class Exact:
 
 
 def exact_of(reduce: f.Reduce, ranges: Ranges) -> Exact | None:
-    """The accumulators of a sum or product of integers; None for other reductions."""
+    """How a sum or product of integers is accumulated; None for other reductions."""
     body = reduce.body.type
     item = body.item if isinstance(body, Vector) else body
     if reduce.user or reduce.name not in ("sum", "prod") or not isinstance(item, Scalar) or not item.integral:

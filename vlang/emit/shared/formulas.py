@@ -1,7 +1,8 @@
-"""Expressions of the IR as text: straight-line code, one named value a line.
+"""Code of IR expressions: straight-line code, in which each line names one value.
 
-Everything is evaluated eagerly: expressions have no effects and no operation traps. So the text needs no branches,
-equal subexpressions are computed once, and the same code serves every target; a Dialect spells it.
+Every subexpression is evaluated, also those that a conditional does not choose: expressions have no effects, and no
+operation traps. So the code needs no branches, equal subexpressions are computed once, and the same code serves every
+target, in the syntax of its Dialect.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["Place", "Unwritable", "Writer", "located"]
 
 
 class Unwritable(Exception):
-    """An expression that this writer cannot write: `what` names it in the terms of the language, `span` its place."""
+    """An expression that the writer cannot write. what: its name in terms of the language. span: its place."""
 
     def __init__(self, what: str, span: Span | None = None) -> None:
         super().__init__(what)
@@ -36,7 +37,7 @@ class Unwritable(Exception):
 
 @contextmanager
 def located(span: Span) -> Iterator[None]:
-    """Add the place to an Unwritable raised inside."""
+    """Add the place `span` to an Unwritable raised inside the context."""
     try:
         yield
     except Unwritable as error:
@@ -44,10 +45,10 @@ def located(span: Span) -> Iterator[None]:
 
 
 class Place(Protocol):
-    """How the function being written reads names: as the texts of values, one a component.
+    """How the function being written reads names. Methods return the code of values, one text per component.
 
-    of: the text of the index of the vertex of a field or degree, where the expression computes it. index: the text of
-    the index of a vertex, from its number.
+    of: the code of the vertex index for a field or degree, if an expression computes the vertex; otherwise None.
+    index: returns the code of a vertex's index from the code of its number.
     """
 
     def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]: ...
@@ -68,7 +69,7 @@ class Place(Protocol):
 
 
 class Writer:
-    """Writes the body of one function. `lines` is the text so far, without indentation."""
+    """Writes the body of one function. `lines` is the code so far, without indentation."""
 
     def __init__(self, place: Place, dialect: Dialect) -> None:
         self.place = place
@@ -76,16 +77,16 @@ class Writer:
         self.lines: list[str] = []
         self._known: dict[f.Expr, tuple[str, ...]] = {}
         self._numbers = itertools.count()
-        self.left: list[str] = []  # the names of bools: whether a declared reduction of integers left its type
+        self.left: list[str] = []  # names of bools that say whether a declared reduction of integers left its type
 
     def elsewhere(self, place: Place) -> Writer:
-        """A writer of the same lines that reads names at another place."""
+        """A writer that adds to the same lines, but reads names through another `place`."""
         other = Writer(place, self.d)
         other.lines, other._numbers = self.lines, self._numbers
         return other
 
     def name(self, text: str) -> str:
-        """Assign `text` to a new name and return the name; names and constants are returned unchanged."""
+        """Assign the value of `text` to a new name and return the name; a name or constant is returned unchanged."""
         if text.isidentifier():
             return text
         new = f"t{next(self._numbers)}"
@@ -93,16 +94,16 @@ class Writer:
         return new
 
     def forget(self) -> None:
-        """Forget known values after a write to a field, since the same expression may now have another value."""
+        """Forget known values after a write to a field, because the same expression may then have another value."""
         self._known.clear()
 
     def value(self, expr: f.Expr) -> str:
-        """The name of a scalar value."""
+        """Write the code of a scalar expression; returns the name of its value."""
         (result,) = self.items(expr)
         return result
 
     def items(self, expr: f.Expr) -> tuple[str, ...]:
-        """The names of the components: one for a scalar, one an item for a tuple or vector."""
+        """Write the code of an expression; returns one name for a scalar, one per item for a tuple or vector."""
         known = self._known.get(expr)
         if known is None:
             known = self._known[expr] = tuple(self.name(text) for text in self._write(expr))
@@ -145,7 +146,7 @@ class Writer:
                      for t, a, b in zip(scalars_of(expr.type), now, self.place.last_sent(expr)))
 
     def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
-        """A field or degree of a vertex that may be anywhere; for `none`, zeros."""
+        """A field or degree of an arbitrary vertex; zeros if the vertex is `none`."""
         vertex = self.value(of)
         there = self.name(f"{vertex} != {self.d.constant(None, VERTEX)}")
         index = self.name(self.place.index(self.name(self.d.select(there, vertex, "u32(0)"))))
@@ -177,13 +178,13 @@ class Writer:
         return (method(self, expr),)
 
     def mixed(self, expr: f.Op) -> str:
-        """Code of the hash of a seed and a vertex, the arguments of `expr`."""
+        """Code of the hash of a seed and a vertex, which are the operands of `expr`."""
         seed, vertex = (self.value(arg) for arg in expr.args)
         number = self.name(f"known({', '.join((vertex, *self.place.numbers()))})")
         return f"mix({seed}, {number})"
 
     def _called(self, reduction: f.UserReduction, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """A declared reduction as a function of two values of its type."""
+        """The result of a declared reduction applied to two values of its type."""
         wide, left = self.joined(reduction, self.widened(reduction, a), self.widened(reduction, b))
         result, outside = self.narrowed(reduction, wide)
         if reduction.exact:
@@ -194,9 +195,9 @@ class Writer:
 
     def joined(self, reduction: f.UserReduction, a: tuple[str, ...],
                b: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
-        """Two values of the wide type joined by a declared reduction.
+        """The result of a declared reduction applied to two values of its wide type.
 
-        Returns: The names of the components, and the names of bools: whether an integer does not fit 64 bits.
+        Returns: The names of the components, and the names of bools that say whether an integer does not fit 64 bits.
         """
         call = next(self._numbers)
         sides: dict[f.Expr, f.Expr] = {
@@ -209,19 +210,19 @@ class Writer:
         return names, left
 
     def widened(self, reduction: f.UserReduction, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of a value of a declared reduction in its wide type."""
+        """The components of a value of a declared reduction, converted to its wide type."""
         kinds = zip(names, scalars_of(reduction.type), scalars_of(reduction.wide))
         return tuple(name if a == b else self.name(self.cast(name, a, b)) for name, a, b in kinds)
 
     def narrowed(self, reduction: f.UserReduction, names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
-        """The components of a value of the wide type in the type of a declared reduction.
+        """The components of a wide value of a declared reduction, converted to the type of the reduction.
 
-        Returns: Their names, and the names of bools that say whether one does not fit.
+        Returns: Their names, and the names of bools that say whether a component does not fit.
         """
         values, outside, d = [], [], self.d
         for name, wide, type_ in zip(names, scalars_of(reduction.wide), scalars_of(reduction.type)):
             if wide != type_:
-                whole = int(type_.kind == "uint")  # of unsigned types both ends are values, of signed ones infinities
+                whole = int(type_.kind == "uint")  # in signed types, the extremes are infinities
                 tests = [f"{name} >= {d.constant(type_.highest + whole, wide)}"]
                 if wide.kind == "int":
                     beyond = d.disjunction(*tests, f"{name} <= {d.constant(type_.lowest - whole, wide)}")
@@ -249,13 +250,13 @@ class Writer:
         raise Unwritable(f"`{expr.op}` of tuples")
 
     def tuple_wins(self, op: str, type_: Tuple, new: tuple[str, ...], best: tuple[str, ...]) -> str:
-        """Whether tuple `new` beats `best` under min or max; a tuple that starts with the identity never does.
+        """Whether tuple `new` beats tuple `best` under min or max; a tuple that starts with the identity never wins.
 
         Args:
             op: "min" or "max".
             type_: The type of both tuples.
-            new: The names of the components of one tuple.
-            best: Those of the other.
+            new: The names of the components of `new`.
+            best: The names of the components of `best`.
         """
         first = type_.items[0]
         nothing = self.d.constant(None if first == VERTEX else math.inf if op == "min" else -math.inf, first)
@@ -264,14 +265,14 @@ class Writer:
         return self.name(self.d.conjunction(smaller, f"{new[0]} != {nothing}"))
 
     def orderable(self, op: str, type_: Tuple, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Components in a plain order that puts `none` last: under max, ids move up by one and `none` wraps to 0."""
+        """Components whose plain order puts `none` last. For max, ids are increased by 1, and `none` wraps to 0."""
         if op == "min":
             return names
         return tuple(self.name(self.d.arithmetic("+", t, n, "u32(1)")) if t == VERTEX else n
                      for n, t in zip(names, type_.items))
 
     def lexicographic(self, op: str, a: tuple[str, ...], b: tuple[str, ...]) -> str:
-        """The text that compares two tuples."""
+        """The code of the comparison of two tuples."""
         if op in ("eq", "ne"):
             same = self.d.conjunction(*(f"{x} == {y}" for x, y in zip(a, b)))
             return same if op == "eq" else self.d.negation(f"({same})")
@@ -283,16 +284,16 @@ class Writer:
         return text
 
     def cast(self, name: str, source: Type, target: Type, known: Range | None = None) -> str:
-        """The text that converts a value.
+        """The code of a conversion of a value to another type.
 
-        Integer `inf` stays infinite in other integers and in floats, and what is too large for a type becomes infinite.
-        A value computed with 32 bits is rounded when it becomes an f16.
+        An infinite integer stays infinite in other integer types and in floats, and a value too large for an integer
+        type becomes infinite. A value computed with 32 bits is rounded when it becomes an f16.
 
         Args:
             name: The value.
             source: Its type.
-            target: The other type.
-            known: The values that it may have, if it is an integer; without it, all of its type.
+            target: The type to convert to.
+            known: The range of an integer value; None if it may have any value of its type.
         """
         assert isinstance(source, Scalar)
         assert isinstance(target, Scalar)
@@ -314,17 +315,17 @@ class Writer:
         return self.d.constant(math.inf, type_), self.d.constant(-math.inf, type_)
 
     def known(self, expr: f.Expr) -> Range | None:
-        """The values that a scalar may have; None for what is no integer."""
+        """The range of a scalar; None if it is not an integer."""
         return self.place.ranges().of(expr)
 
     def range(self, expr: f.Expr) -> Range:
-        """The values that an integer may have."""
+        """The range of an integer."""
         known = self.known(expr)
         assert known is not None, expr.type
         return known
 
     def sum(self, type_: Type, a: str, b: str) -> str:
-        """The name of a + b, of any two values of the type."""
+        """The name of a + b. Any values of the type are allowed."""
         known = whole(type_)
         if known is None:
             return self.name(self.d.arithmetic("+", type_, a, b))
@@ -334,10 +335,10 @@ class Writer:
         """The name of a - b.
 
         Args:
-            type_: of operands and result.
-            a: the first operand.
-            b: the second one.
-            known: the values that both may have; None for all of the type.
+            type_: The type of operands and result.
+            a: The first operand.
+            b: The second operand.
+            known: The range of both operands; None if they may have any value of the type.
         """
         known = known or whole(type_)
         if known is None:
@@ -345,25 +346,25 @@ class Writer:
         return self.name(integers.subtracted(self, known.type, a, b, known, known))
 
     def differ(self, type_: Type, a: tuple[str, ...], b: tuple[str, ...]) -> str:
-        """The name of the bool that two values differ in some component; two NaN count as equal."""
+        """The name of a bool: whether two values differ in some component. Two NaN count as equal."""
         tests = [self.name(self.differs(t, x, y)) for t, x, y in zip(scalars_of(type_), a, b)]
         return self.name(self.d.either(*tests))
 
     def differs(self, type_: Type, a: str, b: str) -> str:
-        """Code of the test that two values differ; two NaN count as equal."""
+        """Code of the test whether two scalars differ. Two NaN count as equal."""
         assert isinstance(type_, Scalar)
         if not type_.floating:
             return f"{a} != {b}"
         return self.d.both(f"({a} != {b})", f"({self.d.either(f'({a} == {a})', f'({b} == {b})')})")
 
     def least(self, op: str, type_: Type, a: str, b: str) -> str:
-        """Code of min or max of two scalars: b where it beats a, else a; `none` never wins.
+        """Code of min or max of two scalars: b if it beats a, otherwise a. `none` never wins.
 
         Args:
             op: "min" or "max".
             type_: The type of both.
-            a: The one that stays in a tie.
-            b: The other one.
+            a: The operand that is chosen in a tie.
+            b: The other operand.
         """
         sign = "<" if op == "min" else ">"
         if type_ == VERTEX and op == "max":
@@ -373,7 +374,7 @@ class Writer:
 
 
 def _with(expr: f.Expr, new: Mapping[f.Expr, f.Expr]) -> f.Expr:
-    """The expression with some subexpressions replaced."""
+    """The expression with each subexpression in `new` replaced."""
     if expr in new:
         return new[expr]
     return f.rebuild(expr, tuple(_with(child, new) for child in f.children(expr)))

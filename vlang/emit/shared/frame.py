@@ -1,4 +1,4 @@
-"""Slots: the frame of a program, and the environment that each generated function unpacks from it."""
+"""Slots: the frame of a program, and the environment of values that each generated function reads from it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ __all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
 
 @dataclass
 class Frame:
-    """The slots of a program, numbered in the order in which they are first named, and their types.
+    """The slots of a program with their types, numbered in the order in which they are first used.
 
     Attributes:
         reductions: The reductions that the program declares, by name.
-        ranges: The values that its integers may have.
-        faults: The slots that say where a declared reduction of integers left its type.
+        ranges: The ranges of the program's integers.
+        faults: The slots that record where a declared reduction of integers left its type.
         slots: The number of each slot.
         scalars: The stored type of each graph-level value.
-        arrays: The arrays that are no fields.
-        vertices: The graph-level values that name vertices.
-        renumbered: Whether the graph has an order of its own, so that the number of a vertex is not its index.
-        scattered: The arrays over vertices that some function reads or writes for another vertex than its own.
+        arrays: The arrays that are not fields.
+        vertices: The graph-level values of type vertex.
+        renumbered: Whether the graph stores its vertices in another order than their numbers, so that the number of a
+            vertex is not its index.
+        scattered: The arrays over vertices that some function reads or writes at another vertex than its own.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
@@ -54,14 +55,14 @@ class Frame:
         return self.slot(f"scalar:{name}")
 
     def array(self, slot: str, dtype: str, length: str = "vertices", width: int = 1, type_: str = "") -> int:
-        """The slot of an array that is no field.
+        """The slot of an array that is not a field.
 
         Args:
             slot: The name of the slot.
             dtype: The stored type.
-            length: What it has entries for: "vertices", or another length of the plan.
+            length: What the entries belong to: "vertices", or another length of the plan.
             width: The number of entries for each vertex (or row).
-            type_: The type in the program, if it has one.
+            type_: The type of the value in the program; "" if it has none.
         """
         self.arrays[slot] = ArraySpec(slot, dtype, length, width, type_)
         return self.slot(slot)
@@ -76,11 +77,11 @@ def parts_of_name(name: str, type_: Type) -> list[tuple[str, Scalar]]:
 
 @dataclass
 class Environment:
-    """The values that the functions of one pass read from the frame, unpacked once a launch.
+    """The values that the functions of one pass read from the frame, once per launch.
 
     Attributes:
         frame: The slots of the program.
-        dialect: Of the target.
+        dialect: The dialect of the target.
         entries: The values, in the order of first use.
     """
 
@@ -99,7 +100,7 @@ class Environment:
         return self.dialect.load(type_, self._entry("value", stored_as(type_), f"scalar:{name}"))
 
     def array(self, slot: str, type_: Type, length: str = "vertices") -> list[str]:
-        """The texts of pointers to the arrays SLOT.0, SLOT.1, ... with values of a type (see `runs_of`)."""
+        """Code of pointers to the arrays SLOT.0, SLOT.1, ... that hold values of a type (see `runs_of`)."""
         pointers = []
         for number, run in enumerate(runs_of(type_)):
             self.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width, str(run.type))
@@ -107,20 +108,20 @@ class Environment:
         return pointers
 
     def places(self, pointers: list[str], type_: Type, index: str) -> list[str]:
-        """The texts of the places of one value's components in such arrays."""
+        """Code of the array elements that hold one value's components, in the arrays that `array` returns."""
         return [self.dialect.element(pointer, index, run.width, part)
                 for pointer, run in zip(pointers, runs_of(type_)) for part in range(run.width)]
 
     def visit(self, slot: str, index: str) -> None:
-        """Note that an array over vertices is read or written at an index; "v" is the own vertex of every function."""
+        """Record that an array over vertices is accessed at an index; "v" is the function's own vertex."""
         if index != "v":
             self.frame.scattered.add(slot)
 
     def members(self, name: str) -> tuple[str, str, str, str]:
-        """The texts for a set of vertices.
+        """Code for a set of vertices.
 
-        Returns: Pointers to its vertices, to the same in increasing order, and to the position of each of the latter
-        in the set; its size.
+        Returns: Pointers to the set's vertices, to its vertices in increasing order, and to the position of each of
+        these sorted vertices in the set; then the size of the set.
         """
         self.frame.scalar(name, I64)
         kinds = ("set", "sorted", "places")
@@ -130,7 +131,7 @@ class Environment:
         return given, ordered, places, self.scalar(name, I64)
 
     def numbers(self) -> tuple[str, str, str]:
-        """The texts for the caller's vertex numbering: the list of numbers, whether there is one, the least number."""
+        """Code for the caller's vertex ids: a pointer to the list of ids, whether there is one, and the least id."""
         listed, base = (self._entry("value", "u64", slot) for slot in ("ids:listed", "ids:base"))
         return self.pointer("ids:list", "u64"), listed, base
 
@@ -138,7 +139,7 @@ class Environment:
         key = kind, dtype, slot
         if key not in self._texts:
             name, taken = re.sub(r"[^A-Za-z0-9_]", "_", slot), {entry.name for entry in self.entries}
-            while name in taken:  # "scalar:edge.w" (default of an edge field) and "scalar:edge_w" (a parameter) collide
+            while name in taken:  # default `edge.w` of an edge field and parameter `edge_w` collide
                 name += "_"
             self._texts[key] = self.dialect.entry(len(self.entries), name)
             self.entries.append(Entry(kind, dtype, name, self.frame.slot(slot)))
@@ -147,13 +148,13 @@ class Environment:
 
 @dataclass(frozen=True)
 class Times:
-    """The arrays that hold past values of fields.
+    """Which arrays hold the past values of fields.
 
     Attributes:
         previous: The slot kind of `old(f)`: "field" before a pass, "next" after it.
-        starts: Fields with a copy from the start of the superstep, which replaces `previous`.
-        sent: Fields with an array of the values last sent (slot kind "sent").
-        level: The level of the loop of these copies.
+        starts: The fields with a copy from the start of the superstep, which is then used instead of `previous`.
+        sent: The fields with an array of the values last sent (slot kind "sent").
+        level: The level of the loop that these copies belong to.
     """
 
     previous: str = "field"
@@ -162,7 +163,7 @@ class Times:
     level: int = 0
 
     def own(self, kind: str) -> str:
-        """The slot kind of a loop's own arrays: "start", "sent" or "work", with its level."""
+        """The slot kind of an array of the loop: "start", "sent" or "work", together with the loop's level."""
         return level_slot(kind, "", self.level)[:-1]
 
 
@@ -175,13 +176,13 @@ class Scope:
         here: The index of self.
         there: The index of the neighbour.
         edge_index: The index of the edge.
-        locals: Values computed in this function (fields written, accumulators, masks), as the names of their
+        locals: Values computed in this function (written fields, accumulators, masks), as the names of their
             components.
-        times: The arrays of past values.
+        times: Which arrays hold past values.
         columns: The edge columns of the pass; other edge fields are scalars.
         values: Expressions computed elsewhere (messages, reductions, changes), as the names of their components.
-        sends: The function writes the messages of the neighbour, before sent values are updated.
-        at_edge: The function is called for every edge.
+        sends: Whether the function writes the messages of the neighbour, before sent values are updated.
+        at_edge: Whether the function is called for every edge.
     """
 
     env: Environment
@@ -222,19 +223,19 @@ class Scope:
         return self.read(expr, kind, self.here if expr.of == "self" else self.there)
 
     def old(self, expr: f.Field) -> tuple[str, ...]:
-        """The texts of a field's value at the start of the superstep."""
+        """Code of a field's value at the start of the superstep."""
         return self.read(expr, self._old_slot(expr.name), self.here)
 
     def _old_slot(self, name: str) -> str:
         return self.times.own("start") if name in self.times.starts else self.times.previous
 
     def read(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
-        """The texts that read a field from the array of a kind."""
+        """Code that reads a field from its array of slot kind `kind`."""
         return tuple(self.env.dialect.load(part, place)
                      for part, place in zip(scalars_of(expr.type), self.places(expr, kind, index)))
 
     def places(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
-        """The texts of the places of a field's components in the array of a kind."""
+        """Code of the array elements that hold a field's components, in the field's array of slot kind `kind`."""
         self.env.visit(f"{kind}:{expr.name}", index)
         pointer, width = self.env.pointer(f"{kind}:{expr.name}", stored_as(expr.type)), width_of(expr.type)
         return tuple(self.env.dialect.element(pointer, index, width, part) for part in range(width))
@@ -275,7 +276,7 @@ class Scope:
         return self.stored(expr.name, expr.type) if known is None else known
 
     def stored(self, name: str, type_: Type) -> tuple[str, ...]:
-        """The texts for reading an accumulator or mask that an earlier pass stored."""
+        """Code that reads an accumulator or mask that an earlier pass stored."""
         pointers = self.env.array(f"work:{name}", type_)
         for number in range(len(pointers)):
             self.env.visit(f"work:{name}.{number}", self.here)

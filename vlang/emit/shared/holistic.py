@@ -1,9 +1,9 @@
-"""Reductions that need all contributions of a vertex at once (rule R): mode, mex, hindex and median.
+"""Reductions that need all contributions of a vertex at the same time (rule R): mode, mex, hindex and median.
 
-Their contributions go, one by one, into a structure in scratch memory that one worker (on a GPU: a group of lanes)
-fills for one vertex: a hash table that counts values, a bitmap, counts by size, or a list. Time and memory are linear
-in the number of contributions; a median takes at worst the number of bits of a value times as long. The result does
-not depend on the order.
+One worker (on a GPU, a group of lanes) adds the contributions of a vertex one by one to a structure in scratch memory:
+a hash table that counts values, a bitmap, counts by size, or a list. Time and memory are linear in the number of
+contributions. A median takes at worst this time multiplied by the number of bits of a value. The result does not
+depend on the order.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from vlang.types import BOOL, I32, I64, U32, U64, VERTEX, Scalar
 __all__ = ["FIRST_PLACE", "Holistic", "accumulated", "conclude", "prepare", "structures"]
 
 FIRST_PLACE = 3
-"""The first item with the place of a structure, in the scratch memory `room` (see counting.py)."""
+"""The item of `room` that holds the place of the first structure; `room` is scratch memory (see counting.py)."""
 
-_MOST = (1 << 32) - 1  # no vertex has more edges, so larger values of mex and hindex need not be distinguished
+_MOST = (1 << 32) - 1  # no vertex has more edges, so mex and hindex need not distinguish larger values
 
 
 @dataclass(frozen=True)
 class Holistic(Accumulation):
     """How a holistic reduction is accumulated.
 
-    types: for mode the leading value and its count, for median a key (see `key_type`), for mex and hindex the result;
-    these are known only at the end. With a `default`, also a bool: whether anything contributed.
+    types: for mode, the leading value and its count; for median, a key (see `key_type`); for mex and hindex, the
+    result. They are final only after the last contribution. With a `default`, a bool that says whether anything
+    contributed comes last.
     """
 
     @staticmethod
@@ -54,17 +55,17 @@ class Holistic(Accumulation):
 
     @property
     def structure(self) -> str:
-        """The structure that is filled: "mode32", "mode64", "median32", "median64", "mex" or "hindex"."""
+        """The kind of structure to fill: "mode32", "mode64", "median32", "median64", "mex" or "hindex"."""
         name = self.reduce.name
         return f"{name}{self.key.bits}" if name in ("mode", "median") else name
 
     @property
     def width(self) -> int:
-        """How many components hold the value."""
+        """The number of components that hold the value."""
         return 2 if self.reduce.name == "mode" else 1
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The components without contributions; an unknown `mex` is the largest value. types: of a contribution."""
+        """The components before any contribution; `mex` starts at the largest value. types: those of a contribution."""
         d = writer.d
         if types is not None:
             return d.constant(0, types[0]), d.false
@@ -73,11 +74,11 @@ class Holistic(Accumulation):
         return values if self.reduce.default is None else (*values, d.false)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """One contribution as it is sent: its value, and whether it counts."""
+        """One contribution in the form in which it is sent: its value, and whether it counts."""
         return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of two parts of one structure, merged."""
+        """The components of the merge of two parts of one structure."""
         d, name = writer.d, self.reduce.name
         joined: tuple[str, ...]
         if name == "mode":
@@ -89,7 +90,7 @@ class Holistic(Accumulation):
         return joined if self.reduce.default is None else (*joined, writer.name(d.either(a[-1], b[-1])))
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """The value of the reduction; `default` where nothing contributed."""
+        """The value of the reduction; `default` if nothing contributed."""
         d, result = writer.d, self.reduce.type
         assert isinstance(result, Scalar)
         if self.reduce.name == "mode":
@@ -106,7 +107,7 @@ class Holistic(Accumulation):
         return (writer.name(d.select(parts[-1], value, writer.value(self.reduce.default))),)
 
     def found(self, writer: Writer) -> tuple[str, str]:
-        """The value at an edge in the type `key`, and whether it contributes."""
+        """The contribution of an edge, converted to the type `key`, and whether it counts."""
         d, body = writer.d, self.reduce.body
         value = writer.value(body)
         assert isinstance(body.type, Scalar)
@@ -120,7 +121,7 @@ class Holistic(Accumulation):
         return writer.name(d.convert(self.key, value)), holds
 
     def take_into(self, writer: Writer, place: str, before: tuple[str, ...]) -> tuple[str, ...]:
-        """The components after one more contribution, which is added to the structure at `place`."""
+        """The components after one more contribution has been added to the structure at `place`."""
         d = writer.d
         key, holds = self.found(writer)
         call = f"{self.structure}_take(room, {place}, {', '.join([holds, key, *before[: self.width]])})"
@@ -139,9 +140,9 @@ def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction], range
 
 
 def key_type(name: str, type_: Scalar) -> Scalar:
-    """The type in which contributions of a type are counted: 32 or 64 bits.
+    """The type, of 32 or 64 bits, in which contributions of a type are counted.
 
-    For `median` it is an unsigned key with the order of the values.
+    For `median`, it is the unsigned type of keys that have the order of the values.
     """
     if name == "median":
         return U64 if type_.bits == 64 else U32
@@ -153,7 +154,7 @@ def key_type(name: str, type_: Scalar) -> Scalar:
 
 
 def _key_of(d: Dialect, type_: Scalar, value: str) -> str:
-    """The key of a value, for a median."""
+    """Code of the key of a value, for a median."""
     wide = key_type("median", type_)
     if type_.floating:
         return f"float_key_{wide.bits}({value})"
@@ -163,7 +164,7 @@ def _key_of(d: Dialect, type_: Scalar, value: str) -> str:
 
 
 def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
-    """The value of a key."""
+    """Code of the value of a key."""
     d, wide = writer.d, key_type("median", type_)
     if type_.floating:
         return f"key_float_{wide.bits}({key})"
@@ -174,9 +175,9 @@ def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
 
 
 def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
-    """An integer as u32; larger values become the largest.
+    """Code of an integer converted to u32; a larger value becomes the largest u32.
 
-    A negative value becomes 0 for hindex and the largest value for mex, since neither counts it.
+    A negative value does not count. So it becomes 0 for `hindex`, and the largest u32 for `mex`.
     """
     high = d.constant(_MOST, U32)
     text = d.convert(U32, value)
@@ -194,7 +195,7 @@ def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
 
 
 def prepare(accumulations: Sequence[Accumulation]) -> Function:
-    """prepare: clears the structures for a vertex with `degree` edges, from word `base` of `space` on (numba)."""
+    """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`."""
     lines, places, at = ["bits = table_bits(degree)"], [], "base"
     for number, name in enumerate(structures(accumulations)):
         places.append(at)
@@ -204,7 +205,7 @@ def prepare(accumulations: Sequence[Accumulation]) -> Function:
 
 
 def conclude(d: Dialect, accumulations: Sequence[Accumulation]) -> Function:
-    """conclude: the accumulators read from the structures (numba)."""
+    """The function `conclude`: reads the accumulators from the structures (numba only)."""
     items, at, number = [], 0, 0
     for a in accumulations:
         parts = [d.part("acc", at + i) for i in range(len(a.types))]

@@ -1,7 +1,8 @@
-"""Integer arithmetic as text: plain instructions where no result can leave its type, else saturating functions.
+"""Code of integer arithmetic: plain instructions where every result fits the type, otherwise saturating functions.
 
-`+ - *` and unary minus give the exact value if it is finite in the type, else `inf` or `-inf` (language.md section 6).
-The saturating functions of both targets clamp; operands that are infinite are tested where they must absorb.
+`+ - *` and unary minus give the exact value if it is finite in the type, otherwise `inf` or `-inf` (language.md section
+6). The saturating functions of both targets clamp the result. Where an infinite operand must decide the result, a test
+for it is written.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["added", "multiplied", "narrowed", "negated", "quotient", "subtracted
 
 
 def negated(writer: Writer, type_: Scalar, a: str) -> str:
-    """The text of -a; infinities swap signs, and of unsigned integers it is 0."""
+    """Code of -a. Infinities change their sign. For an unsigned type, the result is 0."""
     if type_.kind == "uint":
         return writer.d.constant(0, type_)
     high, low = writer.bounds(type_)
@@ -31,13 +32,13 @@ def added(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Ran
     """Code of a + b.
 
     Args:
-        writer: Of the function.
-        type_: Of the operands and the sum, an integer type.
+        writer: The writer of the function.
+        type_: The integer type of the operands and of the sum.
         a: The left operand.
         b: The right operand.
-        left: The values that a may have.
-        right: Those of b.
-        finite: Which operands need no test for infinities in a plain sum.
+        left: The range of a.
+        right: The range of b.
+        finite: For each operand, whether it is known to be finite, so that a plain sum needs no test for infinities.
     """
     if type_.kind == "uint":
         plain = left.high + right.high <= type_.highest
@@ -76,22 +77,22 @@ def multiplied(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right
     if type_.kind == "uint":
         return product
     minus = writer.d.constant(-1, type_)
-    high, _ = writer.bounds(type_)  # times -1, it is the only product that would be finite without a test
+    high, _ = writer.bounds(type_)  # without a test, only `inf` * -1 would give a finite product
     tests = [f"({writer.d.both(f'({x} == {high})', f'({y} == {minus})')})"
              for x, y, first, second in ((a, b, left, right), (b, a, right, left)) if first.up and second.has(-1)]
     return _absorbed(writer, type_, product, [], tests) if tests else product
 
 
 def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Range) -> str:
-    """Code of a // b of integers: 0 for b = 0, and the least value // -1 is `inf`.
+    """Code of a // b for integers: the result is 0 for b = 0, and `inf` for the least value // -1.
 
     Args:
-        writer: collects the statements before it.
-        type_: of operands and result.
-        a: the name of the first operand.
-        b: the name of the second one.
-        left: the values that `a` may have.
-        right: the values that `b` may have.
+        writer: The writer of the function.
+        type_: The type of operands and result.
+        a: The name of the first operand.
+        b: The name of the second operand.
+        left: The range of a.
+        right: The range of b.
     """
     name = "int" if type_.kind == "int" else "uint"
     plain = writer.d.convert(type_, f"{name}_floordiv({a}, {b})")
@@ -103,14 +104,14 @@ def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: 
 
 
 def narrowed(writer: Writer, name: str, source: Scalar, target: Scalar, known: Range | None) -> str:
-    """The text of an integer in a type that may not hold it: the exact value, else the nearest end of the type.
+    """Code that converts an integer to a narrower type: a value that does not fit becomes the nearest value.
 
     Args:
-        writer: collects the statements before it.
-        name: of the integer.
-        source: its type.
-        target: the type of the result.
-        known: the values that it may have; None for all of its type.
+        writer: The writer of the function.
+        name: The name of the integer.
+        source: The type of the integer.
+        target: The type of the result.
+        known: The range of the integer; None if it may have any value of its type.
     """
     d, plain, range_ = writer.d, writer.d.convert(target, name), known or whole(source)
     assert range_ is not None
@@ -118,19 +119,19 @@ def narrowed(writer: Writer, name: str, source: Scalar, target: Scalar, known: R
     if range_.low < target.lowest:
         text = d.select(f"{name} <= {d.constant(max(target.lowest, source.lowest), source)}",
                         d.constant(target.lowest, target), text)
-    if range_.high > target.highest:
+    if range_.high > target.highest or range_.up:  # also where the number of `inf` is a finite one of an unsigned type
         text = d.select(f"{name} >= {d.constant(min(target.highest, source.highest), source)}",
                         d.constant(target.highest, target), f"({text})" if text != plain else text)
     return text
 
 
 def _opposite(a: Range) -> Range:
-    """The range of -a, as exact numbers."""
+    """The range of -a, where infinities count as the least and largest value of the type."""
     return Range(a.type.lowest if a.up else -a.high, a.type.highest if a.down else -a.low, a.type)
 
 
 def _fits(a: Range, b: Range, type_: Type) -> bool:
-    """Whether the sum of two finite values cannot leave the type."""
+    """Whether the sum of two finite values always fits the type."""
     left, right = a.finite, b.finite
     if left is None or right is None or not isinstance(type_, Scalar):
         return True
@@ -138,7 +139,7 @@ def _fits(a: Range, b: Range, type_: Type) -> bool:
 
 
 def _plain(writer: Writer, sign: str, type_: Scalar, a: str, b: str, finite: tuple[bool, bool]) -> str:
-    """A sum or difference of which no finite one leaves the type; infinite operands absorb, the left one first."""
+    """Code of a sum or difference that fits the type for finite operands; an infinite operand is the result."""
     d, text = writer.d, writer.d.arithmetic(sign, type_, a, b)
     high, low = writer.bounds(type_)
     if not finite[1]:
@@ -148,12 +149,12 @@ def _plain(writer: Writer, sign: str, type_: Scalar, a: str, b: str, finite: tup
 
 
 def _tests(*cases: tuple[bool, str, str]) -> list[str]:
-    """The texts of the tests that are needed: whether an operand is infinite."""
+    """Code of the tests that are needed, each of which says whether an operand is infinite."""
     return [f"({name} == {end})" for needed, name, end in cases if needed]
 
 
 def _absorbed(writer: Writer, type_: Scalar, text: str, ups: list[str], downs: list[str]) -> str:
-    """Code of a clamped value: `inf` if one of the conditions `ups` holds, else `-inf` if one of `downs` holds."""
+    """Code of a clamped value: `inf` if a test in `ups` is true, `-inf` if one in `downs` is true, otherwise `text`."""
     d = writer.d
     high, low = writer.bounds(type_)
     for tests, end in ((downs, low), (ups, high)):

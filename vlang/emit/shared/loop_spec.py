@@ -17,14 +17,14 @@ __all__ = ["LoopPlan", "Reader", "changes_read", "neighbour_reads", "plan_loop"]
 
 @dataclass(frozen=True)
 class Reader:
-    """The values that a pass over edges reads and the loop writes, under rule N.
+    """The values written in the loop that a pass over edges reads, under rule N.
 
     Attributes:
-        notifying: Fields of neighbours; a vertex that changes one of them must notify.
-        own: Fields, accumulators and masks of the vertex itself.
+        notifying: Fields read at neighbours; a vertex that changes one of them must notify its receivers.
+        own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
-        reads_changes: It reads changes of neighbours. A vertex that is active must notify, and so must one that was
-            active, because its receivers must run without its change.
+        reads_changes: Whether the pass reads changes of neighbours. Then every active vertex must notify. A vertex that
+            was active must notify too, because its receivers must run again without its change.
     """
 
     notifying: frozenset[str]
@@ -40,20 +40,21 @@ class LoopPlan:
     Attributes:
         loop: The loop.
         facts: The facts of the program.
-        explicit: Activity is stored, because `activate when` decides it or neighbours read changes.
-        fused: The only pass of the loop also decides activity.
-        reads_iteration: A superstep depends on its number.
-        skip: Rule N is granted and used.
-        skip_reason: Why, or why not.
+        explicit: Whether activity is stored, because `activate when` decides it or neighbours read changes.
+        fused: Whether the only pass of the loop also decides activity.
+        reads_iteration: Whether a superstep depends on its number.
+        skip: Whether rule N is granted and used.
+        skip_reason: Why it is, or why not.
         readers: For each pass over edges, the changes that make it run again for a vertex.
         starts: Fields that need a copy from the start of the superstep.
         sent: Fields with an array of the values last sent.
-        two_buffers: Fields read after the pass with their value from before it.
-        asynchronous: Updates in place are allowed.
-        asynchronous_reason: Why, or why not.
+        two_buffers: Fields whose value from before the pass is read after the pass.
+        asynchronous: Whether updates in place are allowed.
+        asynchronous_reason: Why they are, or why not.
+        together: Whether rule A holds as long as the parts of a neighbour\'s tuple are read together.
         copied: The result under rule K, or None.
         order: The rule that allows vertices to run in any order, as in LoopSpec.
-        hoists: Expressions that depend only on the sender are messages.
+        hoists: Whether expressions that depend only on the sender become messages.
     """
 
     loop: Loop
@@ -69,12 +70,13 @@ class LoopPlan:
     two_buffers: frozenset[str]
     asynchronous: bool
     asynchronous_reason: str
+    together: bool
     copied: CopySpec | None
     order: str
     hoists: bool = True
 
     def sole(self, stage: Stage) -> bool:
-        """Whether no other pass of the loop writes a field of this one."""
+        """Whether no other pass of the loop writes a field that this pass writes."""
         return not any(set(stage.written) & set(other.written) for other in self.loop.stages if other is not stage)
 
     def messages(self, stage: Stage) -> dict[f.Expr, int]:
@@ -88,7 +90,7 @@ class LoopPlan:
 
 
 def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
-    """The changes of neighbours that an expression reads, outside the expressions in `beyond`.
+    """The changes of neighbours that an expression reads, except inside the expressions in `beyond`.
 
     They become messages, since a neighbour may have updated its sent value before a receiver reads it.
     """
@@ -100,7 +102,7 @@ def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
 
 
 def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[str]:
-    """The fields that a pass reads from other vertices, besides messages."""
+    """The fields that a pass reads from other vertices, except through messages."""
     names: set[str] = set()
 
     def visit(expr: f.Expr) -> None:
@@ -117,7 +119,7 @@ def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[s
 
 
 def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -> LoopPlan:
-    """Decide how a loop runs, without some optimisations. The rules grant nothing to a loop with blocks inside."""
+    """Decide how a loop runs. without: optimisations to leave out. Loops with inner blocks have no freedoms."""
     fact = facts.loop(loop.repeat)
     skip = fact.skip and "skip" not in without
     applied, fused = frozenset(loop.applied), loop.fused
@@ -143,15 +145,16 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
         else fact.any_order_reason,
+        together=torn and "together" in fact.order.marks,
         copied=None if "copied" in without else _copied(fact), order=_order(fact, loop.repeat, torn),
         hoists="hoist" not in without,
     )
 
 
 def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
-    """The rule that allows vertices to run in any order; "" for none.
+    """The rule that allows vertices to run in any order; "" if none does.
 
-    A vertex with an unsent change must stay active. A delta loop ensures this only if its `activate when` tests
+    A vertex with an unsent change must stay active. In a delta loop, this is sure only if its `activate when` tests
     changes.
     """
     if fact.kind == "delta":
@@ -164,7 +167,7 @@ def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
 
 
 def _copied(fact: LoopFacts) -> CopySpec | None:
-    """The result of the loop under rule K."""
+    """The result of the loop under rule K; None if the rule is refused."""
     if not fact.copied.granted:
         return None
     (write,) = fact.writes
@@ -175,7 +178,7 @@ def _copied(fact: LoopFacts) -> CopySpec | None:
 
 
 def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
-    """The passes over edges of a loop and their reads. own: fields; a vertex runs again after its own change of one."""
+    """What each pass over edges reads. own: the fields whose change at a vertex makes this vertex run again."""
     applied = frozenset(loop.applied)
     readers = {}
     for stage in loop.stages:
@@ -185,7 +188,7 @@ def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
         notifying = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other" and e.time != "change"}
         changes = any(changes_read(gather.reduce) for gather in stage.gathers)
         mine = {e.name for e in inside if isinstance(e, f.Field) and e.of == "self"} & own
-        for other in loop.stages:  # a field that another pass overwrites must be written again
+        for other in loop.stages:  # a pass must write a field again after another pass has overwritten it
             mine |= set(stage.written) & set(other.written) if other is not stage else set()
         notify = OPPOSITE[stage.domain]
         readers[stage.name] = Reader(frozenset(notifying & applied), frozenset(mine | reads_of(stage)), notify, changes)

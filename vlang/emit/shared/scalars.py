@@ -1,4 +1,4 @@
-"""Graph-level values as functions: a fold over vertices where they need one, then the value."""
+"""Functions that compute graph-level values: a fold over vertices if the value needs one, then the value."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["ScalarText", "ScalarWriter"]
 
 @dataclass(frozen=True)
 class ScalarText:
-    """A graph-level value as text.
+    """The code of a graph-level value.
 
     Attributes:
-        name: Of the scalar in the plan.
-        number: Unique among the scalars of the program.
+        name: The name of the scalar in the plan.
+        number: Its number, unique among the scalars of the program.
         env: The environment of its functions.
-        accumulations: Its reductions over vertices; their components are side by side in `acc`.
-        functions: Of its fold; empty without one.
+        accumulations: Its reductions over vertices, whose components are side by side in `acc`.
+        functions: The functions of its fold; empty if it has none.
         lines: The code that computes the value from the accumulators `acc` and stores it.
     """
 
@@ -40,7 +40,7 @@ class ScalarText:
 
     @property
     def folds(self) -> bool:
-        """Whether it consists of reductions over vertices."""
+        """Whether the value is computed from reductions over vertices."""
         return bool(self.accumulations)
 
 
@@ -50,10 +50,10 @@ class ScalarWriter:
 
     Attributes:
         frame: The slots of the program.
-        dialect: Of the target.
-        finish: Turns one scalar into the text of the target.
-        texts: All texts, in order.
-        folds: The texts of folds.
+        dialect: The dialect of the target.
+        finish: Turns one ScalarText into code of the target.
+        texts: The code of all scalars, in order.
+        folds: The code of all folds.
     """
 
     frame: Frame
@@ -67,12 +67,12 @@ class ScalarWriter:
         """Write a scalar.
 
         Args:
-            name: Of the scalar in the plan.
+            name: The name of the scalar in the plan.
             kind: "let", "global", "until" and so on.
             value: Its expression.
             span: Its place in the program.
-            times: The arrays of past values.
-            sides: Parts of `value` that are stored as well, for the report of a run.
+            times: Which arrays hold past values.
+            sides: Parts of `value` that are also stored, for the report of a run.
         """
         number = len(self.texts)
         env = Environment(self.frame, self.dialect)
@@ -102,7 +102,7 @@ class ScalarWriter:
         return ScalarSpec(name, kind, number, fold, names)
 
     def _left(self, writer: Writer, env: Environment, number: int, span: Span) -> list[str]:
-        """The lines that note that a declared reduction left its type in this value."""
+        """The lines that record that a declared reduction left its type while the value was computed."""
         if not writer.left:
             return []
         d, name = self.dialect, f"left.{number}"
@@ -114,7 +114,7 @@ class ScalarWriter:
     def _fold(
         self, env: Environment, accumulations: list[Accumulation], number: int, times: Times
     ) -> list[Function]:
-        """identity, take, merge, put and get for the partial results of a fold."""
+        """The functions `identity`, `take`, `merge`, `put` and `get` for the partial results of a fold."""
         d = self.dialect
         nothing = Writer(Scope(env), d)
         identity = [text for a in accumulations for text in a.identity(nothing)]
@@ -133,9 +133,9 @@ class ScalarWriter:
 
 
 def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The components after the contribution of vertex v, which is the identity where its condition fails.
+    """The components after the contribution of vertex v; if its condition is false, the contribution is the identity.
 
-    Adding the identity is cheaper than choosing whether to add: LLVM would compile the choice to a masked store.
+    Adding the identity is cheaper than a choice whether to add, which LLVM would compile to a masked store.
     """
     if accumulation.declared is not None:
         return accumulation.take(writer, parts)
@@ -145,7 +145,7 @@ def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) ->
 def _take_member(
     env: Environment, writer: Writer, accumulation: Accumulation, parts: tuple[str, ...], times: Times
 ) -> tuple[str, ...]:
-    """The components after the contribution of member number v of a set; a set has no more members than vertices."""
+    """The components after the contribution of member v of a set; v >= the size of the set contributes nothing."""
     d, name = writer.d, accumulation.reduce.domain.set_name
     assert name is not None
     members, _, _, count = env.members(name)

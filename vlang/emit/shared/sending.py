@@ -1,4 +1,4 @@
-"""Freedoms beyond pull that a loop has on every target: push, early exit, and senders to skip."""
+"""What a loop may do besides pull, on every target: push, exit early, and skip senders that contribute nothing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Early", "decided", "early_of", "joined_writes", "one_write", "is_fin
 
 @dataclass(frozen=True)
 class Early:
-    """Rule X.
+    """How a gather may end early under rule X.
 
-    kind: "frontier", "absorbing" or "". decided: every gather ends at the absorbing element of its reduction. done:
-    a value for each of some fields; a vertex where every one of them has its value need not gather.
+    kind: "frontier", "absorbing" or "". decided: whether every gather ends at the absorbing element of its reduction.
+    done: fields, each with a value; a vertex where all these fields have their value need not gather.
     """
 
     kind: str = ""
@@ -28,7 +28,7 @@ class Early:
 
 
 def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
-    """The write that joins each gather of a stage, in order, if active vertices may push; else none, and the reason."""
+    """The write that joins each gather of a stage, in order, if active vertices may push; if not, () and the reason."""
     plan, stage = writer.plan, writer.stage
     if plan is None:
         return (), "runs once, for every vertex: there is no frontier"
@@ -67,7 +67,7 @@ def _target(writes: tuple[Write, ...], gather: f.Gather) -> Write | None:
 
 
 def early_of(writer: StageWriter) -> Early:
-    """How early a vertex may stop gathering, or whether it may skip it."""
+    """Whether a vertex may stop gathering early, or need not gather at all."""
     plan, stage = writer.plan, writer.stage
     if plan is None or not stage.gathers or "early" in writer.without:
         return Early()
@@ -82,13 +82,13 @@ def early_of(writer: StageWriter) -> Early:
 
 
 def _done(writes: tuple[Write, ...], gather: f.Gather, fields: set[str]) -> str:
-    """The only field that a gather is joined into, if its value may make the gather unnecessary; else ""."""
+    """The field that a gather is joined into, if its final value makes the gather unnecessary; otherwise ""."""
     write = _target(writes, gather)
     return write.fields[0] if write is not None and write.fields[0] in fields else ""
 
 
 def is_final(writer: StageWriter, early: Early) -> str:
-    """Code of the test that no gather can change a vertex: its fields are final (rule X1), or it was reached (X2)."""
+    """Code of the test that no gather can change a vertex: its fields are final (X1), or it was reached before (X2)."""
     d, scope = writer.dialect, writer.scope()
     if early.kind == "frontier":
         (name,) = writer.stage.written
@@ -122,7 +122,7 @@ def decided(writer: StageWriter, early: Early) -> str:
 
 
 def silent(writer: StageWriter) -> Function:
-    """silent: whether a vertex contributes nothing, whatever the edge (rule Z)."""
+    """The function `silent`: whether a vertex contributes nothing over any edge (rule Z)."""
     d = writer.dialect
     assert writer.plan is not None
     if "identity" in writer.without:

@@ -1,4 +1,4 @@
-"""One stage as functions: the work of a vertex before, during and after its gathers, for any target."""
+"""The functions of one stage: the work of a vertex before, during and after its gathers, for any target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["StageWriter", "merged", "parts_of", "put_and_get"]
 
 
 def parts_of(d: Dialect, accumulations: list[Accumulation], name: str) -> list[tuple[Accumulation, tuple[str, ...]]]:
-    """Each accumulation with the texts of its components in the variable `name`."""
+    """Each accumulation with the code of its components in the packed accumulator `name`."""
     result, at = [], 0
     for accumulation in accumulations:
         width = len(accumulation.types)
@@ -32,7 +32,7 @@ def parts_of(d: Dialect, accumulations: list[Accumulation], name: str) -> list[t
 
 
 def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
-    """merge: two accumulators a and b joined, a before b."""
+    """The function `merge`: joins two accumulators; the contributions of `a` precede those of `b`."""
     pairs = zip(parts_of(writer.d, accumulations, "a"), parts_of(writer.d, accumulations, "b"))
     names = [name for (a, left), (_, right) in pairs for name in a.merge(writer, left, right)]
     return Function("merge", tuple(writer.lines), writer.d.pack("Acc", names))
@@ -41,13 +41,13 @@ def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
 def put_and_get(
     env: Environment, accumulations: list[Accumulation], slot: str, length: str, put: str, get: str
 ) -> list[Function]:
-    """The functions that store and load an accumulator in arrays `slot`.0, .1 ..., one for each run of components.
+    """The functions that store and load an accumulator, with one array `slot`.0, .1, ... for each run of components.
 
     Args:
         env: The environment of the functions.
         accumulations: The accumulations, side by side in the accumulator.
         slot: The first part of the names of the arrays.
-        length: What the arrays have entries for.
+        length: What the entries of the arrays belong to.
         put: The name of the function that stores.
         get: The name of the function that loads.
     """
@@ -77,12 +77,12 @@ class StageWriter:
         present: The stored types of the edge columns that the graph has.
         plan: The loop of the stage, or None.
         messages: Expressions that are sent as messages, each with its number.
-        ends: The stage decides activity.
-        dialect: Of the target.
+        ends: Whether the stage decides activity.
+        dialect: The dialect of the target.
         two_buffers: Fields with a second buffer.
         given: Fields that the caller passes.
         without: Optimisations to leave out.
-        fuses: Other work is fused into the pass, block by block.
+        fuses: Whether other work is fused into the pass, block by block.
     """
 
     stage: Stage
@@ -112,22 +112,22 @@ class StageWriter:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that a worker fills for each vertex; none unless some gather is holistic (rule R)."""
+        """The structures that a worker fills for each vertex; empty unless some gather is holistic (rule R)."""
         return structures(self.accumulations)
 
     def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
-        """A scope for one of the functions."""
+        """A scope for one function. there: the index of the neighbour. values: expressions computed elsewhere."""
         plan = self.plan
         times = Times(starts=plan.starts, sent=plan.sent, level=plan.loop.level) if plan else Times()
         return Scope(self.env, there=there, times=times, columns=self.columns, values=values or {})
 
     def writer(self, scope: Scope) -> Writer:
-        """A writer for one of the functions."""
+        """A writer for one function."""
         return Writer(scope, self.dialect)
 
     # ------------------------------------------------------------------ functions
     def ready(self) -> list[Function]:
-        """ready: the masks computed before the gathers; wanted: whether the gathers run."""
+        """The function `ready` computes the masks needed before the gathers; `wanted` says whether the gathers run."""
         scope = self.scope()
         writer = self.writer(scope)
         names = []
@@ -140,7 +140,7 @@ class StageWriter:
             test = self.dialect.true
         elif guard in early:
             test = self.dialect.part("masks", early.index(guard))
-        else:  # the mask was stored by an earlier pass: `ready` returns it as its last item
+        else:  # an earlier pass stored the mask: `ready` returns it as its last item
             names.append(writer.name(scope.accumulator(f.Accumulator(BOOL, guard))[0]))
             test = self.dialect.part("masks", len(names) - 1)
         self.masks = len(names)
@@ -148,7 +148,7 @@ class StageWriter:
                 Function("wanted", (), test)]
 
     def mask(self, writer: Writer, scope: Scope, mask: Mask) -> None:
-        """Compute a mask in the function being written."""
+        """Write the computation of a mask into the current function."""
         with located(mask.span):
             name = writer.value(mask.cond)
         self._left(writer, mask.span)
@@ -158,13 +158,13 @@ class StageWriter:
         scope.locals[mask.name] = (name,)
 
     def identity(self) -> Function:
-        """identity: the accumulators without contributions."""
+        """The function `identity`: the accumulators before any contribution."""
         writer = self.writer(self.scope())
         items = [text for a in self.accumulations for text in a.identity(writer)]
         return Function("identity", tuple(writer.lines), self.dialect.pack("Acc", items))
 
     def contributing(self) -> Writer:
-        """A writer at an edge, where messages are read instead of computed."""
+        """A writer for a function at an edge, where messages are read instead of computed."""
         values: dict[f.Expr, tuple[str, ...]] = {
             expr: tuple(self.dialect.load(t, place)
                         for t, place in zip(scalars_of(expr.type), self._message(number, expr, "u")))
@@ -178,17 +178,17 @@ class StageWriter:
         return self.writer(scope)
 
     def _sent(self) -> str:
-        """Code of a pointer to the flags of vertices with changes that may be read."""
+        """Code of a pointer to flags that say for each vertex whether its changes may be read."""
         slot = f"work:sent.{self.stage.name}"
         self.frame.array(slot, "u8")
         return self.env.pointer(slot, "u8")
 
     def merge(self) -> Function:
-        """merge: two accumulators merged."""
+        """The function `merge`: joins two accumulators."""
         return merged(self.writer(self.scope()), self.accumulations)
 
     def _message(self, number: int, expr: f.Expr, index: str) -> list[str]:
-        """The places of the components of a message of vertex `index`."""
+        """Code of the array elements that hold a message of vertex `index`, one per component."""
         slot, dtype, width = f"work:{self._named(number)}", stored_as(expr.type), width_of(expr.type)
         self.frame.array(slot, dtype, width=width)
         self.env.visit(slot, index)
@@ -199,7 +199,7 @@ class StageWriter:
         return f"message.{self.stage.name}.{number}"
 
     def messages_to_come(self) -> tuple[str, ...]:
-        """The slots of the second arrays for messages: "later:NAME" beside "work:NAME"."""
+        """The slots of the second message arrays, which hold the next pass's messages: "later:NAME" for "work:NAME"."""
         slots = []
         for expr, number in self.messages.items():
             slots.append(f"later:{self._named(number)}")
@@ -207,7 +207,7 @@ class StageWriter:
         return tuple(slots)
 
     def send(self) -> Function:
-        """send: the messages of one vertex, which here has the role of the neighbour."""
+        """The function `send`: computes the messages of a vertex, which expressions read as the neighbour."""
         d, scope = self.dialect, self.scope(there="v")
         scope.sends = True
         writer = self.writer(scope)
@@ -221,14 +221,14 @@ class StageWriter:
             with located(owner.span):
                 names = writer.items(expr)
             nothing = self.changes_sent.nothing.get(expr)
-            if nothing is not None:  # the change of an inactive vertex is not read
+            if nothing is not None:  # changes of an inactive vertex are not read
                 names = tuple(writer.name(d.select(active, name, d.constant(nothing, t)))
                               for name, t in zip(names, scalars_of(expr.type)))
             lines += self._stored(self._message(number, expr, "v"), expr.type, names)
         return Function("send", (*writer.lines, *lines), "")
 
     def apply(self) -> Function:
-        """apply: the writes of a vertex after its gathers; returns the flags changed 1 and active 2."""
+        """The function `apply`: writes the fields of a vertex; returns flags, 1 for changed and 2 for active."""
         scope, d = self.scope(), self.dialect
         writer = self.writer(scope)
         for number, mask in enumerate(self.stage.before):
@@ -257,7 +257,7 @@ class StageWriter:
         return Function("apply", tuple(lines), flags)
 
     def _left(self, writer: Writer, span: Span, guard: str | None = None) -> None:
-        """Note for the vertex that a declared reduction left its type in a statement. guard: the mask of its block."""
+        """Record for the vertex that a declared reduction left its type in a statement. guard: the statement's mask."""
         if not writer.left:
             return
         d, slot = self.dialect, f"work:left.{span.line}.{span.column}"
@@ -272,7 +272,7 @@ class StageWriter:
         writer.lines.append(d.assign(place, d.bits(place, now)))
 
     def _stored(self, places: Iterable[str], type_: Type, names: tuple[str, ...]) -> list[str]:
-        """The lines that store the components of a value."""
+        """The lines that store the components of a value at `places`."""
         return [self.dialect.assign(place, self.dialect.store(t, name))
                 for place, t, name in zip(places, scalars_of(type_), names)]
 
@@ -296,10 +296,10 @@ class StageWriter:
 
     # ------------------------------------------------------------------- activity
     def _activity(self, writer: Writer, scope: Scope) -> tuple[str, list[str]]:
-        """The end of a superstep for one vertex: the flags changed and active, and the values last sent.
+        """The end of a superstep for one vertex: compute the flags changed and active, and update the values last sent.
 
-        Returns: The text of the flags; where neighbours read changes, also the names of whether the vertex is and was
-        active.
+        Returns: The code of the flags; and, if neighbours read changes, the names of two bools: whether the vertex is
+        active, and whether it was.
         """
         assert self.plan is not None
         sent: list[str] = []
@@ -326,7 +326,7 @@ class StageWriter:
         return self.dialect.flags((changed, active)), sent
 
     def _update_sent(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
-        """Update the value last sent: a vertex active in this superstep has sent its old value. `change` uses it."""
+        """Update the value last sent, which `change` reads: a vertex that was active has sent its old value."""
         now = f.Field(self.types[name], name, "self")
         kind = scope.times.own("sent")
         places = scope.places(now, kind, "v")
@@ -338,13 +338,13 @@ class StageWriter:
         scope.values[replace(now, time="change")] = tuple(writer.difference(t, a, b) for t, a, b in parts)
 
     def _active(self, scope: Scope) -> str:
-        """Code of a pointer to the flags of vertices that are active."""
+        """Code of a pointer to flags that say for each vertex whether it is active."""
         slot = f"{scope.times.own('work')}:active"
         self.frame.array(slot, "u8")
         return self.env.pointer(slot, "u8")
 
     def _flag_readers(self, writer: Writer, scope: Scope, sent: list[str]) -> None:
-        """For each pass that reads fields written here, store the flags "must notify" (1) and "must run again" (2)."""
+        """For each pass that reads values written here, store flags: 1 for "must notify", 2 for "must run again"."""
         assert self.plan is not None
         names = (*self.stage.written, *sorted(self.stage.stored))
         changes = {name: self._changed(writer, scope, name) for name in names}

@@ -1,4 +1,4 @@
-"""The interface of a target: functions of stages and scalars become kernels, and one module of text."""
+"""The interface of a target, which turns the functions of stages and scalars into kernels in one module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vlang.emit.shared.dialect import Dialect
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
 
-if TYPE_CHECKING:  # a run on a CPU loads no code for GPUs
+if TYPE_CHECKING:  # start-up: a run on a CPU loads no code for GPUs
     from vlang.runtime.plan.gpu_stage import GpuStage
 
 __all__ = ["Module", "StageText", "Target"]
@@ -18,15 +18,16 @@ __all__ = ["Module", "StageText", "Target"]
 
 @dataclass(frozen=True)
 class StageText:
-    """Code of a stage, its kernels, and notes for a GPU.
+    """The code of a stage, its kernels, and its description for a GPU.
 
     Attributes:
-        text: The text.
-        kernels: Role -> name.
+        text: The code.
+        kernels: The name of the kernel for each role.
         gpu: The description for a GPU, or None.
         support: Skeletons that it needs in addition to those of every module.
-        signatures: By name, of kernels that are not launched as passes are.
-        ways, refused: As in StageSpec.
+        signatures: The signatures, by name, of kernels with other parameters than those of a pass.
+        ways: As in StageSpec.
+        refused: As in StageSpec.
     """
 
     text: str
@@ -40,17 +41,17 @@ class StageText:
 
 @dataclass(frozen=True)
 class Module:
-    """The whole text, and the signatures of its kernels."""
+    """The code of the whole program, and the signatures of its kernels."""
 
     text: str
     exports: Mapping[str, str]
 
 
 class Target(Protocol):
-    """A target: its dialect, and how functions become kernels."""
+    """A target: it has a dialect, and turns functions into kernels."""
 
-    lists_levels: bool  # the engine has a list of the vertices of each level of a sweep
-    fuses: bool  # reductions and messages may be fused into a pass, block by block
+    lists_levels: bool  # whether the engine has a list of the vertices of each level of a sweep
+    fuses: bool  # whether reductions and messages may be fused into a pass, block by block
 
     @property
     def dialect(self) -> Dialect: ...
@@ -63,8 +64,8 @@ class Target(Protocol):
         """The whole module.
 
         Args:
-            stages: The texts of the stages.
-            scalars: The texts of the graph-level values.
-            folds: The texts of their folds.
-            fuses: By pass, the kernels of folds and messages fused into it.
+            stages: The code of the stages.
+            scalars: The code of the graph-level values.
+            folds: The code of their folds.
+            fuses: For each pass, the kernels of folds and messages that are fused into it.
         """

@@ -1,4 +1,4 @@
-"""Operations on vectors as text, component by component, so that targets and skeletons only see scalars."""
+"""Code of operations on vectors, component by component, so that targets and skeletons handle only scalars."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["operation"]
 
 
 def operation(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """The texts of the components of an operation that takes or returns vectors."""
+    """The names of the result's components, for an operation that takes or returns vectors."""
     special = _SPECIAL.get(expr.op)
     if special is not None:
         return special(writer, expr)
@@ -30,7 +30,7 @@ def operation(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _component(arg: f.Expr, number: int) -> f.Expr:
-    """A component of an operand; a scalar is every component."""
+    """Component `number` of an operand; a scalar operand stands for every component."""
     if not isinstance(arg.type, Vector):
         return arg
     if isinstance(arg, f.Op) and arg.op == "broadcast":
@@ -54,7 +54,7 @@ def _reverse(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _hll_unit(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """A sketch with one register set: it holds the position of the first one bit in the rest of the hash."""
+    """A sketch in which one register is set: it holds the position of the first 1 bit in the rest of the hash."""
     mixed = writer.name(writer.mixed(expr))
     register = writer.name(f"{mixed} & u64(63)")
     rank = writer.name(writer.d.convert(U8, f"hll_rank({mixed} >> u64(6))"))
@@ -67,7 +67,7 @@ def _hll_size(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _one(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """`x[i]`: a component; the last one for an index out of range."""
+    """`x[i]`: component i; the last component if i is out of range."""
     names, index = writer.items(expr.args[0]), expr.args[1]
     if isinstance(index, f.Const):
         assert isinstance(index.value, int)

@@ -1,4 +1,4 @@
-"""Short ways to build expressions of the IR that test values."""
+"""Short functions that build IR expressions for tests of values."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["above", "below", "both", "can_be_infinite", "compare", "component", 
 
 
 def some(*tests: f.Expr) -> f.Expr:
-    """Whether some test holds; false without any."""
+    """An expression that is true if some test holds; without tests it is false."""
     return fold(lambda a, b: f.Op(BOOL, "or", (a, b)), tests) if tests else f.Const(BOOL, False)
 
 
 def both(*tests: f.Expr) -> f.Expr:
-    """Whether every test holds; true without any."""
+    """An expression that is true if every test holds; without tests it is true."""
     return fold(lambda a, b: f.Op(BOOL, "and", (a, b)), tests) if tests else f.Const(BOOL, True)
 
 
 def no(test: f.Expr) -> f.Expr:
-    """Whether a test does not hold."""
+    """An expression that is true if a test does not hold."""
     return f.Op(BOOL, "not", (test,))
 
 
@@ -72,22 +72,22 @@ def is_none(value: f.Expr) -> f.Expr:
 
 
 def equal(value: f.Expr, number: int) -> f.Expr:
-    """Whether a number is this one."""
+    """Whether a number equals `number`."""
     return compare("eq", value, _number(value, number))
 
 
 def below(value: f.Expr, number: int) -> f.Expr:
-    """Whether an integer is less than this one."""
+    """Whether an integer is less than `number`."""
     return compare("lt", value, _number(value, number))
 
 
 def above(value: f.Expr, number: int) -> f.Expr:
-    """Whether an integer is greater than this one."""
+    """Whether an integer is greater than `number`."""
     return compare("gt", value, _number(value, number))
 
 
 def outside(value: f.Expr, low: int, high: int) -> f.Expr:
-    """Whether an integer is less than `low` or greater than `high`, as far as its type holds these."""
+    """Whether an integer is less than `low` or greater than `high`; a bound that the type cannot hold is left out."""
     assert isinstance(value.type, Scalar)
     tests = [below(value, low)] if value.type.lowest < low else []
     return some(*tests, *([above(value, high)] if value.type.highest > high else []))
@@ -99,7 +99,7 @@ def _number(value: f.Expr, number: int) -> f.Const:
 
 
 def component(value: f.Expr, number: int) -> f.Expr:
-    """A component of a vector; a scalar is every component."""
+    """Component `number` of a vector; for a scalar, the scalar itself."""
     if not isinstance(value.type, Vector):
         return value
     if isinstance(value, f.Op) and value.op == "broadcast":
@@ -110,7 +110,7 @@ def component(value: f.Expr, number: int) -> f.Expr:
 
 
 def items(value: f.Expr) -> tuple[f.Expr, ...]:
-    """The scalars of a value: itself, the components of a vector, or the items of a tuple."""
+    """The scalars of a value: a scalar itself, the components of a vector, or the items of a tuple."""
     if isinstance(value.type, Vector):
         return tuple(component(value, k) for k in range(value.type.size))
     if isinstance(value.type, Tuple):

@@ -1,9 +1,9 @@
-"""Check mode: the program with a test after every operation that can fail, and where each test stands in the text.
+"""Check mode: the program with a test after every operation that can fail, and the place of each test in the text.
 
-Each statement is preceded (a gather also followed) by statements that compute the number of its first operation that
-fails, 0 for none. Numbers grow in the order of evaluation, so the least one is the first. At vertices they are kept in
-a field; those of graph-level values and of reductions over vertices in `let`s. The engine looks at them after every
-step and superstep, and ends the run at the first that is not 0 (language.md 6.1).
+Each operation that can fail has a number, and numbers grow in the order of evaluation. Before each statement (for a
+gather, also after it) other statements compute the number of the first operation that fails in it, or 0. Numbers of
+failures at vertices are kept in a field; numbers for graph-level values and for reductions over vertices are kept in
+`let`s. After every step and superstep, the engine reads them and ends the run if one is not 0 (language.md 6.1).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Site:
     """An operation that can fail.
 
     Attributes:
-        kind: Of the failure, one of vlang.ir.checks.failing.KINDS.
-        span: The operation in the text.
+        kind: The kind of failure, one of vlang.ir.checks.failing.KINDS.
+        span: The place of the operation in the text.
         statement: The number of the statement, in the order of the text.
     """
 
@@ -45,8 +45,8 @@ class Checked:
     """A program in check mode.
 
     Attributes:
-        program: It, with tests.
-        sites: What the numbers mean: number k is sites[k - 1].
+        program: The program with tests.
+        sites: The operations by number: number k stands for sites[k - 1].
         watch: Where the engine finds the numbers.
     """
 
@@ -56,7 +56,7 @@ class Checked:
 
 
 def checked(program: f.Program, given: frozenset[str]) -> Checked:
-    """The program in check mode. given: fields that the caller passes, whose initializers do not run."""
+    """The program in check mode. given: fields that the caller passes, so their initializers do not run."""
     tests = _Tests(program, given)
     body = tests.block(program.body)
     start = f.InitField(_nowhere(program), tests.note, _ZERO)
@@ -72,7 +72,7 @@ def _nowhere(program: f.Program) -> Span:
 
 @dataclass(frozen=True)
 class _Failure:
-    """A test: whether the operation fails, where all of `guards` hold."""
+    """A test of one operation: it fails where `test` and all of `guards` are true."""
 
     kind: str
     span: Span
@@ -85,8 +85,8 @@ def _failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared
 
     Args:
         expr: The expression, without reductions.
-        span: The place of what has none of its own: that of the expression around it.
-        guards: What holds where the expression is evaluated.
+        span: The place to report for expressions without a place: that of the expression around them.
+        guards: Conditions that are true wherever the expression is evaluated.
         compared: See `failures`.
     """
     span = expr.span or span
@@ -104,14 +104,14 @@ def _failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared
 
 
 def _own(expr: f.Op, span: Span) -> Span:
-    """The place of an operation; a conversion stands nowhere, so it has that of what is converted."""
+    """The place to report for an operation; a conversion that the text does not write has the place of its operand."""
     if expr.span is None and expr.op == "cast" and expr.args[0].span is not None:
         return expr.args[0].span
     return span
 
 
 def _guards(expr: f.Op, number: int) -> tuple[f.Expr, ...]:
-    """What holds where an operand is evaluated."""
+    """The conditions under which an operator evaluates operand `number`."""
     if expr.op == "select" and number:
         return (expr.args[0] if number == 1 else b.no(expr.args[0]),)
     if expr.op in ("and", "or"):
@@ -200,7 +200,7 @@ class _Tests:
                 yield self._let(span, "number", number, "")
 
     def _named(self, value: f.Expr, span: Span) -> Generator[f.Statement, None, f.Expr]:
-        """Tests of the reductions inside an expression; returns the expression with names in their places."""
+        """Tests of the reductions inside an expression; returns the expression with names instead of reductions."""
         if isinstance(value, f.Reduce):
             span = value.span or span
             if value.domain.edges:
@@ -242,7 +242,7 @@ class _Tests:
         yield from self._noted(self._number(found), span)
 
     def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:
-        """Tests of a reduction over vertices; returns its value, with a name."""
+        """Tests of a reduction over vertices; returns a read of the `let` that holds its value."""
         number = self._number(_in_terms(reduce, span))
         if number is not None:
             fails = b.compare("ne", number, _NONE)
@@ -271,7 +271,7 @@ class _Tests:
 
     # ------------------------------------------------------------------------------------------------------ numbers
     def _number(self, found: Iterable[_Failure]) -> f.Expr | None:
-        """The number of the first operation that fails, else the largest u32; None if none can."""
+        """The number of the first operation that fails, or the largest u32 if none fails; None if none can fail."""
         listed: list[tuple[f.Const, f.Expr]] = []
         for failure in found:
             if failure.test != f.Const(BOOL, False):
@@ -283,7 +283,7 @@ class _Tests:
         return number if listed else None
 
     def _noted(self, number: f.Expr | None, span: Span) -> Iterator[f.Statement]:
-        """Keep a number at its vertex, unless there is one already."""
+        """Store a number in the note field of its vertex, unless the vertex has one already."""
         if number is not None:
             before = f.Field(U32, self.note, "self")
             keep = b.some(b.no(b.equal(before, 0)), b.compare("eq", number, _NONE))
@@ -295,7 +295,7 @@ class _Tests:
         return let
 
     def _fresh(self, wish: str) -> str:
-        """A name that neither the program nor another test has."""
+        """A name that is used neither by the program nor by another test."""
         name = f"{wish}_{len(self.made)}"
         while name in self._program.names or name in self.made:
             name += "_"
@@ -304,7 +304,7 @@ class _Tests:
 
 
 def _in_terms(reduce: f.Reduce, span: Span) -> Iterator[_Failure]:
-    """The operations in the condition and the body of a reduction that can fail."""
+    """The operations that can fail in the condition and the body of a reduction."""
     guards: tuple[f.Expr, ...] = ()
     if reduce.cond is not None:
         yield from _failing(reduce.cond, span)
@@ -314,7 +314,7 @@ def _in_terms(reduce: f.Reduce, span: Span) -> Iterator[_Failure]:
 
 
 def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
-    """A condition that reads what neighbours sent where `reduce` does, so that the same edges are read."""
+    """`cond` with a `change` that `reduce` reads, so that a gather for tests reads the same edges as `reduce`."""
     sent = next((e for e in f.walk(reduce) if isinstance(e, f.Field) and e.time == "change" and e.of != "self"), None)
     if sent is None:
         return cond
@@ -323,5 +323,5 @@ def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
 
 
 def _reads_change(expr: f.Expr) -> bool:
-    """Whether an expression reads the change of a field. At the end of a superstep it differs from its value inside."""
+    """Whether an expression reads the change of a field, which at the end of a superstep has another value."""
     return any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(expr))

@@ -1,6 +1,6 @@
-"""Operations that check mode reports: for each what may fail, as an expression that is true where it does.
+"""The failures that check mode reports: for each operation, an expression that is true where the operation fails.
 
-language.md 6.1 has the list.
+language.md 6.1 lists them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from vlang.ir.checks import build as b
 from vlang.ir.forms import forms as f
+from vlang.maths import MATHS, WHOLE
 from vlang.types import VERTEX, Scalar, Vector
 
 __all__ = ["KINDS", "failures", "reduction_failures", "scalars"]
@@ -23,24 +24,25 @@ KINDS: Mapping[str, str] = {
     "shift": "shifts by less than 0, or by the width of the type or more",
     "none": "reads or orders `none`",
 }
-"""Each kind of finding, with the words of its message."""
+"""Each kind of failure, with the words of its message."""
 
 Failure = tuple[str, f.Expr]
-"""A kind, and a bool that is true where it happens."""
+"""A kind of failure, and a bool expression that is true where this failure happens."""
 
 _DIVISIONS = frozenset({"div", "floordiv", "mod"})
 _ORDERINGS = frozenset({"lt", "le", "gt", "ge", "min", "max"})
 _ARITHMETIC = frozenset({"add", "sub", "mul", "pow", "neg"})
-_ROUNDED = _DIVISIONS | {"add", "sub", "mul", "pow", "sqrt", "exp", "log", "log1p", "cast"}
+_ROUNDED = _DIVISIONS | {"add", "sub", "mul", "pow", "cast",
+                         *(name for name, rule in MATHS.items() if rule.infinite or rule.undefined)}
 
 
 def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
-    """What may go wrong in an operation on scalars or tuples, apart from its operands.
+    """The failures of an operation on scalars or tuples, without the failures of its operands.
 
     Args:
         op: The operation.
-        compared: Whether the value only decides a minimum, a maximum or a comparison; an infinite integer that an
-            operation only hands on is meant there.
+        compared: Whether the value only decides a minimum, a maximum or a comparison. An infinite integer operand is
+            then taken as intended, and is no failure.
     """
     if op.op in _ORDERINGS:
         yield from _ordering(op)
@@ -48,10 +50,8 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
         yield from _index(op)
     elif op.op in ("shl", "shr"):
         yield from _shift(op)
-    elif op.op == "floor":
-        (a,) = op.args
-        yield "nan operand", b.nan(a)
-        yield "infinite", b.both(b.infinite(op), b.no(b.infinite(a)))
+    elif op.op in WHOLE:
+        yield from _rounding(op)
     elif isinstance(op.type, Scalar) and op.type.floating and op.op in _ROUNDED:
         yield from _float(op)
     elif isinstance(op.type, Scalar) and op.type.integral:
@@ -59,7 +59,7 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
 
 
 def scalars(op: f.Op) -> tuple[f.Op, ...]:
-    """An operation as operations on scalars: that on a vector as one for each component, a fold of one as a chain."""
+    """An operation as operations on scalars: one for each component of a vector, and a chain for a fold of a vector."""
     if op.op in ("vsum", "dot", "vmin", "vmax"):
         return tuple(_chain(op))
     vector = next((e.type for e in (op, *op.args) if isinstance(e.type, Vector)), None)
@@ -71,7 +71,7 @@ def scalars(op: f.Op) -> tuple[f.Op, ...]:
 
 
 def _chain(op: f.Op) -> Iterator[f.Op]:
-    """The operations of a fold of the components of a vector, from the left."""
+    """The binary operations that fold the components of a vector, from the left."""
     vector = op.args[0].type
     assert isinstance(vector, Vector)
     parts: list[f.Expr] = [b.component(op.args[0], k) for k in range(vector.size)]
@@ -118,10 +118,23 @@ def _float(op: f.Op) -> Iterator[Failure]:
         yield "nan", b.both(b.nan(op), *(b.no(b.nan(arg)) for arg in floats), b.no(b.equal(divisor, 0)))
         return
     finite = [b.no(b.infinite(arg)) for arg in (*floats, *whole) if b.can_be_infinite(arg)]
-    if op.op != "sqrt":
+    rule = MATHS.get(op.op)
+    if rule is None or rule.infinite:
         yield "infinite", b.both(b.infinite(op), *finite)
-    if op.op != "cast":
+    if op.op != "cast" if rule is None else rule.undefined:
         yield "nan", b.both(b.nan(op), *(b.no(b.nan(arg)) for arg in floats))
+
+
+def _rounding(op: f.Op) -> Iterator[Failure]:
+    """A float that becomes an integer."""
+    (a,), target = op.args, op.type
+    assert isinstance(target, Scalar)
+    yield "nan operand", b.nan(a)
+    if target.kind == "int":
+        yield "infinite", b.both(b.infinite(op), b.no(b.infinite(a)))
+    else:  # rounded towards 0: all that is above -1 fits
+        yield "infinite", b.some(b.compare("le", a, f.Const(a.type, -1.0)),
+                                 b.compare("ge", a, f.Const(a.type, 2.0**target.bits)))
 
 
 def _integer(op: f.Op, compared: bool) -> Iterator[Failure]:
@@ -150,7 +163,7 @@ def _operands(op: f.Op) -> Iterator[Failure]:
 
 
 def _meant(arg: f.Expr) -> bool:
-    """Whether an operand is written as a literal."""
+    """Whether an operand is written as a literal, so that its infinity is intended."""
     return isinstance(arg, f.Const) or (isinstance(arg, f.Op) and arg.op in ("cast", "neg") and _meant(arg.args[0]))
 
 
@@ -163,11 +176,11 @@ _UNDECIDED: Mapping[str, Callable[[f.Expr, f.Expr], f.Expr]] = {
     "sub": lambda x, y: b.some(b.both(b.up(x), b.up(y)), b.both(b.down(x), b.down(y))),
     "mul": lambda x, y: b.some(b.both(b.infinite(x), b.equal(y, 0)), b.both(b.equal(x, 0), b.infinite(y))),
 }
-"""Where infinite operands do not decide the result: inf + -inf, inf - inf, 0 * inf."""
+"""For each operator, whether infinite operands leave the result undefined: inf + -inf, inf - inf, 0 * inf."""
 
 
 def _conversion(op: f.Op) -> Iterator[Failure]:
-    """A conversion of an integer to one that may not hold it."""
+    """Conversions of an integer to a type that cannot hold its value."""
     (a,), target = op.args, op.type
     source = a.type
     assert isinstance(target, Scalar)
@@ -200,16 +213,16 @@ def _unsigned(op: f.Op) -> f.Expr:
         return b.compare("lt", first, second)
     if op.op == "mul":
         return b.both(b.no(b.equal(first, 0)), b.compare("gt", second, f.Op(type_, "floordiv", (most, first))))
-    return b.both(b.compare("eq", op, most), b.no(b.equal(second, 1)))  # no power but the first is 2^k - 1
+    return b.both(b.compare("eq", op, most), b.no(b.equal(second, 1)))  # only the first power of a base is 2^k - 1
 
 
 def reduction_failures(reduce: f.Reduce, value: f.Expr, some: Callable[[f.Expr], f.Expr]) -> Iterator[Failure]:
-    """What may go wrong in a reduction, apart from its terms.
+    """The failures of a reduction, without the failures in its terms.
 
     Args:
         reduce: The reduction.
-        value: Its result.
-        some: Makes the value of `any(test)` over the terms.
+        value: A read of its result.
+        some: Returns an expression for `any(test)` over the terms.
     """
     name, terms = reduce.name, b.items(reduce.body)
     floats = [term for term in terms if isinstance(term.type, Scalar) and term.type.floating]
@@ -229,7 +242,7 @@ def reduction_failures(reduce: f.Reduce, value: f.Expr, some: Callable[[f.Expr],
 
 def _exact(reduce: f.Reduce, results: tuple[f.Expr, ...], terms: tuple[f.Expr, ...],
            some: Callable[[f.Expr], f.Expr]) -> Iterator[Failure]:
-    """Sums and products of integers."""
+    """Failures of sums and products of integers, which are computed exactly."""
     type_ = results[0].type
     assert isinstance(type_, Scalar)
     if type_.kind == "int":

@@ -1,1 +1,1 @@
-"""The forms of the IR, and views of forms that rules and lowering share."""
+"""The forms of the IR, and analyses of these forms that rules and lowering share."""

@@ -18,8 +18,8 @@ __all__ = [
 class Expr:
     """An expression; `type` is the type of its value.
 
-    `span` is its place in the text, for messages; None for what is written nowhere. Expressions that differ only in
-    their places are equal.
+    `span` is its place in the text, for messages; None for an expression that the text does not contain. Expressions
+    that differ only in their places are equal.
     """
 
     type: Type
@@ -35,9 +35,9 @@ class Const(Expr):
 
 @dataclass(frozen=True)
 class GraphValue(Expr):
-    """One value for the whole graph.
+    """A graph-level value: one value for the whole graph.
 
-    kind: "parameter", "global", "let", "loop" (variable of a `for`), or "builtin" (name N, M or iteration).
+    kind: "parameter", "global", "let", "loop" (the variable of a `for`), or "builtin" (N, M or iteration).
     """
 
     name: str
@@ -46,11 +46,11 @@ class GraphValue(Expr):
 
 @dataclass(frozen=True)
 class Field(Expr):
-    """A vertex field.
+    """A read of a vertex field.
 
     of: "self" (also the v of `for v in vertices`), "other" (the neighbour u), or an expression of type vertex
-    (`label.label`). time: "now", "old" (start of the superstep), or "change" (present value minus the value last
-    sent).
+    (`label.label`). time: "now", "old" (at the start of the superstep), or "change" (present value minus the value
+    last sent).
     """
 
     name: str
@@ -67,14 +67,14 @@ class EdgeValue(Expr):
 
 @dataclass(frozen=True)
 class Vertex(Expr):
-    """The id of a vertex; of: "self" or "other"."""
+    """The id of a vertex. of: "self" or "other"."""
 
     of: str
 
 
 @dataclass(frozen=True)
 class Degree(Expr):
-    """A degree. kind: "in", "out" or "all"; of: "self", "other", or an expression of type vertex."""
+    """The degree of a vertex. kind: "in", "out" or "all". of: "self", "other", or an expression of type vertex."""
 
     kind: str
     of: str | Expr
@@ -82,7 +82,7 @@ class Degree(Expr):
 
 @dataclass(frozen=True)
 class Accumulator(Expr):
-    """The result of an earlier gather of the block, for this vertex."""
+    """The value of an accumulator at this vertex: the result of an earlier gather of the block."""
 
     name: str
 
@@ -91,19 +91,21 @@ class Accumulator(Expr):
 class Op(Expr):
     """An operator or function.
 
-    Operators of arithmetic: add sub mul div floordiv mod pow neg; of integers they are exact, and infinite where the
-    result does not fit. Inside `wrap`: wrapadd wrapsub wrapmul wrappow wrapneg. In the body of a declared reduction:
-    exactadd exactsub exactmul exactpow exactneg, which also report results that leave 64 bits. A cast with data "wrap"
-    takes an integer modulo the width of its type. Of bits: shl shr bitor bitand bitxor. Comparisons:
-    eq ne lt le gt ge differs (`changed(f)`: now, old; two NaN are equal). Logic: not and or. Others: select (test,
-    yes, no), cast, min max (of two operands; more are folded from the left), abs sqrt exp log log1p tanh floor.
+    Arithmetic: add sub mul div floordiv mod pow neg; results on integers are exact, or infinite where the type cannot
+    hold them. Inside `wrap`: wrapadd wrapsub wrapmul wrappow wrapneg. In the body of a declared reduction:
+    exactadd exactsub exactmul exactpow exactneg, which also report results that do not fit in 64 bits. A cast with
+    data "wrap" takes an integer modulo the width of its type. On bits: shl shr bitor bitand bitxor. Comparisons:
+    eq ne lt le gt ge differs (`changed(f)` on the present and the old value; two NaN are equal). Logic: not and or.
+    Others: select (test, yes, no), cast, min max (of two operands; more are folded from the left), abs sign, the
+    functions of `vlang.maths`.
 
     Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
-    vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), random (seed,
-    vertex), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function; its name in `data`).
+    vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
+    random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared
+    reduction as a function; its name in `data`).
 
-    Operands of arithmetic have the type of the result, with two exceptions: a literal exponent is an i64 constant, and
-    the distance of a shift has its own integer type. The body of `count` is a bool, that of `mean` f64.
+    Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
+    the distance of a shift has its own integer type. The body of `count` is a bool, and the body of `mean` is an f64.
     """
 
     op: str
@@ -115,7 +117,8 @@ class Op(Expr):
 class Domain:
     """The edges or vertices of a reduction.
 
-    kind: "in", "out", "both" (over edges), "vertices" or "set". set_name: the parameter of a "set".
+    kind: "in", "out", "both" (over edges), "vertices" or "set". set_name: the parameter that holds the vertices of a
+    "set".
     """
 
     kind: str
@@ -123,7 +126,7 @@ class Domain:
 
     @property
     def edges(self) -> bool:
-        """Whether it ranges over edges."""
+        """Whether the reduction ranges over edges."""
         return self.kind in ("in", "out", "both")
 
 
@@ -132,11 +135,11 @@ class Reduce(Expr):
     """A reduction.
 
     Attributes:
-        name: Of a built-in reduction, or of a declared one.
+        name: The name of a built-in or declared reduction.
         body: The contribution.
         domain: The edges or vertices that contribute.
-        cond: The condition of a contribution; None means always.
-        default: The value without contributions; None means the identity.
+        cond: The condition under which an edge or vertex contributes; None means always.
+        default: The value if there are no contributions; None means the identity.
         user: Whether the program declares the reduction.
     """
 
@@ -167,7 +170,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
-    """The same expression with other children, in the order of `children`."""
+    """The same expression with new children, given in the order of `children`."""
     if isinstance(expr, Op):
         return replace(expr, args=new)
     if isinstance(expr, (Field, Degree)) and new:

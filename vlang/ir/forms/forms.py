@@ -1,11 +1,11 @@
 """The intermediate representation: a program with every name resolved and every type known.
 
-This module has declarations and statements, and passes on the expressions of `exprs`.
+This module defines declarations and statements, and re-exports the expressions of `exprs`.
 
-`vlang.ir.lower` has done the following: functions of the program are inlined, updates (`x += e`) written out, names
-unique in the program, literals of the type of their place, conversions explicit (`cast`). `changed(f)` is the operator
-`differs`. Expressions compare by value, statements by identity. The IR covers the whole language; the writer of a
-target refuses programs that the target cannot run yet.
+After `vlang.ir.lower`, functions of the program are inlined, updates (`x += e`) are written out, names are unique in
+the program, literals have the type that their context requires, and conversions are explicit (`cast`). `changed(f)` is
+the operator `differs`. Expressions compare by value, statements by identity. The IR covers the whole language; `refuse`
+reports a program that a target cannot run yet.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class ParamDecl:
     """A parameter.
 
     Attributes:
-        name: Unique in the program.
-        type: Of its value.
+        name: Its name, unique in the program.
+        type: The type of its value.
         default: An expression over constants and earlier parameters; None if the caller must pass a value.
-        span: Of the declaration.
+        span: The place of the declaration.
     """
 
     name: str
@@ -64,10 +64,10 @@ class EdgeDecl:
     """An edge field.
 
     Attributes:
-        name: Unique in the program.
-        type: Of its values.
+        name: Its name, unique in the program.
+        type: The type of its values.
         default: A graph-level expression; None if the graph must have the field.
-        span: Of the declaration.
+        span: The place of the declaration.
     """
 
     name: str
@@ -81,11 +81,11 @@ class FieldDecl:
     """A vertex field.
 
     Attributes:
-        name: Unique in the program.
-        type: Of its values.
-        output: It is declared at top level.
-        required: It has no initializer: the caller passes an array.
-        span: Of the declaration.
+        name: Its name, unique in the program.
+        type: The type of its values.
+        output: Whether it is declared at top level.
+        required: Whether it has no initializer, so that the caller must pass an array.
+        span: The place of the declaration.
     """
 
     name: str
@@ -106,18 +106,18 @@ class GlobalDecl:
 
 @dataclass(frozen=True)
 class UserReduction:
-    """`reduction f(a, b)`, declared by the program.
+    """The declaration of a reduction, `reduction f(a, b)`.
 
     Attributes:
-        name: f.
-        left: The name of a: the body reads Accumulator(left).
+        name: The name f.
+        left: The name of a, which the body reads as Accumulator(left).
         right: The name of b.
-        type: Of the operands and the result.
-        wide: The type of the accumulators, of the two values in the body, and of the body. Where the body computes with
-            integers, these have 64 bits, and what leaves them ends the run.
-        body: The result.
-        identity: The result of nothing, of the wide type.
-        span: Of the declaration.
+        type: The type of the operands and the result.
+        wide: The type of the accumulators, of a and b in the body, and of the body itself. Where the body computes with
+            integers, these have 64 bits, and a result that does not fit ends the run.
+        body: The expression of the result.
+        identity: The result of a reduction of no values, of type `wide`.
+        span: The place of the declaration.
     """
 
     name: str
@@ -131,13 +131,13 @@ class UserReduction:
 
     @property
     def exact(self) -> bool:
-        """Whether the body computes with integers, exactly."""
+        """Whether the body computes with integers, and so exactly."""
         return any(isinstance(e, Op) and e.op.startswith("exact") for e in walk(self.body))
 
 
 @dataclass(frozen=True)
 class Require:
-    """A contract: `cond` is an expression of edge level or below. `text` is the source of the condition."""
+    """A contract. cond: an expression of edge level or below. text: the source of the condition."""
 
     cond: Expr
     span: Span
@@ -146,7 +146,7 @@ class Require:
 
 @dataclass(frozen=True)
 class Need:
-    """What the graph must be: a word of `vlang.syntax.needs.NEEDS`."""
+    """A property that the graph must have. Its name is a word of `vlang.syntax.needs.NEEDS`."""
 
     word: str
     span: Span
@@ -164,7 +164,7 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class InitField(Statement):
-    """Evaluate an initializer for all vertices; `value` has at most one Reduce over edges, any number over vertices."""
+    """Evaluate an initializer for all vertices; `value` has at most one Reduce over edges and any over vertices."""
 
     name: str
     value: Expr
@@ -172,7 +172,7 @@ class InitField(Statement):
 
 @dataclass(frozen=True, eq=False)
 class InitGlobal(Statement):
-    """Evaluate a `global`."""
+    """Evaluate the value of a `global`."""
 
     name: str
     value: Expr
@@ -180,7 +180,7 @@ class InitGlobal(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Gather(Statement):
-    """`name` = `reduce`, for every selected vertex."""
+    """Compute the accumulator `name` by `reduce`, for every selected vertex."""
 
     name: str
     reduce: Reduce
@@ -188,7 +188,7 @@ class Gather(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Statement):
-    """Write fields; for several, `value` is a tuple."""
+    """Write one or several fields; for several fields, `value` is a tuple."""
 
     fields: tuple[str, ...]
     value: Expr
@@ -204,7 +204,7 @@ class Let(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Activate(Statement):
-    """`activate when cond`."""
+    """The statement `activate when cond`."""
 
     cond: Expr
 
@@ -223,9 +223,9 @@ class Repeat(Statement):
 
     Attributes:
         limit: A graph-level count, or None.
-        exact: `n times` rather than `at most n times`.
+        exact: Whether the text says `n times` rather than `at most n times`.
         until: The condition that ends the loop, or None.
-        body: Its statements; the Activate comes last, if there is one.
+        body: Its statements. An Activate, if there is one, comes last.
     """
 
     limit: Expr | None
@@ -242,7 +242,7 @@ class Repeat(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Statement):
-    """`sweep field up|down`."""
+    """The statement `sweep field up|down`."""
 
     field: str
     up: bool
@@ -251,16 +251,16 @@ class Sweep(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForVertices(Statement):
-    """`for name in set_name`."""
+    """The statement `for name in set_name`; without a name, for all vertices."""
 
     name: str
-    set_name: str
+    set_name: str | None
     body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ForRange(Statement):
-    """`for name from low to high until until`.
+    """The statement `for name from low to high until until`.
 
     Attributes:
         name: The variable.
@@ -282,18 +282,18 @@ class Program:
     """A whole program.
 
     Attributes:
-        name: Of the program.
+        name: The name of the program.
         doc: Its description.
         params: Its parameters, in order.
         edges: Its edge fields.
-        fields: Its vertex fields, those of blocks included.
+        fields: Its vertex fields, including those declared in blocks.
         globals: Its graph-level outputs.
         reductions: The reductions that it declares.
         requires: Its contracts about values.
         body: Its statements.
         source: The text, for messages.
         filename: The file, for messages.
-        names: For each unique name the name in the text.
+        names: For each unique name, the name in the text.
         precision: The bits of `int` and `float`: 32 or 64.
         needs: Its contracts about the graph.
     """

@@ -1,4 +1,4 @@
-"""How expressions move when the fields of a loop move (language.md 10.2), and which values are known to be >= 0."""
+"""In which direction an expression moves when the fields of a loop move (language.md 10.2), and bounds of values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import reduce as fold
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import LoopScope, statements
+from vlang.maths import MATHS
 from vlang.types import Scalar, Type, Vector
 
 __all__ = ["CONSTANT", "DOWN", "UNKNOWN", "UP", "Known", "Move", "Moves", "flip", "join"]
@@ -15,15 +16,19 @@ Move = str
 CONSTANT, UP, DOWN, UNKNOWN = "0", "+", "-", "?"
 _WAY = {"up": UP, "down": DOWN}
 
-_EXACT = 1 << 53  # below this, a literal is exact as a float
-_JOINED = frozenset({"add", "and", "or", "bitor", "bitand", "min", "max", "sqrt", "exp", "log", "log1p", "tanh",
-                     "floor", "reverse", "vsum", "cast", "broadcast"})
+_EXACT = 1 << 53  # below this, a float holds every integer exactly
+_JOINED = frozenset({"add", "and", "or", "bitor", "bitand", "min", "max", "sign", "reverse", "vsum", "cast",
+                     "broadcast", *(name for name, rule in MATHS.items() if rule.rises)})
+_KEPT = frozenset({"add", "mul", "div", "floordiv", "min", "sign", "cast", "broadcast", "vsum",
+                   *(name for name, rule in MATHS.items() if rule.positive == "kept")})
+_POSITIVE = frozenset({"abs", "common", "len", "random", "hll_size",
+                       *(name for name, rule in MATHS.items() if rule.positive == "always")})
 _UP_REDUCTIONS = frozenset({"any", "max", "bitor", "count", "hindex"})
 _DOWN_REDUCTIONS = frozenset({"min", "all", "bitand"})
 
 
 def join(a: Move, b: Move) -> Move:
-    """The common move of two values: a constant does not count, and different moves are unknown."""
+    """The move that two values have in common: constants are ignored, and two different moves give UNKNOWN."""
     if a == b or b == CONSTANT:
         return a
     return b if a == CONSTANT else UNKNOWN
@@ -35,13 +40,13 @@ def flip(a: Move) -> Move:
 
 
 class Known:
-    """Signs and bounds of values, from literals, types, degrees and the contracts of a program."""
+    """What is known of signs and bounds of values, from literals, types, degrees and the contracts of a program."""
 
     def __init__(self, program: f.Program, gathers: Mapping[str, f.Gather]) -> None:
         self._gathers = gathers
         self._least: dict[tuple[str, str], float] = {}
         self._most: dict[tuple[str, str], float] = {}
-        self._whole_least: dict[tuple[str, str], int] = {}  # by comparisons of integers
+        self._whole_least: dict[tuple[str, str], int] = {}  # only from comparisons of integers
         self._whole_most: dict[tuple[str, str], int] = {}
         self._applied = {name for s in statements(program.body) if isinstance(s, f.Apply) for name in s.fields}
         for require in program.requires:
@@ -68,7 +73,7 @@ class Known:
                     self._whole_most[key] = min(int(bound), self._whole_most.get(key, int(bound)))
 
     def _key(self, expr: f.Expr) -> tuple[str, str] | None:
-        """The key of a value that contracts can limit: a parameter, an edge field, or a field that is never applied."""
+        """The key of a value that contracts can bound: a parameter, an edge field, or a field that is never applied."""
         if isinstance(expr, f.Op) and expr.op == "cast":
             return self._key(expr.args[0])
         if isinstance(expr, f.GraphValue) and expr.kind == "parameter":
@@ -80,14 +85,14 @@ class Known:
         return None
 
     def at_most(self, expr: f.Expr, bound: float) -> bool:
-        """Whether an expression is known to be at most `bound`, as a literal or by contract."""
+        """Whether an expression is known to be at most `bound`, because it is a literal or by a contract."""
         number, key = _number(expr), self._key(expr)
         if number is not None:
             return number <= bound
         return key is not None and key in self._most and self._most[key] <= bound
 
     def bounds(self, expr: f.Expr, low: int, high: int) -> tuple[int, int]:
-        """The least and largest value that contracts allow an integer input, at least `low` and at most `high`."""
+        """The least and largest value of an integer input, from contracts and from the bounds `low` and `high`."""
         key = self._key(expr)
         if key is None:
             return low, high
@@ -119,10 +124,10 @@ class Known:
         return reduce.name in ("sum", "prod", "min", "mean", "mode", "median") and self.nonnegative(reduce.body)
 
     def _op(self, expr: f.Op) -> bool:
-        if expr.op in ("sqrt", "exp", "abs", "common", "random", "hll_size"):
+        if expr.op in _POSITIVE:
             return True
         each = [self.nonnegative(arg) for arg in expr.args]
-        if expr.op in ("add", "mul", "div", "floordiv", "min", "cast", "broadcast", "floor", "log1p", "tanh", "vsum"):
+        if expr.op in _KEPT:
             return all(each)
         if expr.op == "max":
             return any(each)
@@ -144,7 +149,7 @@ def _unsigned(type_: Type) -> bool:
 
 
 class Moves:
-    """Moves of expressions. `leaf`: the moves of reads; `grow`: the set of edges grows, instead of fields moving."""
+    """Moves of expressions. leaf: returns the move of a read. grow: the set of edges grows while fields stay."""
 
     def __init__(self, scope: LoopScope, known: Known, leaf: Callable[[f.Expr], Move], grow: bool = False) -> None:
         self._scope = scope
@@ -154,7 +159,7 @@ class Moves:
 
     @classmethod
     def of_fields(cls, scope: LoopScope, known: Known, directions: Mapping[str, str | None]) -> Moves:
-        """Moves when every written field moves in its own direction (the table of 10.2)."""
+        """Moves when every written field moves in its own direction (the table of language.md 10.2)."""
 
         def leaf(expr: f.Expr) -> Move:
             if isinstance(expr, f.Field) and expr.name in scope.written:
@@ -167,7 +172,7 @@ class Moves:
 
     @classmethod
     def of_edges(cls, scope: LoopScope, known: Known, tied: Callable[[str], bool]) -> Moves:
-        """Moves when the set of edges grows and fields stay; `tied`: whether the start of a field depends on edges."""
+        """Moves when the set of edges grows and fields stay. tied: whether a field's initial value depends on edges."""
 
         def leaf(expr: f.Expr) -> Move:
             if isinstance(expr, f.Degree) or expr == f.GraphValue(expr.type, "M", "builtin"):
@@ -179,7 +184,7 @@ class Moves:
         return cls(scope, known, leaf, grow=True)
 
     def of(self, expr: f.Expr) -> Move:
-        """How an expression moves."""
+        """The direction in which an expression moves."""
         if isinstance(expr, f.Accumulator):
             gather = self._scope.gathers.get(expr.name)
             return CONSTANT if gather is None else self.reduction(gather.reduce)
@@ -223,7 +228,7 @@ class Moves:
         return join(*moves) if all(signs) else UNKNOWN
 
     def reduction(self, reduce: f.Reduce) -> Move:
-        """How the value of a reduction moves."""
+        """The direction in which the value of a reduction moves."""
         body = self.of(reduce.body)
         cond = CONSTANT if reduce.cond is None else self.of(reduce.cond)
         default = CONSTANT if reduce.default is None else self.of(reduce.default)

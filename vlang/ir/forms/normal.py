@@ -1,4 +1,4 @@
-"""Normal forms: writes as *x joined with e*, their joined gathers, and the delta form (language.md 10.1)."""
+"""Normal forms of writes (*x joined with e*), the gathers joined into fields, and the delta form (language.md 10.1)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["OPERATORS", "Operator", "Write", "linearity", "rounds", "widens", "w
 
 @dataclass(frozen=True)
 class Operator:
-    """How a write joins.
+    """The operator by which a write joins a value into a field.
 
     Attributes:
         name: The operator of the IR.
-        reduction: The reduction of a gather with the same operator.
+        reduction: The name of the reduction that uses the same operator.
         idempotent: Whether joining the same value again changes nothing.
         direction: How the field moves: "up", "down" or None.
-        text: For `vlang explain`.
+        text: The text for `vlang explain`.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Write:
     Attributes:
         leaf: The statement.
         fields: The written fields.
-        operator: None if the fields are recomputed.
-        rest: e of *x joined with e*; the whole value if recomputed.
-        joined: The gather with contributions that may be joined into the field one by one, or None.
-        delta: Whether it is in delta form.
+        operator: The joining operator; None if the fields are recomputed.
+        rest: The e of *x joined with e*; the whole value if the fields are recomputed.
+        joined: The gather whose contributions may be joined into the field one by one, or None.
+        delta: Whether the write is in delta form.
     """
 
     leaf: Leaf
@@ -79,7 +79,7 @@ class Write:
 
 
 def writes_of(scope: LoopScope) -> tuple[Write, ...]:
-    """The writes of a loop in order, with local initializers, without those of inner loops."""
+    """The writes of a loop in order, including local initializers, without the writes of inner loops."""
     found = []
     for leaf in scope.leaves:
         if isinstance(leaf.statement, f.Apply):
@@ -98,7 +98,7 @@ def _write(scope: LoopScope, leaf: Leaf, apply: f.Apply) -> Write:
 
 
 def _tuple_form(apply: f.Apply) -> tuple[Operator, f.Expr] | None:
-    """`(x, y) = min((x, y), e)`: the old tuple comes first, since of two tuples without a value the first one wins."""
+    """`(x, y) = min((x, y), e)`. The old tuple must come first: of two tuples that count as equal, it wins."""
     value = apply.value
     if not (isinstance(value, f.Op) and value.op in ("min", "max")):
         return None
@@ -131,12 +131,12 @@ def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] 
 
 
 def rounds(expr: f.Expr) -> bool:
-    """Whether an expression rounds a float to an f16, the one conversion that may lose information by itself."""
+    """Whether an expression rounds a float to f16, the only conversion that may lose information here."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.type == F16 and _wider(expr.args[0])
 
 
 def widens(expr: f.Expr) -> bool:
-    """Whether an expression converts an f16 to a wider float, which keeps its value."""
+    """Whether an expression converts an f16 to a wider float, which does not change the value."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.args[0].type == F16 and _wider(expr)
 
 
@@ -145,7 +145,7 @@ def _wider(expr: f.Expr) -> bool:
 
 
 def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
-    """`x = f16(min(f32(x), e))`, which is `min(x, f16(e))`: rounding is monotone, and x is an f16 already."""
+    """`x = f16(min(f32(x), e))`, which equals `min(x, f16(e))`: rounding is monotone, and x already is an f16."""
     (inner,) = value.args
     if not (isinstance(inner, f.Op) and inner.op in ("min", "max")):
         return None
@@ -157,7 +157,7 @@ def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
 
 
 def _sum_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
-    """`x + e` and `x - e`: the terms of a sum with their signs, x once and positive."""
+    """`x + e` and `x - e`: a sum of terms in which x occurs once, with a positive sign."""
     terms = _terms(value, True)
     mine = [positive for term, positive in terms if _is_now(term, name)]
     if mine != [True]:
@@ -194,7 +194,7 @@ def _is_now(expr: f.Expr, name: str) -> bool:
 
 
 def _user(program: f.Program, name: str) -> Operator:
-    """A user reduction as an operator; idempotent only where its body is one of the idempotent operators."""
+    """A user reduction as an operator; it is idempotent only if its body is one of the idempotent operators."""
     rule = next(r for r in program.reductions if r.name == name)
     sides = {rule.left, rule.right}
     body = rule.body
@@ -207,7 +207,7 @@ def _user(program: f.Program, name: str) -> Operator:
 
 
 def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | None:
-    """The gather that gives e, or e before rounding, has the reduction of the operator, and has no `default`."""
+    """The gather whose result is e, or e before rounding, if it has the operator's reduction and no `default`."""
     if isinstance(rest, f.Op) and rounds(rest):
         (rest,) = rest.args
     if not isinstance(rest, f.Accumulator):
@@ -224,7 +224,7 @@ def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | No
 
 
 def linearity(expr: f.Expr, target: f.Expr) -> str | None:
-    """How an expression depends on `target`: "constant", "linear" (homogeneous), "affine", or None (otherwise)."""
+    """How an expression depends on `target`: "constant", "linear", "affine" (linear plus a constant), or None."""
     if expr == target:
         return "linear"
     if target not in f.walk(expr):
@@ -252,9 +252,9 @@ def _linear_op(op: str, kinds: list[str]) -> str | None:
 
 
 def _delta(scope: LoopScope, leaf: Leaf, apply: f.Apply, form: tuple[Operator, f.Expr]) -> bool:
-    """Whether a write is `x += e`, where e is linear in one gathered sum, and the sum in `change(u.x)`.
+    """Whether a write is `x += e`, where e is linear in one gathered sum, and that sum is linear in `change(u.x)`.
 
-    Everything else in it must be constant in the loop.
+    Everything else in e and in the sum must be constant in the loop.
     """
     operator, rest = form
     if operator.name != "add":

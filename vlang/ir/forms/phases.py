@@ -15,17 +15,18 @@ class Phase:
     """A group of consecutive statements of the loop's block.
 
     Attributes:
-        number: In order, from 1.
+        number: The number of the phase in the superstep, from 1.
         statements: The statements.
-        domains: Of its reductions over edges, each once.
-        neighbour: Loop-written fields that its reductions read from neighbours.
-        own: Loop-written fields that it reads from the vertex itself, with the old value of a normal form.
-        distant: Loop-written fields that it reads from vertices that may be anywhere (`label.label`).
-        gathered: Accumulators that it computes.
-        used: Accumulators that it reads.
-        writes: Fields that it writes.
-        late: A gather inside a `where` that reads a field written earlier in the same `where`, so that the phase takes
-            more than one pass; None if there is none.
+        domains: The domains of its reductions over edges, each once.
+        neighbour: The fields written in the loop that its reductions read from neighbours.
+        own: The fields written in the loop that it reads from the vertex itself, including the old value of a normal
+            form.
+        distant: The fields written in the loop that it reads from arbitrary vertices (`label.label`).
+        gathered: The accumulators that it computes.
+        used: The accumulators that it reads.
+        writes: The fields that it writes.
+        late: The first gather inside a `where` that reads a field written earlier in the same `where`, so that the
+            phase takes more than one pass; None if there is none.
     """
 
     number: int
@@ -76,7 +77,7 @@ def _phase(scope: LoopScope, number: int, group: tuple[f.Statement, ...]) -> Pha
 
 
 def _from_neighbours(scope: LoopScope, statement: f.Statement) -> frozenset[str]:
-    """The loop-written fields that the reductions of a statement, or of its block, read from neighbours."""
+    """The fields written in the loop that reductions of a statement or of its block read from neighbours."""
     exprs = (expr for s in statements((statement,)) for expr in expressions(s))
     return frozenset(name for expr in exprs for name in scope.neighbour(expr))
 

@@ -14,24 +14,24 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Range:
-    """The integers from low to high, of a type."""
+    """The integers from `low` to `high`, of the type `type`."""
 
     low: int
     high: int
     type: Scalar
 
     def joined(self, other: Range | None) -> Range | None:
-        """The least range around both; None without one of them."""
+        """The smallest range that contains both; None if `other` is None."""
         return other and Range(min(self.low, other.low), max(self.high, other.high), self.type)
 
     @property
     def up(self) -> bool:
-        """Whether `inf` is in it."""
+        """Whether the range contains `inf`."""
         return self.type.kind == "int" and self.high == self.type.highest
 
     @property
     def down(self) -> bool:
-        """Whether `-inf` is in it."""
+        """Whether the range contains `-inf`."""
         return self.type.kind == "int" and self.low == self.type.lowest
 
     @property
@@ -41,38 +41,38 @@ class Range:
         return (low, high) if low <= high else None
 
     def has(self, value: int) -> bool:
-        """Whether a value is in it."""
+        """Whether the range contains a value."""
         return self.low <= value <= self.high
 
     @property
     def size(self) -> int:
-        """The largest absolute value."""
+        """The largest absolute value in the range."""
         return max(abs(self.low), abs(self.high))
 
 
 Found = tuple[Range | None, ...]
-"""The ranges of the components of a tuple, or of all components of a vector; None for values that are no integers."""
+"""One range per component of a tuple, otherwise one range; None in place of a range for values that are no integers."""
 
 
 def whole(type_: Type) -> Range | None:
-    """The range of a scalar type, or of the components of a vector; None for what is no integer."""
+    """The range of a scalar type, or of the components of a vector; None if they are not integers."""
     item = type_.item if isinstance(type_, Vector) else type_
     return Range(item.lowest, item.highest, item) if isinstance(item, Scalar) and item.kind in ("int", "uint") else None
 
 
 def parts(type_: Type) -> Found:
-    """The ranges of the components of a tuple, or the one of another type."""
+    """The ranges of the components of a tuple type; for another type, its one range."""
     return tuple(map(whole, type_.items)) if isinstance(type_, Tuple) else (whole(type_),)
 
 
 def limited(low: int, high: int, type_: Scalar) -> Range:
-    """A range clamped to its type."""
+    """The range from `low` to `high`, clamped to a type."""
     low, high = (min(max(x, type_.lowest), type_.highest) for x in (low, high))
     return Range(low, high, type_)
 
 
 def compared(a: Range, op: str, b: Range) -> Range:
-    """The values of a range that compare with some value of another."""
+    """The values x of range `a` for which `x op y` is true for some y of range `b`; all of `a` if there are none."""
     low, high = a.low, a.high
     if op in ("lt", "le", "eq"):
         high = min(high, b.high - (op == "lt"))
@@ -84,12 +84,12 @@ def compared(a: Range, op: str, b: Range) -> Range:
 
 
 def both(a: Range | None, b: Range | None) -> Range | None:
-    """The least range around two; None without one of them."""
+    """The smallest range that contains both; None if one is None."""
     return a and a.joined(b)
 
 
 def widened(old: Found | None, new: Found) -> Found:
-    """A range that has grown often: each end that grew is moved to 0 or to the end of the type."""
+    """The range to use after a range has grown often: each bound that grew becomes 0 or the bound of the type."""
     if old is None:
         return new
     result: list[Range | None] = []
@@ -104,7 +104,7 @@ def widened(old: Found | None, new: Found) -> Found:
 
 
 def converted(value: Range, type_: Scalar) -> Range:
-    """A range in another type; infinities stay infinite."""
+    """A range converted to another type; infinities stay infinite."""
     return limited(type_.lowest if value.down else value.low, type_.highest if value.up else value.high, type_)
 
 

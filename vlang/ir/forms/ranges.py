@@ -1,7 +1,7 @@
-"""The least and largest value that integers of a program may have, from types, literals, contracts and writes.
+"""The least and largest value that each integer of a program may have, from types, literals, contracts and writes.
 
-Where the exact result of an operation cannot leave its type, targets compute it with plain instructions. A range
-includes the patterns of `inf` and `-inf` where a value may be infinite.
+Where the exact result of an operation always fits its type, targets compute it with plain instructions. A range
+includes the bit patterns of `inf` and `-inf` where a value may be infinite.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from vlang.types import Scalar, Tuple, Type, VertexSet
 __all__ = ["MOST_EDGES", "SIZES", "USUAL", "Ranges", "Sizes", "sizes_of"]
 
 MOST_EDGES = (1 << 31) - 2
-"""In a row: a graph with a longer one is refused."""
+"""The most edges in one row: a graph with a longer row is refused."""
 
 _PATIENCE = 3  # how often a range may grow before it is widened
 _MOST_SUPERSTEPS = (1 << 31) - 2
-"""A loop that reads `iteration` ends before its number leaves 32 bits."""
+"""The most supersteps of a loop that reads `iteration`: the loop ends before its number needs more than 32 bits."""
 
 
 class Sizes(NamedTuple):
-    """How large a graph is at most: the number of its vertices, and of its stored edges."""
+    """Upper bounds on the size of a graph: the number of its vertices, and of its stored edges."""
 
     vertices: int
     edges: int
 
     @property
     def row(self) -> int:
-        """The most edges of a vertex; those in both directions together."""
+        """The largest number of edges of a vertex, in both directions together."""
         return min(2 * self.edges, MOST_EDGES)
 
 
@@ -55,11 +55,11 @@ _SMALL = Sizes(1 << 18, 1 << 24)
 USUAL = Sizes((1 << 31) - 2, 1 << 40)
 _LARGE = Sizes((1 << 32) - 2, 1 << 48)
 SIZES = (_SMALL, USUAL, _LARGE)
-"""Plans are made for classes of graphs, so that few different kernels are compiled."""
+"""The classes of graph sizes. Plans are made for a class, so that few different kernels are compiled."""
 
 
 def sizes_of(vertices: int, edges: int) -> Sizes:
-    """The class of a graph."""
+    """The smallest class of graph sizes that contains a graph."""
     return next((size for size in SIZES if vertices <= size.vertices and edges <= size.edges), _LARGE)
 
 
@@ -67,9 +67,9 @@ class Ranges:
     """The ranges of a program's values.
 
     Args:
-        program: The program; without one, every value may have every value of its type.
+        program: The program; if None, every value ranges over its whole type.
         given: The fields that the caller passes in place of their initializers.
-        sizes: The most vertices and edges of the graph.
+        sizes: Upper bounds on the vertices and edges of the graph.
     """
 
     def __init__(self, program: f.Program | None = None, given: frozenset[str] = frozenset(),
@@ -88,22 +88,22 @@ class Ranges:
         return min(self.sizes.row, self.sizes.vertices)
 
     def of(self, expr: f.Expr) -> Range | None:
-        """The range of a scalar, or of the components of a vector; None for what is no integer."""
+        """The range of a scalar, or of the components of a vector; None if they are not integers."""
         return self._of(expr)[0]
 
     def terms(self, reduce: f.Reduce) -> int:
-        """The most terms of a reduction."""
+        """The largest number of terms that a reduction can have."""
         return self.sizes.row if reduce.domain.edges else self.sizes.vertices
 
     def term(self, reduce: f.Reduce) -> Range | None:
-        """The values of a term, in the type that it has before it is converted for the sum."""
+        """The range of a term, in the type that it has before it is converted for the sum."""
         body = reduce.body
         while isinstance(body, f.Op) and body.op == "cast" and whole(body.args[0].type) is not None:
             (body,) = body.args
         return self.within(reduce.cond).of(body)
 
     def within(self, cond: f.Expr | None) -> Ranges:
-        """The ranges of values, given that a condition holds."""
+        """The ranges of values where a condition holds."""
         limits: dict[f.Expr, Found] = {}
         for test in _conjuncts(cond):
             a, b = test.args
@@ -120,7 +120,7 @@ class Ranges:
 
     # ----------------------------------------------------------------- names
     def _solve(self, program: f.Program, given: frozenset[str]) -> None:
-        """Fused all writes until no range grows."""
+        """Join the values of all writes into the ranges of the names, until no range grows."""
         found: dict[str, Found] = {}
         for decl in program.fields:
             if decl.required or decl.name in given:
@@ -142,7 +142,7 @@ class Ranges:
         return b if a is None else tuple(x and x.joined(y) for x, y in zip(a, b, strict=True))
 
     def _contracted(self, expr: f.Expr) -> Found:
-        """The values of an input, within the contracts."""
+        """The range of an input, narrowed by contracts."""
         known, assumed = whole(expr.type), self._known
         if known is None or assumed is None or not isinstance(expr.type, Scalar):
             return parts(expr.type)
@@ -170,7 +170,7 @@ class Ranges:
         if isinstance(expr, f.Degree) and isinstance(expr.type, Scalar):
             return (limited(0, self.sizes.row, expr.type),)
         if isinstance(expr, f.EdgeValue) and expr.name not in self._columns and isinstance(expr.type, Scalar):
-            return (limited(0, self.common, expr.type),)  # a count that the graph keeps beside its edges
+            return (limited(0, self.common, expr.type),)  # a count that the graph stores for each edge
         if isinstance(expr, f.EdgeValue):
             return self._contracted(expr)
         if isinstance(expr, f.GraphValue) and expr.kind == "parameter":
@@ -185,10 +185,10 @@ class Ranges:
 
     def _field(self, expr: f.Field) -> Found:
         found = self._names.get(expr.name, parts(expr.type))
-        if expr.time == "change":
-            return tuple(part and (difference(part, part) if part.type.kind == "int" else whole(part.type))
+        if expr.time == "change":  # the first change is the whole value: nothing has been sent before
+            return tuple(part and (difference(part, part).joined(part) if part.type.kind == "int" else whole(part.type))
                          for part in found)
-        if isinstance(expr.of, f.Expr):  # of `none` it is 0
+        if isinstance(expr.of, f.Expr):  # a field read at `none` is 0
             return tuple(part and part.joined(Range(0, 0, part.type)) for part in found)
         return found
 
@@ -219,6 +219,8 @@ class Ranges:
             return args[0]
         if expr.op == "common":
             return limited(0, self.common, kind.type)
+        if expr.op == "len":
+            return limited(0, self.sizes.vertices, kind.type)
         if expr.op == "position":
             return limited(-1, self.sizes.vertices, kind.type)
         if expr.op == "cast":
@@ -232,7 +234,7 @@ _TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne
 
 
 def _conjuncts(cond: f.Expr | None) -> Iterator[f.Op]:
-    """The comparisons that hold where a condition does."""
+    """The comparisons that are true where a condition is true."""
     if isinstance(cond, f.Op) and cond.op == "and":
         for part in cond.args:
             yield from _conjuncts(part)
@@ -241,7 +243,7 @@ def _conjuncts(cond: f.Expr | None) -> Iterator[f.Op]:
 
 
 def _writes(program: f.Program, given: frozenset[str]) -> Iterator[tuple[str, f.Expr | Found]]:
-    """Each name that is written, and a value written there."""
+    """For each write, the name that is written and the value or the ranges written to it."""
     types = {decl.name: decl.type for decl in program.fields}
     for statement in statements(program.body):
         if isinstance(statement, f.InitField):
@@ -261,7 +263,7 @@ def _writes(program: f.Program, given: frozenset[str]) -> Iterator[tuple[str, f.
 
 
 def _part(value: f.Expr, number: int, type_: Type) -> f.Expr:
-    """A component of a tuple."""
+    """Component `number` of a tuple value."""
     if isinstance(value, f.Op) and value.op == "tuple":
         return value.args[number]
     return f.Op(type_, "item", (value,), number)
@@ -284,7 +286,7 @@ def _reduced(expr: f.Reduce, ranges: Ranges) -> Found:
 
 
 def _combined(expr: f.Reduce, body: Range | None, kind: Range, most: int) -> Range:
-    """The range of a reduction without `default`. most: the number of terms."""
+    """The range of a reduction without `default`. most: the largest number of terms."""
     if expr.name == "count":
         return limited(0, most, kind.type)
     if expr.name in ("hindex", "mex"):

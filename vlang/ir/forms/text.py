@@ -33,8 +33,8 @@ def type_text(type_: Type) -> str:
 def expression(expr: f.Expr, own: str = "self") -> str:
     """An expression as text.
 
-    own: the vertex with values written without a dot: "self", or "v" inside a reduction over vertices, with values
-    `v.f`.
+    own: the vertex whose fields are written without a dot. It is "self", or "v" inside a reduction over vertices, where
+    other reads are written as `v.f`.
     """
     return _text(expr, own)[0]
 
@@ -159,7 +159,7 @@ def statement_lines(statement: f.Statement, indent: str = "") -> Iterator[str]:
 
 
 def _block(statement: f.Statement) -> tuple[str, tuple[f.Statement, ...]]:
-    """The head of a block, without its colon, and its statements."""
+    """The first line of a block without its colon, and its statements."""
     if isinstance(statement, f.Where):
         return f"where {expression(statement.cond)}", statement.body
     if isinstance(statement, f.Repeat):
@@ -167,7 +167,7 @@ def _block(statement: f.Statement) -> tuple[str, tuple[f.Statement, ...]]:
     if isinstance(statement, f.Sweep):
         return f"sweep {statement.field} {'up' if statement.up else 'down'}", statement.body
     if isinstance(statement, f.ForVertices):
-        return f"for {statement.name} in {statement.set_name}", statement.body
+        return f"for {statement.name} in {statement.set_name or 'vertices'}", statement.body
     assert isinstance(statement, f.ForRange)
     until = "" if statement.until is None else f" until {expression(statement.until)}"
     span = f"from {expression(statement.low)} to {expression(statement.high)}"
@@ -175,7 +175,7 @@ def _block(statement: f.Statement) -> tuple[str, tuple[f.Statement, ...]]:
 
 
 def repeat_head(loop: f.Repeat) -> str:
-    """`repeat ...` without its colon."""
+    """The first line of a `repeat` without its colon."""
     text = "repeat"
     if loop.limit is not None:
         text += f"{'' if loop.exact else ' at most'} {expression(loop.limit)} times"

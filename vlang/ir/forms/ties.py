@@ -1,4 +1,4 @@
-"""How values depend on the edges of the graph: rule I refuses an old result where inputs of a loop do."""
+"""How values depend on the edges of the graph: rule I refuses an old result where inputs of a loop depend on them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NUMBERED = frozenset({"random", "hll_unit"})
 
 
 class Ties:
-    """Dependence of values on edges, statement by statement of a program's body.
+    """The dependence of values on edges, recorded statement by statement of a program's body.
 
-    FREE: no dependence. NEAR: the value of a vertex depends on its own edges. FAR: on edges anywhere. grown: the
-    change also adds vertices.
+    FREE: the value does not depend on edges. NEAR: the value of a vertex depends on its own edges. FAR: it depends on
+    edges anywhere in the graph. grown: whether the change of the graph also adds vertices.
     """
 
     def __init__(self, grown: bool) -> None:
@@ -71,7 +71,7 @@ class Ties:
             self._pass_block(statement)
 
     def _pass_block(self, block: f.Statement) -> None:
-        """Record the writes of a block that runs more than once: FAR, unless nothing inside depends on edges."""
+        """Record the writes of a block that runs more than once: FAR, unless nothing in the block depends on edges."""
         inside = list(statements((block,)))
         tie = self._most(expr for one in inside for expr in expressions(one))
         gathers = any(isinstance(e, f.Reduce) and e.domain.edges

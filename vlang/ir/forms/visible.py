@@ -1,4 +1,4 @@
-"""One loop as the analysis reads it: its statements in order, the fields it writes, and the values constant in it."""
+"""A view of one loop for the analysis: its statements in order, the fields it writes, and the values constant in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INNER = (f.Repeat, f.Sweep, f.ForVertices, f.ForRange)
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A statement that is no block, and the `where`s of the loop around it, outermost first."""
+    """A statement that is not a block, and the `where`s around it inside the loop, outermost first."""
 
     statement: f.Statement
     wheres: tuple[f.Where, ...]
@@ -88,7 +88,7 @@ class LoopScope:
 
     @cached_property
     def inner(self) -> f.Statement | None:
-        """The first loop inside, if there is one."""
+        """The first loop inside this loop; None if there is none."""
         return next((s for s in statements(self.loop.body) if isinstance(s, _INNER)), None)
 
     @cached_property
@@ -114,7 +114,7 @@ class LoopScope:
 
     @cached_property
     def reads_iteration(self) -> bool:
-        """Whether the loop itself reads `iteration`; inside an inner loop, `iteration` is that of the inner loop."""
+        """Whether the loop reads `iteration`; reads in an inner loop do not count, since they mean its own number."""
         blocks = {s for s in statements(self.loop.body) if isinstance(s, f.Repeat)}
         inner = {s for block in blocks for s in statements(block.body)}
         own = [s for s in statements(self.loop.body) if s not in inner]
@@ -123,21 +123,21 @@ class LoopScope:
         return any(isinstance(e, f.GraphValue) and e.name == "iteration" for expr in exprs for e in f.walk(expr))
 
     def seen(self, expr: f.Expr) -> Iterator[f.Expr]:
-        """All that an expression reads; for an accumulator of the loop, also all that its gather reads."""
+        """The expression and its subexpressions; for an accumulator of the loop, also those of its gather."""
         for part in f.walk(expr):
             yield part
             if isinstance(part, f.Accumulator) and part.name in self.gathers:
                 yield from self.seen(self.gathers[part.name].reduce)
 
     def word(self, name: str) -> str:
-        """The name in the text of the program."""
+        """The name that the program's text has for a unique name."""
         return self.program.names.get(name, name)
 
     def varying(self, expr: f.Expr, sent: bool = False, own_old: bool = False) -> str | None:
-        """A value read by an expression that changes every superstep, as the program writes it; None if there is none.
+        """The first value in an expression that changes every superstep, as the program writes it; None if none does.
 
-        These are `iteration`, a `let` of the loop, `old` and `change`. sent: `change` does not count (in a delta loop
-        neighbours send it). own_old: `old` of the vertex's own fields does not count.
+        Such values are `iteration`, a `let` of the loop, `old` and `change`. sent: ignore `change`, which neighbours
+        send in a delta loop. own_old: ignore `old` of the vertex's own fields.
         """
         for part in self.seen(expr):
             if isinstance(part, f.GraphValue):
@@ -153,31 +153,31 @@ class LoopScope:
         return None
 
     def steady(self, expr: f.Expr) -> bool:
-        """Whether an expression is constant in the loop: it reads no written field and nothing that varies."""
+        """Whether an expression is constant in the loop: it reads no field written in the loop and no varying value."""
         return self.varying(expr) is None and not any(
             isinstance(part, f.Field) and part.name in self.written for part in self.seen(expr)
         )
 
     def distant(self, expr: f.Expr) -> f.Field | None:
-        """A loop-written field that is read from a vertex that need not be a neighbour (`label.label`), if any."""
+        """A read, at an arbitrary vertex (`label.label`), of a field that the loop writes; None if there is none."""
         for part in self.seen(expr):
             if isinstance(part, f.Field) and isinstance(part.of, f.Expr) and part.name in self.written:
                 return part
         return None
 
     def own(self, expr: f.Expr) -> frozenset[str]:
-        """The loop-written fields that an expression reads from the vertex itself, not through accumulators."""
+        """The fields written in the loop that an expression reads at the vertex itself, except through accumulators."""
         return frozenset(e.name for e in _outside_vertices(expr)
                          if isinstance(e, f.Field) and e.of == "self" and e.name in self.written)
 
     def neighbour(self, expr: f.Expr) -> frozenset[str]:
-        """The loop-written fields that an expression reads from neighbours, not through accumulators."""
+        """The fields written in the loop that an expression reads at neighbours, except through accumulators."""
         return frozenset(e.name for e in f.walk(expr)
                          if isinstance(e, f.Field) and e.of == "other" and e.name in self.written)
 
 
 def _outside_vertices(expr: f.Expr) -> Iterator[f.Expr]:
-    """The parts of an expression that are not inside a reduction over vertices, where "self" is every vertex."""
+    """The parts of an expression outside of reductions over vertices; inside these, "self" means every vertex."""
     if isinstance(expr, f.Reduce) and not expr.domain.edges:
         return
     yield expr

@@ -6,12 +6,13 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import CONSTANT, DOWN, UP
 from vlang.ir.forms.normal import Write, widens
 from vlang.ir.rules.context import Context, Verdict
+from vlang.ir.rules.tuples import keeps_order
 
 __all__ = ["any_order", "extensive", "priority", "push"]
 
 
 def any_order(ctx: Context) -> Verdict:
-    """Rules A and A': asynchronous execution, in place, with stale reads and repeated pages."""
+    """Rules A and A': asynchronous execution, with updates in place, stale reads and repeated processing of pages."""
     scope = ctx.scope
     if scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
@@ -34,9 +35,17 @@ def any_order(ctx: Context) -> Verdict:
         refused = _against(ctx, write)
         if refused is not None:
             return refused
+    tuples = [write for write in ctx.writes if keeps_order(ctx, write) == "" and _read_together(ctx, write)]
     ways = " and ".join(f"`{scope.word(name)}` only moves {way}" for name, way in ctx.directions.items() if way)
     return Verdict(True, f"A: {ways}, and joined values move the same way or not at all: every order ends in "
-                         "the same least fixpoint, bit for bit")
+                         "the same least fixpoint, bit for bit" +
+                   ("; the parts of a neighbour's tuple must be read together" if tuples else ""),
+                   marks=("together",) if tuples else ())
+
+
+def _read_together(ctx: Context, write: Write) -> bool:
+    """Whether neighbours read several of the fields that are written together."""
+    return len(set(write.fields) & {name for phase in ctx.phases for name in phase.neighbour}) > 1
 
 
 def _not_joined(ctx: Context, write: Write) -> Verdict | None:
@@ -58,12 +67,13 @@ def _not_joined(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _against(ctx: Context, write: Write) -> Verdict | None:
-    """The reason why a joined value, or a `where` around the write, may move against the field; None if none does."""
+    """The reason why a joined value, or a `where` around the write, may move against the field; None if none may."""
     scope, moves = ctx.scope, ctx.moves()
     word = scope.word(write.fields[0])
     way = UP if ctx.directions[write.fields[0]] == "up" else DOWN
     user = write.operator is not None and write.operator.name == "user"
-    fits = _plain_copy(ctx, write) if user else moves.of(write.rest) in (CONSTANT, way)
+    order = keeps_order(ctx, write)
+    fits = _plain_copy(ctx, write) if user else order == "" or moves.of(write.rest) in (CONSTANT, way)
     places = [(write.rest, fits, f"the value joined into `{word}`")]
     places += [(where.cond, moves.of(where.cond) in (CONSTANT, UP), f"the `where` around `{word}`")
                for where in write.leaf.wheres]
@@ -76,12 +86,14 @@ def _against(ctx: Context, write: Write) -> Verdict | None:
             return Verdict(False, f"{place} reads `{field}` of a vertex that is not a neighbour", "f")
         if varying is not None:
             return Verdict(False, f"{place} reads `{varying}`, which changes every superstep", "v")
+        if order and expr is write.rest:
+            return Verdict(False, f"{place} may move against it: {order}", "m")
         return Verdict(False, f"{place} may move against `{word}`, which moves {ctx.directions[write.fields[0]]}", "m")
     return None
 
 
 def _plain_copy(ctx: Context, write: Write) -> bool:
-    """For an idempotent user reduction each contribution must be `u.x` itself."""
+    """Whether each contribution is `u.x` itself, which an idempotent user reduction requires."""
     if write.joined is None:
         return False
     reduce = write.joined.reduce
@@ -94,7 +106,7 @@ def _plain_copy(ctx: Context, write: Write) -> bool:
 
 
 def priority(ctx: Context, order: Verdict) -> Verdict:
-    """Rule O: vertices in any order of preference; it pays where no contribution is better than its source."""
+    """Rule O: vertices may run in any order; priority order pays if no contribution is better than its source."""
     if not order.granted:
         return Verdict(False, "needs any order (rule A), which is refused", order.letter)
     if ctx.kind == "delta":
@@ -107,7 +119,7 @@ def priority(ctx: Context, order: Verdict) -> Verdict:
 
 
 def extensive(ctx: Context, write: Write) -> bool:
-    """Whether no contribution joined into x is better than the `u.x` from which it is computed."""
+    """Whether no contribution joined into x is better than the `u.x` that it is computed from."""
     if write.joined is None or write.direction is None:
         return False
     body: f.Expr = write.joined.reduce.body

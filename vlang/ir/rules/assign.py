@@ -1,4 +1,4 @@
-"""Rule S (single assignment): each vertex is written once, in a strict order of neighbours."""
+"""Rule S (single assignment): each vertex is written once, after all neighbours that a strict order puts before it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["single_assignment", "strict_order"]
 
 
 def single_assignment(ctx: Context) -> Verdict:
-    """Rule S: each vertex is written once, when all neighbours that come before it are final."""
+    """Rule S: each vertex is written once, when all neighbours that come before it in a strict order are final."""
     refusal = Verdict(False, "no `where x == E and ready` with one strict order of the neighbours")
     if ctx.scope.inner is not None or ctx.kind != "fixpoint" or len(ctx.writes) != 1:
         return refusal
@@ -46,7 +46,7 @@ _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "l
 
 
 def _is_blank(cond: f.Expr, name: str) -> bool:
-    """Whether a condition says that x still has its initial value E: `x == E`, or a comparison with a literal."""
+    """Whether a condition tests that x still has its initial value E: `x == E`, or a comparison with a literal."""
     if not (isinstance(cond, f.Op) and cond.op in ("eq", "lt", "le", "gt", "ge")):
         return False
     left, right = cond.args
@@ -71,7 +71,7 @@ def _start_value(ctx: Context, name: str) -> f.Const | None:
 
 
 def _holds(test: f.Expr, value: f.Const) -> bool:
-    """Whether `x op literal` holds for a value of x."""
+    """Whether the test `x op literal` is true for a value of x."""
     assert isinstance(test, f.Op)
     bound = test.args[1]
     assert isinstance(bound, f.Const)
@@ -82,7 +82,7 @@ def _holds(test: f.Expr, value: f.Const) -> bool:
 
 
 def strict_order(cond: f.Expr) -> bool:
-    """Whether a condition is a strict order between the ends of an edge: `(u.p, ..., u) < (p, ..., self)`, or `>`."""
+    """Whether a condition orders the ends of an edge strictly: `(u.p, ..., u) < (p, ..., self)`, or with `>`."""
     if not (isinstance(cond, f.Op) and cond.op in ("lt", "gt")):
         return False
     left, right = cond.args
@@ -103,7 +103,7 @@ def _side(tuple_: f.Op) -> str:
 
 
 def _assigned(ctx: Context, write: Write, test: f.Expr, start: f.Const) -> bool:
-    """Whether the written value can no longer pass the test, and depends on final neighbours only."""
+    """Whether the written value no longer passes the test, and depends on final neighbours only."""
     rest = write.rest
     gather = ctx.scope.gathers.get(rest.name) if isinstance(rest, f.Accumulator) else None
     if gather is None or ctx.scope.own(gather.reduce):

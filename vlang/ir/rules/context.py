@@ -25,13 +25,13 @@ LETTERS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a rule grants its freedom, and why, or why not.
+    """Whether a rule grants its freedom for a loop, with the reason.
 
     Attributes:
-        granted: Whether it does.
-        reason: In words, for `vlang explain`.
-        letter: Of a refusal, explained in LETTERS; "" if granted.
-        marks: Refinements, such as "+self" or "insert".
+        granted: Whether the rule grants its freedom.
+        reason: The reason in words, for `vlang explain`.
+        letter: For a refusal, a letter explained in LETTERS; "" if granted.
+        marks: Refinements of the verdict, such as "+self" or "insert".
     """
 
     granted: bool
@@ -44,18 +44,19 @@ class Verdict:
 class Context:
     """The analysis of one loop.
 
-    Of a tuple only the first component moves one way by itself: where it improves, the others may move either way.
+    Where a write joins a tuple, only the first component moves in one direction. Where it improves, the other
+    components may move either way.
 
     Attributes:
         scope: The loop in its program.
         writes: Its writes with their normal forms.
-        directions: How each written field moves: "up", "down", or None without one direction.
+        directions: How each written field moves: "up", "down", or None if it may move both ways.
         known: Signs and bounds of values.
         phases: Its phases.
-        default: Whether activation is the default one.
-        default_reason: Why, or why not.
-        kind: "fixpoint", "delta", "tolerance" or "counted" (section 9).
-        kind_reason: Why it is of this kind.
+        default: Whether the loop uses the default activation.
+        default_reason: Why it does, or why not.
+        kind: "fixpoint", "delta", "tolerance" or "counted" (language.md section 9).
+        kind_reason: Why the loop is of this kind.
     """
 
     scope: LoopScope
@@ -69,7 +70,7 @@ class Context:
     kind_reason: str
 
     def moves(self) -> Moves:
-        """How expressions of the loop move."""
+        """The directions in which expressions of the loop move."""
         return Moves.of_fields(self.scope, self.known, self.directions)
 
     def ways(self, name: str) -> tuple[Write, ...]:
@@ -77,33 +78,33 @@ class Context:
         return tuple(write for write in self.writes if name in write.fields)
 
     def whole(self, write: Write) -> bool:
-        """Whether the fields of a tuple are always written together, in this order."""
+        """Whether the fields of a tuple write are always written together, in this order."""
         return all(other.fields == write.fields for name in write.fields for other in self.ways(name))
 
     @property
     def integers(self) -> tuple[str, ...]:
-        """The written fields of integers, to which sums are added that may leave the type."""
+        """The written integer fields to which sums are added, so that a value may leave the type."""
         types = {decl.name: decl.type for decl in self.scope.program.fields}
         return tuple(name for write in self.writes for name in write.fields if whole(types[name]) is not None)
 
     def named(self, names: Iterable[str]) -> str:
-        """Names as the text has them, quoted and listed."""
+        """Names as they are in the text, quoted and listed."""
         return listed(f"`{self.scope.word(name)}`" for name in sorted(names))
 
     @property
     def inner_reason(self) -> str:
-        """The reason why no rule is applied to a loop that contains a loop."""
+        """The reason why no rule is applied to a loop that contains another loop."""
         return "contains an inner loop: the rules look at innermost loops"
 
 
 def listed(words: Iterable[str]) -> str:
-    """`a`, `b` and `c`."""
+    """Words joined to a list: `a`, `b` and `c`."""
     items = list(dict.fromkeys(words))
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else "nothing"
 
 
 def context_of(program: f.Program, loop: f.Repeat) -> Context:
-    """Analyse a loop: normal forms, directions, activation, kind, phases."""
+    """Analyse a loop: its normal forms, directions, activation, kind and phases."""
     scope = LoopScope(program, loop)
     writes = writes_of(scope)
     directions = {name: _direction(writes, name) for name in sorted(scope.written)}
@@ -122,10 +123,10 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 
 
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
-    """The own fields that some writes read outside the left side of an idempotent normal form or a delta form.
+    """The own fields that the writes `some` read, except on the left side of an idempotent or delta form.
 
-    The left side may be left out because (x v a) v a = x v a. This holds only where nothing else moves x in between:
-    every write of x in the loop must join with the same operator.
+    Reads on the left side do not count because (x v a) v a = x v a. This holds only if x does not move otherwise in
+    between, so every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
     for write in some:
@@ -142,7 +143,7 @@ def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
 
 
 def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
-    """The fields that a later superstep reads, so that their changes matter."""
+    """The fields that a later superstep reads. A change of such a field must make vertices active."""
     needed = set(outside(scope, writes, writes))
     for statement in statements(scope.loop.body):
         for expr in expressions(statement):
@@ -159,7 +160,7 @@ def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]
 def _activation(
     scope: LoopScope, writes: tuple[Write, ...], directions: dict[str, str | None]
 ) -> tuple[bool, str]:
-    """Whether activation is the default one, as section 9 recognises it."""
+    """Whether activation is the default one, by the criteria of language.md section 9, and the reason."""
     activate = scope.loop.activate
     if activate is None:
         return True, "no `activate when`: a vertex is active if a field applied in the loop changed"
@@ -183,7 +184,7 @@ def _disjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _change_test(cond: f.Expr, directions: dict[str, str | None]) -> str | None:
-    """The field f of `changed(f)`, `f != old(f)`, or `f < old(f)`, `f > old(f)` where f moves only that way."""
+    """The field f in `changed(f)` or `f != old(f)`, or in `f < old(f)` or `f > old(f)` where f moves only that way."""
     if not (isinstance(cond, f.Op) and cond.op in ("differs", "ne", "lt", "gt")):
         return None
     op, (now, then) = cond.op, cond.args

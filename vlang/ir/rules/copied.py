@@ -1,4 +1,4 @@
-"""Rule K (copied values over a symmetric relation); docs/internals/rule-k.md states and proves it."""
+"""Rule K (values copied over a symmetric relation); docs/internals/rule-k.md states and proves it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["copied"]
 
 
 def copied(ctx: Context) -> Verdict:
-    """Rule K: over each connected component, the loop ends with the join of the initial values.
+    """Rule K: in each connected component, the loop ends with the join of the component's initial values.
 
-    The mark "undirected" says that this holds in undirected graphs only.
+    The mark "undirected" says that this holds only in undirected graphs.
     """
     refused = _unlike(ctx) or _not_alone(ctx)
     if refused is not None:
@@ -24,7 +24,7 @@ def copied(ctx: Context) -> Verdict:
 
 
 def _unlike(ctx: Context) -> Verdict | None:
-    """The reason why the loop is not a fixpoint over all vertices; None if it is."""
+    """The reason why the loop is not a fixpoint loop over all vertices; None if it is."""
     if ctx.scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
     if ctx.kind == "counted":
@@ -39,7 +39,7 @@ def _unlike(ctx: Context) -> Verdict | None:
 
 
 def _not_alone(ctx: Context) -> Verdict | None:
-    """The reason why the loop is more than one gather and one write for every vertex; None if it is not."""
+    """The reason why the loop is more than one gather and one write for every vertex; None if it is just that."""
     if len(ctx.writes) > 1:
         return Verdict(False, "more than one write: not just one value is propagated", "w")
     if any(isinstance(statement, f.Where) for statement in statements(ctx.scope.loop.body)):
@@ -50,7 +50,7 @@ def _not_alone(ctx: Context) -> Verdict | None:
 
 
 def _joins(ctx: Context, write: Write) -> Verdict:
-    """Whether the only write joins `u.x` itself into x."""
+    """Whether the loop's only write joins `u.x` itself into x."""
     word = ctx.scope.word(write.fields[0])
     if write.operator is None:
         return Verdict(False, f"`{word}` is recomputed, not joined with its old value", "r")

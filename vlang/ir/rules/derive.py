@@ -11,7 +11,7 @@ __all__ = ["derive"]
 
 
 def derive(ctx: Context) -> Verdict:
-    """Whether `x = c + L(acc)` may be run as `x += L(change)` from x = c."""
+    """Rule D: whether `x = c + L(acc)` may be run as `x += L(change)`, starting from x = c."""
     scope = ctx.scope
     if scope.inner is not None:
         return Verdict(False, ctx.inner_reason)

@@ -17,14 +17,14 @@ _ABSORBING = {"any": "true", "all": "false", "bitor": "all ones", "bitand": "0"}
 
 
 def absorbing(ctx: Context) -> tuple[str, ...]:
-    """X1, first half: the gathers that stop at the absorbing element of their reduction."""
+    """X1, first part: the gathers that may stop at the absorbing element of their reduction."""
     if ctx.scope.inner is not None:
         return ()
     return tuple(g.name for g in ctx.scope.gathers.values() if not g.reduce.user and g.reduce.name in _ABSORBING)
 
 
 def done(ctx: Context) -> dict[str, bool]:
-    """X1, second half: fields, each with the absorbing value at which a vertex need not gather at all."""
+    """X1, second part: fields, each with the absorbing value at which a vertex need not gather at all."""
     if ctx.scope.inner is not None:
         return {}
     found: dict[str, bool] = {}
@@ -50,7 +50,7 @@ def _used(statement: f.Statement) -> set[str]:
 
 
 def uniform_frontier(ctx: Context) -> Verdict:
-    """X2: direction-optimising breadth-first search."""
+    """X2: whether the loop is a breadth-first search, so that it may be direction-optimising."""
     no = "not the shape of a breadth-first search: "
     if ctx.scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
@@ -72,7 +72,7 @@ def uniform_frontier(ctx: Context) -> Verdict:
 
 
 def _steps(reduce: f.Reduce, name: str) -> bool:
-    """`min(u.x + c)` or `max(u.x - c)`, c a literal >= 0, over scalars without `if`."""
+    """Whether a reduction is `min(u.x + c)` or `max(u.x - c)` over scalars, without `if`; c is a literal >= 0."""
     body = reduce.body
     if reduce.cond is not None or reduce.name not in ("min", "max") or not isinstance(body.type, Scalar):
         return False
@@ -96,7 +96,7 @@ def _is_neighbour(expr: f.Expr, name: str) -> bool:
 
 
 def _uniform_start(ctx: Context, name: str, far: float) -> bool:
-    """Whether x starts, each time the loop is entered, at one constant or infinite."""
+    """Whether x is either infinite or one constant, the same for all vertices, each time the loop is entered."""
     program, loop = ctx.scope.program, ctx.scope.loop
     everything = list(statements(program.body))
     starts = [s for s in everything if isinstance(s, f.InitField) and s.name == name]
@@ -116,7 +116,7 @@ def _loops(blocks: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
 
 
 def _choices(expr: f.Expr) -> list[f.Const] | None:
-    """The constants among which an expression chooses; None for any other expression."""
+    """The constants among which an expression chooses; None if it may have other values."""
     if isinstance(expr, f.Const):
         return [expr]
     if isinstance(expr, f.Op) and expr.op == "select":
@@ -136,7 +136,7 @@ def _infinite(value: f.Const, far: float) -> bool:
 
 
 def strict(reduce: f.Reduce, known: Known) -> Verdict:
-    """Rule Z: whether a neighbour with the identity in a field contributes nothing."""
+    """Rule Z: whether a neighbour contributes nothing where one of its fields has the identity."""
     if reduce.user or reduce.default is not None or not reduce.domain.edges:
         return Verdict(False, "no identity that every neighbour could hold")
     names, bound = _silencing(reduce, known)
@@ -146,15 +146,15 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: fields of a neighbour; where one of them has the identity, the neighbour contributes nothing.
+    """Rule Z: the fields of a neighbour; where one of them has the identity, the neighbour contributes nothing.
 
-    The identity is that of the reduction; `false` for a bool that must be true for a contribution.
+    The identity is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """
     return _silencing(reduce, known)[0] if strict(reduce, known).granted else ()
 
 
 def _silencing(reduce: f.Reduce, known: Known) -> tuple[tuple[str, ...], str]:
-    """The fields that rule Z tests, and the value at which there is no contribution."""
+    """The fields that rule Z tests, and the value of such a field at which a neighbour contributes nothing."""
     conjuncts = _conjuncts(reduce.cond) if reduce.cond is not None else []
     if reduce.name in ("any", "count"):
         conjuncts += _conjuncts(reduce.body)
@@ -179,7 +179,7 @@ def _conjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
-    """The fields of u that make a contribution to `min` (`low`) or `max` infinite where one of them is infinite."""
+    """The fields of u whose infinity makes a contribution to `min` (`low` is true) or `max` infinite."""
     if isinstance(body, f.Field):
         signed = isinstance(body.type, Scalar) and body.type.kind != "uint"
         return frozenset({body.name}) if signed and body.of == "other" and body.time == "now" else frozenset()
@@ -200,7 +200,7 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Whether a term cannot cancel an infinity: a finite literal, an integer, or a value >= 0 where required."""
+    """Whether a term cannot cancel an infinity: it is a finite literal, an integer, or >= 0 where that is needed."""
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
     finite = isinstance(expr, f.Const) and isinstance(expr.value, float) and math.isfinite(expr.value)
@@ -208,7 +208,7 @@ def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
 
 
 def _strict_or(body: f.Expr) -> frozenset[str]:
-    """The bool fields of u, each of which makes an `or` true by itself."""
+    """The bool fields of u that make an `or` true by themselves."""
     if isinstance(body, f.Op) and body.op == "or":
         return _strict_or(body.args[0]) | _strict_or(body.args[1])
     good = isinstance(body, f.Field) and body.of == "other" and body.time == "now"
@@ -216,7 +216,7 @@ def _strict_or(body: f.Expr) -> frozenset[str]:
 
 
 def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
-    """The fields of u in which a body is linear, with finite factors: literals and degrees."""
+    """The fields of u in which a body is linear with finite factors, such as literals and degrees."""
     divisors = [e.args[1] for e in f.walk(body) if isinstance(e, f.Op) and e.op in ("div", "floordiv", "mod")]
     if not all(_nonzero(divisor, domain) for divisor in divisors):
         return frozenset()
@@ -230,7 +230,7 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Whether a divisor is a literal, or a degree of the neighbour that counts the edge itself."""
+    """Whether a divisor is never 0: a literal, or a degree of the neighbour that counts the edge itself."""
     if isinstance(expr, f.Op) and expr.op == "cast":
         return _nonzero(expr.args[0], domain)
     if isinstance(expr, f.Const):

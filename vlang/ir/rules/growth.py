@@ -12,7 +12,7 @@ __all__ = ["incremental"]
 
 
 def incremental(ctx: Context, order: Verdict) -> Verdict:
-    """The changes of the edge set after which the old result is a legal start."""
+    """Rule I: the changes of the edge set after which the loop may start from its old result."""
     if ctx.kind == "delta" and not ctx.integers:
         return Verdict(True, "I2: for each changed edge, send the new minus the old contribution of the "
                              "values sent before",
@@ -41,7 +41,7 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """UP if more edges move the joined value the way of the field, DOWN if against it."""
+    """UP if more edges move the joined value in the field's direction, DOWN if they move it the other way."""
     return move if write.direction == "up" else flip(move)
 
 
@@ -55,10 +55,10 @@ def _tied(ctx: Context, name: str) -> bool:
 
 
 def _start_stays(ctx: Context, write: Write) -> bool:
-    """Whether the initial value is legal on other edges, too.
+    """Whether the initial value of the written fields is also legal after the edges have changed.
 
-    It is if it does not depend on edges, or is a degree under `min` with an h-index, which is never more than the
-    degree.
+    This is so if it does not depend on edges. It is also so for a degree joined by `min` with an h-index, which is
+    never more than the degree.
     """
     for name in write.fields:
         if not _tied(ctx, name):

@@ -1,4 +1,4 @@
-"""Rules R (replicate a reduction), F (fuse), B (one buffer), and the messages worth computing (section 14.1)."""
+"""Rules R (replicate a reduction), F (fuse statements), B (one buffer), and messages (language.md section 14.1)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.phases import Phase
 from vlang.ir.rules.context import Context, Verdict, listed
+from vlang.maths import REAL
 from vlang.reductions import REDUCTIONS
 from vlang.types import Scalar, Tuple, Vector
 
 __all__ = ["buffers", "fuse", "messages", "only_neighbour", "replicate"]
 
-_CALLS = frozenset({"sqrt", "exp", "log", "log1p", "tanh", "random", "pow", "hll_unit", "hll_size", "dot", "common",
-                    "user"})
+_CALLS = REAL | {"random", "pow", "position", "hll_unit", "hll_size", "dot", "common", "user"}
 _DIVIDES = frozenset({"div", "floordiv", "mod"})
 
 
 def replicate(reduce: f.Reduce) -> Verdict:
-    """Rule R: partial results of one reduction in any bracketing and order."""
+    """Rule R: partial results of a reduction may be combined in any bracketing and order."""
     if reduce.user:
         return Verdict(True, "a declared reduction, tested to be a commutative monoid: partial results may be combined "
                              "in any order, each starting at the identity")
@@ -39,8 +39,9 @@ def replicate(reduce: f.Reduce) -> Verdict:
 def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
     """The largest subexpressions that depend only on the neighbour and graph values, and are worth storing in an array.
 
-    Computed once per vertex and superstep, they save work on every edge if they read two fields, divide, or call a
-    function. Outermost first, each once; bodies and conditions of reductions over edges only.
+    A subexpression that reads two fields, divides or calls a function is worth storing: it is computed once per vertex
+    and superstep instead of once per edge. The result lists each subexpression once, outermost first. It is empty for
+    reductions over vertices.
     """
     if not reduce.domain.edges:
         return ()
@@ -70,7 +71,7 @@ def _worth(expr: f.Expr) -> bool:
     parts = list(f.walk(expr))
     reads = {e for e in parts if isinstance(e, (f.Field, f.Degree))}
     if not reads and not any(isinstance(e, f.Vertex) for e in parts):
-        return False  # graph values only: computed once in any case
+        return False  # a graph-level value is computed only once in any case
     costly = any(isinstance(e, f.Op) and e.op in _CALLS | _DIVIDES for e in parts)
     return costly or len(reads) > 1
 
@@ -79,7 +80,7 @@ def _worth(expr: f.Expr) -> bool:
 
 
 def fuse(ctx: Context, phase: Phase, order: Verdict) -> Verdict:
-    """Rule F: a gather, its apply and the statements after them in one pass."""
+    """Rule F: whether a gather, its apply and the statements after them may run in one pass."""
     if phase.late is not None:
         return Verdict(False, "a `where` gathers a field that it writes itself: it takes several passes")
     lets = sum(isinstance(s, f.Let) for s in phase.statements)
@@ -87,19 +88,24 @@ def fuse(ctx: Context, phase: Phase, order: Verdict) -> Verdict:
     both = (phase.neighbour | phase.distant) & phase.writes
     if not both:
         return Verdict(True, "no statement of the phase reads from a neighbour a field that another one writes" + tail)
-    if order.granted and ctx.kind == "fixpoint":
+    if _apart(order) and ctx.kind == "fixpoint":
         return Verdict(True, "rule A holds: a neighbour's value may be old or new" + tail)
     return Verdict(True, f"if {ctx.named(both)} is written to a second buffer" + tail, marks=tuple(sorted(both)))
 
 
+def _apart(order: Verdict) -> bool:
+    """Whether rule A holds for values that are read one by one."""
+    return order.granted and "together" not in order.marks
+
+
 def buffers(ctx: Context, order: Verdict) -> dict[str, Verdict]:
-    """Rule B for each field that the loop writes: whether one buffer is enough."""
+    """Rule B: for each field that the loop writes, whether one buffer is enough."""
     found: dict[str, Verdict] = {}
     for name in sorted(ctx.scope.written):
         word = ctx.scope.word(name)
         read = [phase for phase in ctx.phases if name in phase.writes and name in phase.neighbour]
         distant = any(name in phase.writes and name in phase.distant for phase in ctx.phases)
-        if order.granted and ctx.kind == "fixpoint":
+        if _apart(order) and ctx.kind == "fixpoint":
             found[name] = Verdict(True, "rule A: a neighbour's value may be old or new")
         elif distant:
             found[name] = Verdict(False, f"the phase that writes it reads `{word}` of vertices that may be anywhere")

@@ -1,6 +1,6 @@
-"""`activate when` for vertices where nothing changed.
+"""Whether `activate when` can begin to hold for vertices where nothing changed.
 
-Rule N skips such vertices, so the condition must have the same value there as last time, or be false.
+Rule N skips such vertices. So at these vertices the condition must keep its value from the last superstep, or be false.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from vlang.ir.forms import forms as f
 
 __all__ = ["stays"]
 
-_THROUGH = frozenset({"abs", "neg", "cast", "sqrt", "vsum", "vmin", "vmax"})  # zero if their operand is
+_THROUGH = frozenset({"abs", "neg", "cast", "sqrt", "vsum", "vmin", "vmax"})  # they map 0 to 0
 _SWAPPED = {"lt": "gt", "le": "ge"}
 
 
 def stays(cond: f.Expr) -> bool:
-    """Whether a condition cannot begin to hold because old and new values are equal.
+    """Whether a condition cannot become true at a vertex where nothing changed, where old and new values are equal.
 
-    Bounds of changes that are not literals count as tolerances, which are not negative.
+    A bound of a change that is not a literal is assumed to be a tolerance, which is not negative.
     """
     if _steady(cond) or _never(cond):
         return True
@@ -32,7 +32,7 @@ def _steady(cond: f.Expr) -> bool:
 
 
 def _never(cond: f.Expr) -> bool:
-    """Whether a condition is false where nothing changed."""
+    """Whether a condition is false at a vertex where nothing changed."""
     if not isinstance(cond, f.Op):
         return False
     if cond.op in ("and", "or"):
@@ -56,7 +56,7 @@ def _never(cond: f.Expr) -> bool:
 
 
 def _at_rest(expr: f.Expr) -> f.Expr:
-    """The expression where old and new values are equal, so that changes are zero."""
+    """The expression at a vertex where nothing changed: old values are the present ones, and changes are zero."""
     if isinstance(expr, f.Field) and expr.time != "now":
         return f.Const(expr.type, 0) if expr.time == "change" else replace(expr, time="now")
     made = f.rebuild(expr, tuple(map(_at_rest, f.children(expr))))

@@ -1,4 +1,4 @@
-"""Rule N (skip in notify-pull): which vertices a phase may leave out."""
+"""Rule N (notify-pull): which vertices a phase may skip."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class PhaseSkip:
 
     Attributes:
         verdict: Whether vertices may be skipped.
-        notifying: Fields; a vertex that changes one of them notifies its neighbours.
-        own: Fields; a vertex must run again after its own change of one ("+self"). Every change since the phase last
-            began counts, also one by another phase, or one that was undone.
-        along: Adjacency directions in which neighbours are notified; the opposites of the domains.
+        notifying: The fields whose change at a vertex makes it notify its neighbours.
+        own: The fields whose change at a vertex makes this vertex run again ("+self"). Every change since the phase
+            last began counts, even if another phase made it or if it was undone later.
+        along: The adjacency directions in which a vertex notifies its neighbours, opposite to the phase's domains.
     """
 
     verdict: Verdict
@@ -107,10 +107,10 @@ def _at_end(ctx: Context, cond: f.Expr) -> bool:
 
 
 def _own_inputs(ctx: Context, phase: Phase) -> frozenset[str]:
-    """The own fields that a phase reads outside the left side of an idempotent normal form.
+    """The own fields that a phase reads, except on the left side of an idempotent normal form.
 
-    A field that another phase writes too counts as read, unless every write of it uses the same operator: the phase
-    must overwrite the values of the other phase again.
+    A field that another phase also writes counts as read, because the phase must overwrite the other phase's values
+    again. It does not count if every write of the field uses the same operator.
     """
     inside = set(statements(phase.statements))
     found = set(outside(ctx.scope, ctx.writes, (w for w in ctx.writes if w.leaf.statement in inside)))

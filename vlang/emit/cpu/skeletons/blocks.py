@@ -1,6 +1,8 @@
-"""A full pass by cache blocks (vlang.runtime.graph.topology.blocks). keep and kept, which hold the accumulators of a
-block's places, are written from the program; so are lay and laid (see runs.py) and the functions that edges.py calls.
-Each row takes its contributions in order, as in pull, so the results are the same to the bit.
+"""A full pass by cache blocks (vlang.runtime.graph.topology.blocks).
+
+A block stores its vertices in places, in order of row length. `keep` and `kept`, which store and load the accumulators
+of a place, are generated from the program. So are `lay` and `laid` (see runs.py) and the functions that edges.py calls.
+Each vertex takes its contributions in the order of its row, as in pull, so the results have the same bits.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive

@@ -1,8 +1,10 @@
-"""Buckets of vertices by priority; each worker has its own. Layout: ORDER_... in runtime/plan/layouts/order_words.py.
+"""Buckets of vertices by priority. Each worker has buckets of its own.
 
-A bucket is a list of runs of ORDER_RUN entries, all full except the newest. A list is represented by its end, the index
-behind its last entry; it needs a new run where that is a multiple of ORDER_RUN. links has for each run the end of the
-run before it, 0 for none. Run 0 is no run, and its entries are harmless. places[s] is the end of bucket s.
+A bucket is a list of runs, which are arrays of ORDER_RUN entries; all runs are full except the newest. A list is
+represented by its end, the index after its last entry. If the end is a multiple of ORDER_RUN, the next entry needs a
+new run. links stores, for each run, the end of the list before this run was added, or 0 for the first run. Run 0 is not
+used as a run, so that 0 means none; reads of its entries are harmless. places[s] is the end of bucket s. Layout:
+ORDER_... in runtime/plan/layouts/order_words.py.
 """
 
 import numpy as np
@@ -54,7 +56,7 @@ from vlang.runtime.plan.layouts.order_words import (
 
 @inner
 def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
-    """Whether another run is left for a worker."""
+    """Whether this worker can get another run."""
     if desk[ORDER_FREE] != 0 or desk[ORDER_FRESH] != desk[ORDER_FRESH_END]:
         return True
     return control[ORDER_TAKEN] + ORDER_GRANT <= control[ORDER_RUNS]
@@ -62,7 +64,7 @@ def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
 
 @inner
 def new_run(control: Pointer[i64], desk: Pointer[i64], links: Pointer[i64]) -> i64:
-    """A free run; 0 if there are no more."""
+    """Take a free run; returns 0 if there are no more."""
     run = desk[ORDER_FREE]
     if run != 0:
         desk[ORDER_FREE] = links[run]
@@ -82,7 +84,7 @@ def deposit(
     control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32],
     spilled: Pointer[u64], slot: i64 | int, v: i64
 ) -> None:
-    """Put a vertex into a bucket; if there is no run left, into the bitmap of vertices that wait for one."""
+    """Add a vertex to a bucket. If no run is left, set its bit in `spilled`, the vertices that wait for a run."""
     at = places[slot]
     if at & (ORDER_RUN - 1) == 0:
         run = new_run(control, desk, links)
@@ -104,7 +106,7 @@ def give_back(desk: Pointer[i64], links: Pointer[i64], run: i64) -> None:
 
 @inner
 def length_of(links: Pointer[i64], at: i64) -> i64:
-    """The number of entries of a list."""
+    """The number of entries in a list."""
     count = i64(0)
     while at != 0:
         run = (at - 1) // ORDER_RUN
@@ -115,10 +117,10 @@ def length_of(links: Pointer[i64], at: i64) -> i64:
 
 @inner
 def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
-    """Offer the runs of a list to all workers in a round; this worker must have no other offer.
+    """Offer the runs of a list to all workers in a round. All earlier offers of this worker must have been taken.
 
-    The number of the offer protects against reuse: a worker that takes a run compares it, so that a run which was
-    freed and used again is not mistaken for the old one.
+    Each offer has a number, which a worker that takes a run compares. So a run that was freed and used again in the
+    meantime is not mistaken for the run that was offered.
     """
     desk[ORDER_OFFERS] += 4
     fence()
@@ -127,14 +129,14 @@ def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
 
 @inner
 def on_offer(desk: Pointer[i64], turn: i64) -> bool:
-    """Whether a worker has runs on offer in a round."""
+    """Whether a worker offers runs in a round."""
     head = peek(desk, ORDER_HEAD)
     return (head >> ORDER_PLACE) & 3 == turn and head & ((i64(1) << ORDER_PLACE) - 1) != 0
 
 
 @inner
 def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
-    """Take a run that a worker has on offer; returns the end of the run, 0 if there is none."""
+    """Take a run that a worker offers. Returns the index after its last entry, or 0 if the worker offers none."""
     while True:
         head = peek(desk, ORDER_HEAD)
         at = head & ((i64(1) << ORDER_PLACE) - 1)
@@ -147,19 +149,19 @@ def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
 
 @inner
 def slot_of(priority: f64, origin: f64, scale: f64, least: f64) -> i64:
-    """The bucket of a priority, at least `least`; ORDER_BUCKETS for priorities beyond the window."""
+    """The bucket of a priority, not below `least`; ORDER_BUCKETS for priorities beyond the window."""
     return i64(min(max((priority - origin) * scale, least), f64(ORDER_BUCKETS)))
 
 
 @inner
 def bounded(priority: f64) -> f64:
-    """A priority clamped to a finite number, so that differences are defined."""
+    """A priority clamped to a finite number, so that differences of priorities are not NaN."""
     return max(min(priority, f64(ORDER_MOST)), f64(-ORDER_MOST))
 
 
 @inner
 def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
-    """The first bucket from `now` on that has entries; ORDER_MOVED if none has."""
+    """The first bucket from `now` on that has entries; ORDER_MOVED if there is none."""
     while now <= ORDER_BUCKETS and places[now] == 0:
         now += 1
     return now
@@ -167,7 +169,7 @@ def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
 
 @inner
 def reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
-    """The sum of a published word over all workers."""
+    """The sum over all workers of a word that they publish."""
     total = i64(0)
     for w in range(crew):
         total += pointer_i64(table, ORDER_WORKERS + 2 * w)[word]
@@ -176,7 +178,7 @@ def reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
 
 @inner
 def least_reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
-    """The minimum of a published word over all workers."""
+    """The minimum over all workers of a word that they publish."""
     least = i64(ORDER_MOVED)
     for w in range(crew):
         least = min(least, pointer_i64(table, ORDER_WORKERS + 2 * w)[word])
@@ -185,7 +187,7 @@ def least_reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
 
 @inner
 def least_origin(table: Pointer[u64], crew: i64) -> f64:
-    """The least priority of vertices that wait for a window; infinite if there are none."""
+    """The least priority of the vertices that wait for a new window; infinite if there are none."""
     least = f64(np.inf)
     for w in range(crew):
         least = min(least, value_f64(pointer_u64(table, ORDER_WORKERS + 2 * w), ORDER_LEAST))
@@ -194,7 +196,7 @@ def least_origin(table: Pointer[u64], crew: i64) -> f64:
 
 @inner
 def find_run(table: Pointer[u64], links: Pointer[i64], me: i64, crew: i64, turn: i64) -> i64:
-    """Take a run that another worker has on offer; 0 if there is none."""
+    """Take a run that another worker offers; returns what `take_run` returns, or 0 if no worker offers one."""
     for w in range(1, crew):
         at = take_run(pointer_i64(table, ORDER_WORKERS + 2 * ((me + w) % crew)), links, turn)
         if at != 0:
@@ -204,7 +206,7 @@ def find_run(table: Pointer[u64], links: Pointer[i64], me: i64, crew: i64, turn:
 
 @inner
 def wait_for_runs(control: Pointer[i64], table: Pointer[u64], crew: i64, turn: i64) -> bool:
-    """Wait until some worker has a run on offer, or all are waiting; returns whether one has."""
+    """Wait until some worker offers a run or all workers are waiting; returns whether a run is offered."""
     fence()
     fetch_add(control, ORDER_IDLE + turn, 1)
     tries = i64(0)
@@ -222,10 +224,10 @@ def wait_for_runs(control: Pointer[i64], table: Pointer[u64], crew: i64, turn: i
 
 @inner
 def change_of(pushed: i64, again: i64, crew: i64, level: i64) -> f64:
-    """The factor for the scale after ORDER_WATCHED rounds.
+    """The factor by which to multiply the scale after ORDER_WATCHED rounds; the width of a bucket is 1 / scale.
 
-    Buckets become narrower if a quarter of the vertices improve within the bucket from which they push, and wider if
-    there is little work between two barriers.
+    Buckets become narrower if at least a quarter of the pushes improve vertices of the same bucket. They become wider
+    if there is little work between two barriers.
     """
     if 4 * again > pushed and level > -ORDER_LEVELS:
         return 2.0

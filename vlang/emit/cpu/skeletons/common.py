@@ -1,6 +1,7 @@
-"""Common neighbours of two vertices: merges their sorted lists, or searches the longer one if lengths differ much.
+"""The number of common neighbours of two vertices, from sorted neighbour lists.
 
-The lists have no directions, loops and repetitions.
+The lists are merged, or the longer one is searched if their lengths differ much. The lists ignore the
+direction of edges, and contain no loops and no repetitions.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64
@@ -8,7 +9,7 @@ from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64
 
 @inner
 def first_not_below(targets: Pointer[u32], low: i64, high: i64, wanted: u32) -> i64:
-    """The first index in targets[low:high] with a value not below `wanted`: galloping, then bisection.
+    """The first index in targets[low:high] whose value is at least `wanted`: galloping, then bisection.
 
     Bentley, Yao: An almost optimal algorithm for unbounded searching, IPL 5, 1976.
     """
@@ -28,7 +29,7 @@ def first_not_below(targets: Pointer[u32], low: i64, high: i64, wanted: u32) -> 
 
 @inner
 def common_count(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) -> i64:
-    """How many neighbours a and b have in common; none with `none`."""
+    """The number of common neighbours of a and b; 0 if one of them is `none`."""
     if u32(a) == u32(0xFFFFFFFF) or u32(b) == u32(0xFFFFFFFF):
         return i64(0)
     i, end = i64(starts[i64(a)]), i64(starts[i64(a) + 1])

@@ -1,8 +1,8 @@
-"""The structures that hold all contributions of one vertex (see vlang.emit.shared.holistic), in u64 words of scratch
-memory.
+"""The structures that hold all contributions of one vertex (see vlang.emit.shared.holistic), in scratch memory.
 
-room: the memory, the number of edges of the vertex, the bits of a hash table, then the offsets of the structures.
-clear returns the offset behind a structure; take inserts a value if `holds`; read returns the result.
+Scratch memory consists of u64 words. room: the memory, the number of edges of the vertex, the number of bits of a hash
+table's index, then the offset of each structure. ..._clear returns the offset after a structure. ..._take inserts a
+value if `holds`. ..._read returns the result.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from vlang.emit.cpu.skeletons.holes import Pointer, Structures, i64, inner, min,
 
 @inner
 def table_bits(degree: i64) -> i64:
-    """The bits of a hash table: 2 ** bits slots, of which at least half stay empty."""
+    """The number of index bits of a hash table; at least half of its 2 ** bits slots stay empty."""
     bits = i64(1)
     while (i64(1) << bits) < 2 * degree:
         bits += 1
@@ -33,7 +33,10 @@ def mode32_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode32_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """The most frequent value, the smallest on ties. A slot has the value in its high half, a count > 0 in its low."""
+    """Insert a value; returns the most frequent value, the smallest in a tie, and its count.
+
+    A slot holds a value in its upper half and the count of this value, which is > 0, in its lower half.
+    """
     if not holds:
         return best, most
     space, bits = room[0], room[2]
@@ -59,7 +62,7 @@ def mode64_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode64_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """As `mode32_take` for wide values, which are stored behind the counts."""
+    """`mode32_take` for 64-bit values, which are stored after the counts."""
     if not holds:
         return best, most
     space, bits = room[0], room[2]
@@ -86,7 +89,7 @@ def mex_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mex_take(room: Structures, at: i64, holds: bool, value: Any, before: Any) -> Any:
-    """Set the bit of a value; there is a bit for each possible mex of the vertex."""
+    """Set the bit of a value; there is one bit for each possible result of `mex` at the vertex."""
     if holds and i64(value) <= room[1]:
         word = at + (i64(value) >> 6)
         room[0][word] = room[0][word] | (u64(1) << u64(value & u32(63)))
@@ -108,7 +111,7 @@ def mex_read(room: Structures, at: i64) -> i64:
 
 @inner
 def median32_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
-    """A counter, followed by the list of keys."""
+    """Clear the structure: a counter, followed by the list of keys."""
     space[at] = u64(0)
     return at + degree + 1
 
@@ -124,10 +127,11 @@ def median32_take(room: Structures, at: i64, holds: bool, key: Any, before: Any)
 
 @inner
 def median32_read(room: Structures, at: i64) -> u64:
-    """Key number (k - 1) // 2 of k sorted keys, from 0 on.
+    """The median of k keys: key number (k - 1) // 2, from 0, of the sorted keys; 0 if there are none.
 
-    The keys are partitioned by the highest bit in which they differ, until the rest are equal. That takes at most one
-    turn for each bit of a key, and on average two passes over all keys.
+    The keys are partitioned by the highest bit in which they differ, and the part with the median is partitioned again,
+    until all its keys are equal. This takes at most one partition per bit of a key, and on average two passes over all
+    keys.
     """
     space = room[0]
     low, high = at + 1, at + 1 + i64(space[at])

@@ -1,10 +1,10 @@
-"""A pass over edges: the final step of long vertices.
+"""A pass over edges: its final step for long vertices.
 
-The functions bind, ready, wanted, identity, gather, merge, put, get and apply are written from the program, above this
-text; runtime/plan/plan.py has the slots and table layouts. Vertices of at most SEGMENT edges are reduced and applied at
-once (`pull`, in rows.py, runs.py or leaving.py). The edges of longer ones are cut into segments of SEGMENT edges from
-the vertex's first edge on: `segments` (segments.py or leaving.py) reduces each, `finish` merges them in order and
-applies. The cut is a property of the graph, so results do not depend on pages, chunks, threads or the mode.
+The functions `bind`, `ready`, `wanted`, `identity`, `gather`, `merge`, `put`, `get` and `apply` are generated from the
+program, before this text; runtime/plan/plan.py describes the slots and tables. For a vertex of at most SEGMENT edges,
+`pull` gathers and applies (rows.py, runs.py or leaving.py). The row of a longer vertex is cut into segments of SEGMENT
+edges, from its first edge on. `segments` (segments.py or leaving.py) reduces each segment; `finish` merges them in
+order and applies. The cut depends only on the graph, so results do not depend on pages, chunks, threads or the mode.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive

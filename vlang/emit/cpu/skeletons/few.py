@@ -1,8 +1,8 @@
-"""Supersteps of few vertices: one worker runs many of them in one call, with the results of `push`.
+"""Supersteps over few vertices: one worker runs many of them in one call, with the results of `push`.
 
-tasks, input: entries of the queue; supersteps at most; edges and vertices of a frontier that ends the call. Behind
-these, output: supersteps run; entries, vertices and edges of the last frontier. `carry` copies joined values to the
-fields.
+Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the number of edges and vertices
+of a frontier at which the call ends. Output: [3] supersteps run; [4] entries, [5] vertices and [6] edges of the last
+frontier. `carry` copies joined values to the fields.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -36,7 +36,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def line_up(found: Pointer[u64], v: i64, degree: i64, at: i64) -> i64:
-    """Put a vertex into the queue."""
+    """Append a vertex to the queue at `at`, with one entry per WALK_EDGES edges; returns the new end of the queue."""
     found[at] = u64(v)
     at += 1
     for chunk in range(1, (degree + WALK_EDGES - 1) // WALK_EDGES):

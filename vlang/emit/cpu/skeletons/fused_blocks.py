@@ -1,7 +1,7 @@
-"""Work fused into a pass: reductions over vertices and messages of the new values, a block of BLOCK vertices at a time.
+"""Work fused into a pass: reductions over vertices and messages of their new values, per block of BLOCK vertices.
 
-`after_block` is written from the program. A block is due when all its vertices have been applied, by any tasks. The
-worker that applies the last one runs it, so results do not depend on tasks.
+`after_block` is generated from the program. It can run on a block when all vertices of the block have been applied, by
+any tasks. The worker that applies the last vertex runs it, so results do not depend on tasks.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -23,7 +23,7 @@ from vlang.runtime.plan.plan import BLOCK, SLOT_FUSED
 
 @inner
 def arrive(frame: Frame, low: i64, high: i64) -> None:
-    """Count vertices low to high as applied, and run the blocks that are complete."""
+    """Count the vertices from `low` to `high` as applied, and run `after_block` on blocks that are complete."""
     if value_i64(frame, SLOT_FUSED) == 0:
         return
     control = pointer_u64(frame, SLOT_FUSED)

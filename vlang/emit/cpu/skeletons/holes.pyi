@@ -1,10 +1,10 @@
-"""Names that skeletons use and do not define: the types and intrinsics of kernels, and the *holes*.
+"""Names that skeletons use but do not define: the types and intrinsics of kernels, and the *holes*.
 
-Only mypy and `vlang.emit.cpu.skeleton` read this file. Skeletons import from it; these imports are left out of the
-kernel text, whose head imports the real objects. A function marked `@hole` is written from the program. Its parameters
-here are the argument list of the generated function, which has the name by which skeletons call it.
+Only mypy and `vlang.emit.cpu.skeleton` read this file. Skeletons import from it, but the kernel text does not contain
+these imports; its head imports the real objects. A function marked `@hole` is generated from the program. The
+parameters here become the parameter list of the generated function, which has the same name.
 
-Values of different integer types do not mix here, as numba would compute i64 + u64 in f64.
+Operations on values of different integer types are type errors here, because numba would compute i64 + u64 in f64.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # -------------------------------------------------------------------------------------------------------------- types
 class Integer:
-    """An integer of fixed width. Python's integers adapt to it."""
+    """An integer of fixed width. A Python integer takes the type of the other operand."""
 
     def __init__(self, value: Integer | float | bool, /) -> None: ...
     def __index__(self) -> int: ...
@@ -50,38 +50,38 @@ class u64(Integer): ...
 f64 = float
 
 class Pointer(Generic[T]):
-    """Memory that a kernel reads and writes, indexed with signed integers."""
+    """Memory that a kernel reads and writes. Indices are signed integers."""
 
     def __getitem__(self, index: i64 | int, /) -> T: ...
     def __setitem__(self, index: i64 | int, value: T | int, /) -> None: ...
 
 class Env:
-    """The frame unpacked: pointers and values that generated functions read."""
+    """The values unpacked from the frame: pointers and scalars that generated functions read."""
 
 class Columns:
     """Pointers to the edge columns of a page, and other values of the page that a gather reads."""
 
 class SenderPart:
-    """The common part of the contributions of a sender."""
+    """The part that all contributions of a sender have in common."""
 
 class Edge:
-    """The values of an edge."""
+    """The values of the edge fields at an edge."""
 
 class Lanes:
-    """Worker-private memory for each part of an accumulator."""
+    """Memory of one worker for the accumulators of several vertices or lanes, with one array per component."""
 
 Acc = tuple[Any, ...]
-"""The accumulators of a vertex, part by part."""
+"""The accumulators of a vertex, as a tuple of components."""
 
 Masks = tuple[bool, ...]
-"""The masks of a vertex that are known before it gathers."""
+"""The masks of a vertex that are evaluated before it gathers."""
 
 Structures = tuple[Pointer[u64], i64, i64, *tuple[i64, ...]]
-"""The scratch memory of a vertex, its degree, the bits of its hash tables, and the offsets of its structures."""
+"""Scratch memory of a vertex, its degree, the index bits of its hash tables, and the offsets of its structures."""
 
 Frame = Pointer[u64]
 
-# ----------------------------------------------------------------------------------- Python's own, as numba types them
+# -------------------------------------------------------------------------- functions of Python, as numba types them
 @overload
 def range(begin: i64 | int, end: i64 | int = ..., /) -> Iterator[i64]: ...
 @overload
@@ -124,19 +124,19 @@ def give_way() -> None: ...
 
 # -------------------------------------------------------------------------------------------------------------- holes
 def hole(function: F) -> F:
-    """Marks a function that is written from the program."""
+    """Mark a function that is generated from the program."""
 
 @hole
 def bind(frame: Frame) -> Env:
-    """The values of the frame that the functions of a pass read."""
+    """Read the values of the frame that the functions of a pass use."""
 
 @hole
 def bind_columns(pages: Pointer[u64], row: i64 | int) -> Columns:
-    """The columns of the page whose row begins at word `row`."""
+    """The columns of the page whose row in the table of pages begins at word `row`."""
 
 @hole
 def ready(env: Env, v: i64 | int) -> Masks:
-    """The masks that are known before a vertex gathers."""
+    """The masks of a vertex that are evaluated before it gathers."""
 
 @hole
 def wanted(masks: Masks) -> bool:
@@ -144,25 +144,25 @@ def wanted(masks: Masks) -> bool:
 
 @hole
 def identity(env: Env) -> Acc:
-    """The accumulators of no contributions."""
+    """The accumulators before any contribution."""
 
 @hole
 def gather(env: Env, columns: Columns, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int) -> Acc:
-    """Accumulators of v with the contribution of edge k of the page, whose other end is u."""
+    """The accumulators of v after the contribution of edge k of the page, whose other end is u."""
 
 @hole
 def gather_whole(
     env: Env, columns: Columns, room: Structures, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int
 ) -> Acc:
-    """`gather` where some contributions are put into the structures of the vertex. Called as `gather`."""
+    """`gather`, where some contributions are added to the structures of the vertex. Skeletons call it `gather`."""
 
 @hole
 def take(env: Env, acc: Acc, v: i64 | int) -> Acc:
-    """Accumulators of a reduction over vertices, with the contribution of v. Called as `gather`."""
+    """The accumulators of a reduction over vertices after the contribution of v. Skeletons call it `gather`."""
 
 @hole
 def merge(env: Env, a: Acc, b: Acc) -> Acc:
-    """The accumulators of two sequences of contributions, `a` first."""
+    """The accumulators of two sequences of contributions, those of `a` first."""
 
 @hole
 def put(env: Env, s: i64 | int, acc: Acc) -> None:
@@ -170,31 +170,31 @@ def put(env: Env, s: i64 | int, acc: Acc) -> None:
 
 @hole
 def get(env: Env, s: i64 | int) -> Acc:
-    """The accumulators that `put` stored."""
+    """The accumulators that `put` stored for segment or block s."""
 
 @hole
 def keep(env: Env, s: i64 | int, acc: Acc) -> None:
-    """Store the accumulators of a place of a cache block."""
+    """Store the accumulators of place s of a cache block."""
 
 @hole
 def kept(env: Env, s: i64 | int) -> Acc:
-    """The accumulators that `keep` stored."""
+    """The accumulators that `keep` stored for place s."""
 
 @hole
 def lay(room: Lanes, s: i64 | int, acc: Acc) -> None:
-    """Store the accumulators of vertex s of a run, or of lane s."""
+    """Store the accumulators of vertex s of a run of vertices, or of lane s."""
 
 @hole
 def laid(room: Lanes, s: i64 | int) -> Acc:
-    """The accumulators that `lay` stored."""
+    """The accumulators that `lay` stored for vertex or lane s."""
 
 @hole
 def pour(env: Env, s: i64 | int, acc: Acc) -> None:
-    """Store the sums that were pushed to vertex s."""
+    """Store the accumulators of the sums that were pushed to vertex s."""
 
 @hole
 def poured(env: Env, s: i64 | int) -> Acc:
-    """The sums that `pour` stored."""
+    """The accumulators that `pour` stored for vertex s."""
 
 @hole
 def send(env: Env, v: i64 | int) -> None:
@@ -202,35 +202,35 @@ def send(env: Env, v: i64 | int) -> None:
 
 @hole
 def apply(env: Env, v: i64 | int, masks: Masks, acc: Acc) -> i64:
-    """Write the fields of a vertex; returns bit 0 if that changed it, bit 1 if it is active."""
+    """Write the fields of a vertex; returns bit 0 if a field changed, and bit 1 if the vertex is active."""
 
 @hole
 def after_block(frame: Frame, low: i64 | int, high: i64 | int) -> None:
-    """The work fused into the pass, for the block of vertices low to high."""
+    """The work fused into a pass, for the block of the vertices from `low` to `high`."""
 
 @hole
 def sender_part(env: Env, u: i64 | int) -> SenderPart:
-    """The common part of the contributions of u."""
+    """The part that all contributions of u have in common."""
 
 @hole
 def joined_part(env: Env, u: i64 | int) -> SenderPart:
-    """`sender_part`, but from the words into which contributions to u are joined."""
+    """`sender_part`, computed from the words into which contributions to u are joined."""
 
 @hole
 def receive(env: Env, columns: Columns, part: SenderPart, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int) -> Acc:
-    """`gather` from a sender with the common part `part`."""
+    """`gather`, from a sender with the common part `part`."""
 
 @hole
 def selected(env: Env, v: i64 | int) -> bool:
-    """Whether the masks around the write hold for v."""
+    """Whether the masks around the write are true for v."""
 
 @hole
 def join(env: Env, columns: Columns, part: SenderPart, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
-    """Join the contribution of edge k into the words of v, atomically; returns whether that changed them."""
+    """Join the contribution of edge k into the words of v, atomically; returns whether the words changed."""
 
 @hole
 def join_alone(env: Env, columns: Columns, part: SenderPart, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
-    """`join` where no other worker writes."""
+    """`join`, where no other worker writes, so that plain stores suffice."""
 
 @hole
 def carry(env: Env, bits: Pointer[u64], v: i64 | int) -> None:
@@ -238,47 +238,47 @@ def carry(env: Env, bits: Pointer[u64], v: i64 | int) -> None:
 
 @hole
 def fresh(bits: Pointer[u64], v: i64 | int) -> bool:
-    """Mark v as found; returns whether it was not found before in this superstep."""
+    """Mark v as found; returns whether it had not been found before in this superstep."""
 
 @hole
 def silent(env: Env, v: i64 | int) -> bool:
-    """Whether v contributes nothing."""
+    """Whether v contributes nothing over any edge."""
 
 @hole
 def is_final(env: Env, v: i64 | int) -> bool:
-    """Whether the value of v is final; with a uniform frontier, whether v is reached."""
+    """Whether the value of v is final; with a uniform frontier, whether v has been reached."""
 
 @hole
 def decided(acc: Acc) -> bool:
-    """Whether no contribution can change these accumulators any more."""
+    """Whether no further contribution can change these accumulators."""
 
 @hole
 def level(env: Env, columns: Columns, u: i64 | int) -> tuple[Any, bool]:
-    """The value that vertex u of a uniform frontier sends, and whether it changes a vertex that is not reached."""
+    """The value that each vertex of a uniform frontier sends, computed for u; whether it changes unreached vertices."""
 
 @hole
 def reach(env: Env, v: i64 | int, value: Any) -> None:
-    """Store the value with which vertex v is reached."""
+    """Store the value that vertex v has when it is reached."""
 
 @hole
 def renew(env: Env, v: i64 | int, value: Any) -> bool:
-    """`reach`, unless v is reached already; returns whether it was not."""
+    """Do the same as `reach`, unless v was reached before; returns whether v was newly reached."""
 
 @hole
 def along(columns: Columns, word: i64, shift: i64, k: i64 | int) -> Edge:
-    """The values of edge k."""
+    """The values of edge k. word: its entry in `targets`. shift: the first bit of the value in `word`, or 0."""
 
 @hole
 def accept(env: Env, part: SenderPart, edge: Edge, acc: Acc, v: i64 | int, u: i64 | int) -> Acc:
-    """`receive` of an edge with these values."""
+    """`receive`, for an edge whose values have been read."""
 
 @hole
 def offer(env: Env, part: SenderPart, edge: Edge, v: i64 | int, u: i64 | int) -> tuple[bool, f64, f64]:
-    """`join` of an edge with these values; also returns the priorities of v before and after."""
+    """`join`, for an edge whose values have been read; also returns the priorities of v before and after the join."""
 
 @hole
 def rank(env: Env, v: i64 | int) -> f64:
-    """The priority of a vertex, the least first."""
+    """The priority of a vertex; the least priority goes first."""
 
 @hole
 def near_vertex(env: Env, v: i64 | int) -> None:
@@ -294,4 +294,4 @@ def prepare(space: Pointer[u64], base: i64 | int, degree: i64 | int) -> Structur
 
 @hole
 def conclude(room: Structures, acc: Acc) -> Acc:
-    """Accumulators with the results of the structures."""
+    """The accumulators, with the results read from the structures."""

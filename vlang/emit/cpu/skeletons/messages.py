@@ -1,4 +1,4 @@
-"""Messages: the part of a contribution that depends on the sender only, computed once a sender. `send` is above."""
+"""Messages: the part of a contribution that depends only on the sender, computed once per sender by `send`."""
 
 from vlang.emit.cpu.skeletons.holes import (
     Frame,

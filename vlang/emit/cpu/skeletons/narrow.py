@@ -1,9 +1,10 @@
-"""Supersteps of a narrow uniform frontier (see reach.py): with queues, and many in one call.
+"""Supersteps over a narrow uniform frontier (see reach.py), with queues; one call runs many supersteps.
 
-Each worker pushes into a queue of its own, from the vertices that it found itself; if one worker found many more than
-the others, each takes an equal share of all. After a barrier, each worker drops the vertices from its queue that
-another worker found later. After a second barrier the number of vertices is known. No vertex or edge takes an atomic
-operation. Where few vertices are found, worker 0 continues alone, and the others wait for it at the second barrier.
+Each worker pushes from the vertices that it found itself, and appends the vertices that it finds to its own queue. If
+one worker found many more than the others, the vertices of all queues are divided equally instead. After a barrier,
+each worker removes from its queue the vertices that another worker also found and keeps. After a second barrier, the
+number of vertices is known. No vertex or edge needs an atomic operation. Where few vertices are found, worker 0
+continues alone, and the others wait for it at the second barrier.
 """
 
 from typing import Any
@@ -73,7 +74,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def wait_for(control: Pointer[i64], word: i64 | int, crew: i64, turn: i64) -> None:
-    """Wait until a word of every worker shows that it has reached barrier `turn`."""
+    """Wait until a word of every worker has reached the value `turn`."""
     for w in range(crew):
         tries = i64(0)
         while peek_first(control, REACH_DESKS + REACH_DESK * w + word) < turn:
@@ -87,7 +88,7 @@ def send_on(
     env: Env, targets: Pointer[u32], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8],
     first: i64, last: i64, at: i64, value: Any, me: i64, spare: i64, several: bool
 ) -> i64:
-    """Push from queue entries, whose rows begin at `place`; returns the end of the vertices found, from `at` on."""
+    """Push from queue entries, whose rows begin at `place`; append the vertices found at `at`, and return their end."""
     for i in range(first, last):
         prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))
         for k in range(rows[place + 2 * i], rows[place + 2 * i + 1]):
@@ -96,7 +97,7 @@ def send_on(
             new = renew(env, v, value)
             if several:
                 finders[v if new else spare] = u8(me)
-            at += i64(new)  # no branch, which would be mispredicted
+            at += i64(new)  # no branch, because it would often be mispredicted
     return at
 
 
@@ -105,8 +106,10 @@ def look_up(
     offsets: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8], at: i64,
     end: i64, me: i64, several: bool
 ) -> tuple[i64, i64]:
-    """Read the bounds of the rows of the entries of a queue, with overlapping reads, and drop the entries that another
-    worker keeps; returns how many are left, and their edges."""
+    """Read the row bounds of queue entries, with overlapping reads, and drop entries that another worker keeps.
+
+    Returns: The number of entries left, and the number of their edges.
+    """
     kept, edges = i64(0), i64(0)
     for i in range(at, end):
         v = i64(queue[i])
@@ -122,7 +125,7 @@ def look_up(
 
 @inner
 def rows_of(table: Pointer[u64], worker: i64, side: i64) -> i64:
-    """The index at which the rows of a queue begin."""
+    """The index in `rows` at which the row bounds of a queue's entries begin."""
     return (2 * worker + side) * 2 * (value_i64(table, REACH_ROOM) + REACH_AHEAD)
 
 
@@ -131,10 +134,12 @@ def share(
     env: Env, control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], words: i64,
     me: i64, several: bool, parts: i64, first: i64, last: i64, at: i64, value: Any
 ) -> i64:
-    """Push from the share [first, last) of the vertices that the first `parts` workers found, taken one after the
-    other; returns the end of the vertices found in this worker's queue, from `at` on."""
+    """Push from the share [first, last) of the vertices that the first `parts` workers found, worker after worker.
+
+    The vertices found are appended to this worker's queue at `at`. Returns: Their end.
+    """
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
-    spare = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # a cache line of its own
+    spare = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # an unused entry in a cache line of its own
     for w in range(parts):
         desk = words + REACH_DESK * w
         count = control[desk + REACH_HERE]
@@ -150,7 +155,7 @@ def hand_over(
     control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], front: Pointer[u64],
     longs: Pointer[u64], counts: Pointer[i64], words: i64, crew: i64
 ) -> None:
-    """Make the vertices that all workers found the frontier."""
+    """In the bitmap of the frontier, set the bits of the vertices that the workers found."""
     room = value_i64(table, REACH_ROOM)
     for w in range(crew):
         desk = words + REACH_DESK * w
@@ -167,7 +172,7 @@ def hand_over(
 
 @inner
 def take_out(front: Pointer[u64], queue: Pointer[u32], n: i64) -> i64:
-    """Move the frontier into a queue; returns the number of its vertices."""
+    """Move the vertices of the frontier from the bitmap to a queue; returns their number."""
     active = i64(0)
     for w in range((n + 63) >> 6):
         there = front[w]
@@ -210,7 +215,7 @@ def narrow(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
         for w in range(parts):
             desk = words + REACH_DESK * w
             found = control[desk + REACH_HERE]
-            if found != 0 and (w == me or active == 0):  # its own queue is in its cache
+            if found != 0 and (w == me or active == 0):  # the worker's own queue is in its cache
                 sender = i64(queue[(2 * w + control[desk + REACH_SIDE]) * room])
             before += found if w < me else i64(0)
             active += found
@@ -228,7 +233,7 @@ def narrow(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
         first, last = i64(0), active if me == 0 and not shared else i64(0)
         if shared and 4 * crew * longest > 5 * active:
             first, last = active * me // crew, active * (me + 1) // crew
-        elif shared:  # the vertices that it found itself are in its cache
+        elif shared:  # the vertices that the worker found itself are in its cache
             first, last = before, before + here
         end = share(env, control, table, queue, rows, words, me, shared, parts, first, last if news else first, at,
                     value)

@@ -1,4 +1,4 @@
-"""Integer and float operations that differ from Python's. Part of every generated module."""
+"""Integer and float operations that differ from those of Python. They are part of every generated module."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from vlang.runtime.compile.intrinsics import bits_of, float_of, inner
 
 @inner
 def int_floordiv(a, b):
-    """a // b towards minus infinity; 0 for b = 0; the least value // -1 wraps."""
+    """a // b, rounded towards minus infinity; 0 for b = 0. The least value // -1 wraps."""
     if b == 0:
         return np.int64(0)
     if b == -1:
@@ -47,7 +47,7 @@ def float_mod(a, b):
 
 @inner
 def int_power(a, b, one):
-    """a ** b by squaring, wrapping; 0 for a negative exponent.
+    """a ** b by squaring, where integers wrap; 0 for a negative exponent.
 
     one: 1 in the type of a (a literal would make u64 a float).
     """
@@ -72,16 +72,16 @@ def shl(a, b, bits):
 
 @inner
 def shr(a, b, bits):
-    """a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a."""
+    """a >> b. If b is not in 0..bits-1, the result is 0, or -1 for a negative a."""
     if 0 <= b < bits:
         return a >> b
-    zero = a ^ a  # of its type: u64 and a literal would meet in a float
+    zero = a ^ a  # zero in the type of a: numba would compute a u64 and a literal as floats
     return ~zero if a < 0 else zero
 
 
 @inner
 def floor_int(x, high, low):
-    """The floor of a float as an integer: out of range is `inf` (high) or `-inf` (low), NaN is 0."""
+    """The floor of a float as an integer; out of range, the result is `high` (inf) or `low` (-inf). NaN gives 0."""
     y = np.floor(x)
     if y != y:
         return np.int64(0)
@@ -93,8 +93,17 @@ def floor_int(x, high, low):
 
 
 @inner
+def floor_u64(x):
+    """The floor of a float as a u64: the nearest value of the type, and 0 for NaN."""
+    y = np.floor(x)
+    if not y > 0.0:
+        return np.uint64(0)
+    return np.uint64(y) if y < 2.0**64 else np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@inner
 def half_to_float(h):
-    """The 16 bits of an IEEE half as f32."""
+    """An IEEE half, given as its 16 bits, as f32."""
     sign = np.float32(-1.0) if h & 0x8000 else np.float32(1.0)
     exponent = (np.int64(h) >> 10) & 31
     fraction = np.float32(np.int64(h) & 1023)
@@ -107,7 +116,7 @@ def half_to_float(h):
 
 @inner
 def float_to_half(x):
-    """The IEEE half nearest to an f32 (ties to even), as its 16 bits."""
+    """The 16 bits of the IEEE half nearest to an f32; ties go to the even one."""
     sign = np.int64(0x8000) if np.copysign(np.float32(1.0), x) < 0 else np.int64(0)
     a = np.float64(abs(x))
     if a != a:
@@ -127,7 +136,7 @@ def float_to_half(x):
 
 @inner
 def float_key_32(x):
-    """32 bits whose order is that of f32; -0.0 becomes 0.0."""
+    """A 32-bit key with the order of f32 values; -0.0 has the key of 0.0."""
     bits = bits_of(np.float32(x + np.float32(0.0)))
     return np.uint32(~bits) if bits >> np.uint32(31) else np.uint32(bits | np.uint32(0x80000000))
 
@@ -139,7 +148,7 @@ def key_float_32(key):
 
 @inner
 def float_key_64(x):
-    """64 bits whose order is that of f64; -0.0 becomes 0.0."""
+    """A 64-bit key with the order of f64 values; -0.0 has the key of 0.0."""
     bits = bits_of(x + 0.0)
     return ~bits if bits >> np.uint64(63) else bits | np.uint64(0x8000000000000000)
 
@@ -151,7 +160,7 @@ def key_float_64(key):
 
 @inner
 def known(v, ids, listed, base):
-    """The caller's number of a vertex, for functions of numbers: in `ids` if `listed`, else `base` + v; `none`: -1."""
+    """The caller's id of vertex v: ids[v] if `listed`, otherwise base + v; -1 for `none`."""
     if v == np.uint32(0xFFFFFFFF):
         return np.uint64(0xFFFFFFFFFFFFFFFF)
     return ids[v] if listed != 0 else base + np.uint64(v)
@@ -159,7 +168,7 @@ def known(v, ids, listed, base):
 
 @inner
 def mix(seed, x):
-    """A pseudo-random number from a 64-bit seed and another number (docs/language.md, section 8)."""
+    """A pseudo-random number: the hash of a 64-bit seed and another number (docs/language.md, section 8)."""
     z = (x + seed * np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -168,7 +177,7 @@ def mix(seed, x):
 
 @inner
 def hll_rank(bits):
-    """1 + the number of trailing zeros of 58 bits; 59 for none set."""
+    """1 + the number of trailing zeros in 58 bits; 59 if no bit is set."""
     rank = np.uint8(1)
     while rank < 59 and bits & np.uint64(1) == 0:
         bits = bits >> np.uint64(1)
@@ -178,7 +187,7 @@ def hll_rank(bits):
 
 @inner
 def hll_size(registers):
-    """The number of elements of a HyperLogLog counter of 64 registers, estimated (language.md section 8)."""
+    """The estimated number of elements of a HyperLogLog counter with 64 registers (language.md section 8)."""
     total = 0.0
     zeros = 0
     for c in registers:
@@ -194,7 +203,7 @@ def hll_size(registers):
 
 @inner
 def position(v, ordered, places, count):
-    """The first index of a vertex in a set; -1 if it is not in the set."""
+    """The first index of a vertex in a set; -1 if the set does not contain it."""
     low, high = np.int64(0), np.int64(count)
     while low < high:
         middle = (low + high) >> 1

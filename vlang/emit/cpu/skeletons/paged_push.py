@@ -1,9 +1,9 @@
-"""A pass that pushes along pages on disk: the frontier is a bitmap, so pages may come in any order.
+"""A pass that pushes along edges in pages on disk. The frontier is a bitmap, so pages may be processed in any order.
 
 `spread_rows` and `spread_segments` join the contributions of the frontier (see push.py), and set the bits of the
 vertices that change. `gather_up` copies the joined values of these vertices to their fields. Layout: PAGED_... in
-runtime/plan/layouts/paged_words.py. Tasks over vertices are runs of tasks[0] words of the bitmaps, the others those of
-pages.
+runtime/plan/layouts/paged_words.py. A task over vertices is a run of tasks[0] words of the bitmaps; a task over edges
+is a part of one page.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -47,7 +47,7 @@ from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE
 
 @inner
 def window(bits: Pointer[u64], w: i64, low: i64, high: i64) -> u64:
-    """The bits of word w that belong to vertices low to high."""
+    """The bits of word w for the vertices from `low` to `high`."""
     word = bits[w]
     if 64 * w < low:
         word &= ~u64(0) << u64(low - 64 * w)
@@ -57,7 +57,11 @@ def window(bits: Pointer[u64], w: i64, low: i64, high: i64) -> u64:
 
 
 def choose_front(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Build a frontier of the vertices that are not silent (PAGED_ORIGIN 0), or whose flag there has bit 0."""
+    """Build the frontier of a superstep.
+
+    If PAGED_ORIGIN is 0, it consists of all vertices that are not silent. Otherwise PAGED_ORIGIN is the address of
+    flags, and the frontier consists of all vertices whose flag has bit 0 set.
+    """
     env = bind(frame)
     front, counts = pointer_u64(table, PAGED_FRONT), pointer_i64(table, PAGED_COUNTS)
     origin, flags = value_i64(table, PAGED_ORIGIN), pointer_u8(table, PAGED_ORIGIN)
@@ -80,7 +84,7 @@ def choose_front(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer
 def push_row(
     env: Env, columns: Columns, targets: Pointer[u32], found: Pointer[u64], u: i64, low: u64, high: u64
 ) -> None:
-    """Join the contributions of vertex u along entries low to high of a page, and set the bits of changed receivers."""
+    """Join the contributions of vertex u over the edges from `low` to `high` of a page; mark changed receivers."""
     part = sender_part(env, u)
     for k in range(low, high):
         v = i64(targets[i64(k)])
@@ -89,7 +93,7 @@ def push_row(
 
 
 def spread_rows(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Join the contributions of short vertices."""
+    """Join the contributions of the short vertices of the frontier."""
     env = bind(frame)
     pages, front = pointer_u64(table, PAGED_PAGES), pointer_u64(table, PAGED_FRONT)
     found = pointer_u64(table, PAGED_FOUND)
@@ -110,7 +114,7 @@ def spread_rows(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[
 
 
 def spread_segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Join the contributions of long vertices, segment by segment."""
+    """Join the contributions of the long vertices of the frontier, segment by segment."""
     env = bind(frame)
     pages, front = pointer_u64(table, PAGED_PAGES), pointer_u64(table, PAGED_FRONT)
     found, segments = pointer_u64(table, PAGED_FOUND), pointer_i64(table, PAGED_SEGMENTS)
@@ -127,7 +131,7 @@ def spread_segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Poin
 
 
 def gather_up(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Copy the words of the vertices found to their fields, and clear the frontier that sent to them."""
+    """Copy the words of the changed vertices to their fields, and clear the frontier that pushed."""
     env = bind(frame)
     front, found = pointer_u64(table, PAGED_FRONT), pointer_u64(table, PAGED_FOUND)
     counts, n, active = pointer_i64(table, PAGED_COUNTS), value_i64(table, PAGED_VERTICES), i64(0)

@@ -1,6 +1,6 @@
-"""Loops with a uniform frontier (rule X2) over pages on disk: no offsets of a whole adjacency are read.
+"""Loops with a uniform frontier (rule X2) over pages on disk, without the offsets of a whole adjacency.
 
-`spot` finds the first frontier, `take` reaches the vertices that are marked. The engine marks them, page by page
+`spot` finds the first frontier, and `take` reaches the marked vertices. The engine marks them, page by page
 (runtime/kernels/paged_frontier.py). Layout: REACH_... in runtime/plan/layouts/reach_words.py. A task is a run of
 tasks[0] words of the bitmaps.
 """
@@ -64,7 +64,7 @@ def spot(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
 
 
 def take(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Reach the vertices that have a bit in one of tasks[1] bitmaps and were not reached before; clear the bitmaps."""
+    """Reach vertices that have a bit in one of the tasks[1] bitmaps and were not reached before; clear the bitmaps."""
     env = bind(frame)
     columns = bind_columns(table, 0)
     coming = pointer_u64(table, REACH_COMING)

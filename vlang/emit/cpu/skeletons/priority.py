@@ -1,19 +1,22 @@
-"""A loop in order of priority (rule O): vertices push bucket by bucket, in place.
+"""A loop in priority order (rule O): vertices push bucket by bucket, and values are updated in place.
 
-Delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm, J. Algorithms 49, 2003) over
-buckets of each worker (Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015). A worker empties its own part of a
-bucket, including vertices that are added meanwhile, and then steals runs from others. So it mostly processes vertices
-that it has found itself, and no worker waits before the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded
-computations by work stealing, J. ACM 46, 1999). The width of buckets is adapted during the run (`change_of`).
+This is delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm, J. Algorithms 49,
+2003), where each worker has its own buckets (Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015). A worker
+empties its own part of a bucket, including vertices that are added meanwhile, and then steals runs of entries from
+other workers. So it mostly processes vertices that it has found itself, and no worker waits before the bucket is empty
+(Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, J. ACM 46, 1999). The width of buckets is
+adapted during the run (`change_of`).
 
-These functions are written from the program: `joined_part` computes the common part of the contributions of a vertex,
-`along` reads the values of an edge, `offer` joins a contribution into the receiver, `rank` is the priority of a vertex
-(least first), and `silent` tests whether it contributes nothing. `near_vertex` and `near_edge` prefetch. Where `shift`
-is not 0, an edge is one word of `targets`: the receiver, and from bit `shift` on the value of its column.
+These functions are generated from the program. `joined_part` computes the part that all contributions of a vertex have
+in common. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is the priority
+of a vertex; the least goes first. `silent` tests whether a vertex contributes nothing. `near_vertex` and `near_edge`
+prefetch. If `shift` is not 0, an edge is one word of `targets`: the receiver, and the value of its column from bit
+`shift` on.
 
-A later bucket holds every vertex whose value is in its range, unless some had to wait for room (`unsure`). So a vertex
-that moves inside a bucket need not be entered again. All workers run `priority` at once. Their common decisions depend
-only on desks, which do not change before all workers have passed the barrier.
+A vertex whose value is in the range of a later bucket is in that bucket, unless some vertex had to wait for a free run
+(`unsure`). So a vertex that improves without leaving the range of its bucket need not be added again. All workers run
+`priority` at the same time. They take common decisions from the words that each worker publishes (its desk). These
+words do not change before all workers have passed the barrier.
 """
 
 import numpy as np
@@ -118,7 +121,7 @@ def expand(
     desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32], spilled: Pointer[u64],
     u: i64, origin: f64, scale: f64, now: i64, unsure: bool
 ) -> tuple[i64, i64]:
-    """Push from vertex u; returns its edges, and how many vertices it improves inside the current bucket."""
+    """Push from vertex u; returns the number of its edges, and how many vertices it improved in the current bucket."""
     low, high = i64(offsets[u]), i64(offsets[u + 1])
     again, least, k = i64(0), f64(now), low
     part, receivers = joined_part(env, u), (i64(1) << (shift if shift != 0 else i64(32))) - 1
@@ -141,9 +144,9 @@ def approach(
     env: Env, columns: Columns, offsets: Pointer[u64], targets: Pointer[u32], shift: i64, entries: Pointer[u32],
     i: i64, end: i64, below: i64
 ) -> None:
-    """Prefetch for the next vertices of a list: the bounds of their rows, then their edges.
+    """Prefetch data of the next vertices of a list: first the bounds of their rows, later their edges.
 
-    i: the index of the present vertex in its run, which ends at `end`; below: the beginning of the run after it.
+    i: the index of the current vertex in its run, which ends at `end`. below: the first index of the run that follows.
     """
     at = i + 2 * ORDER_AHEAD
     u = i64(entries[at if at < end else below + (at - end)])
@@ -152,7 +155,7 @@ def approach(
     at = i + ORDER_AHEAD
     u = i64(entries[at if at < end else below + (at - end)])
     k = i64(offsets[u])
-    high = min(i64(offsets[u + 1]), k + ORDER_NEAR)  # the hardware prefetches the rest of a longer row
+    high = min(i64(offsets[u + 1]), k + ORDER_NEAR)  # for a longer row, the hardware prefetches the rest
     while k < high:
         prefetch(targets, k)
         if shift == 0:
@@ -165,10 +168,10 @@ def enter_all(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], n: i64, filling: i64
 ) -> None:
-    """Enter vertices that are not silent (filling 1), or that waited for room (2), to wait for a window."""
+    """Add vertices to the list for the next window: those not silent (filling 1), or those waiting for a run (2)."""
     while True:
         if filling == 2 and not has_room(control, desk):
-            poke(control, ORDER_SPILLED, 1)  # another worker with room, or a later call, enters the rest
+            poke(control, ORDER_SPILLED, 1)  # another worker with free runs, or a later call, adds the rest
             break
         word = fetch_add(control, ORDER_CURSOR, 64)
         if word * 64 >= n:
@@ -190,7 +193,7 @@ def collect(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], first: i64, origin: f64, scale: f64
 ) -> None:
-    """Take the vertices out of the buckets from `first` on, except vertices that have moved to another bucket."""
+    """Move the vertices of the buckets from `first` on to the list for the next window, except outdated entries."""
     for slot in range(first, ORDER_BUCKETS + 1):
         at = places[slot]
         places[slot] = 0
@@ -206,7 +209,7 @@ def collect(
 
 @inner
 def first_of(env: Env, places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32]) -> f64:
-    """The least priority of vertices that wait for a window; infinite if there are none."""
+    """The least priority in the list for the next window; infinite if the list is empty."""
     least = f64(np.inf)
     at = places[ORDER_MOVED]
     while at != 0:
@@ -222,7 +225,7 @@ def spread(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], origin: f64, scale: f64
 ) -> None:
-    """Put the vertices that wait for a window into its buckets."""
+    """Move the vertices of the list for the next window to the buckets of this window."""
     at = places[ORDER_MOVED]
     places[ORDER_MOVED] = 0
     while at != 0:
@@ -262,7 +265,7 @@ def empty_bucket(
         for i in range(run * ORDER_RUN, at):
             u = i64(entries[i])
             approach(env, columns, offsets, targets, shift, entries, i, at, below)
-            if (bounded(rank(env, u)) - origin) * scale >= f64(now):  # else it has pushed from an earlier bucket
+            if (bounded(rank(env, u)) - origin) * scale >= f64(now):  # otherwise it has already pushed
                 along, bettered = expand(env, columns, offsets, targets, shift, control, desk, places, links, entries,
                                          spilled, u, origin, scale, now, unsure)
                 edges += along
@@ -306,7 +309,7 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
             desk[ORDER_FIRST] = next_bucket(places, 0)
             meet(control, crew)
             now = least_reported(table, crew, ORDER_FIRST)
-        if target >= 0:  # no pushes between two barriers; but a vertex that waits for room may improve it
+        if target >= 0:  # a vertex that waits for a run may still improve the target
             reached = peek(control, ORDER_SPILLED) == 0 and \
                 slot_of(bounded(rank(env, target)), origin, scale, f64(-1.0)) < now
             meet(control, crew)
@@ -337,7 +340,7 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
     desk[ORDER_LEFT] = length_of(links, places[now]) if now < ORDER_BUCKETS and not reached else i64(0)
     meet(control, crew)
     if me == 0:
-        if rounds == 0:  # no vertex was entered
+        if rounds == 0:  # no vertex was added
             records[1] = 0
             rounds += 1
         records[2 * rounds - 2] = reported(table, crew, ORDER_LEFT)

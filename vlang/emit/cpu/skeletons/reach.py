@@ -1,10 +1,10 @@
-"""Loops with a uniform frontier (rule X2): all vertices of it send one value, so any of them may reach a vertex.
+"""Loops with a uniform frontier (rule X2), whose vertices all send the same value, so any of them may reach a vertex.
 
-`level` (the value that the frontier sends, and whether it can change a vertex), `is_final`, `reach` and `renew` are
-written from the program. Layout: REACH_... in runtime/plan/layouts/reach_words.py.
+These functions are generated from the program: `level` (the value that the frontier sends, and whether it can change a
+vertex), `is_final`, `reach` and `renew`. Layout: REACH_... in runtime/plan/layouts/reach_words.py.
 
-A superstep is `mark` and `unite`, or `early`; `narrow` (narrow.py) runs many small ones. A task is a run of tasks[0]
-words of the bitmaps.
+A superstep runs `mark` and then `unite`, or `early`; `narrow` (narrow.py) runs many small supersteps. A task is a run
+of tasks[0] words of the bitmaps.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -55,7 +55,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def cut(longs: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64) -> None:
-    """Cut a vertex with many edges into entries of LONGS, for several workers."""
+    """Divide the edges of a long vertex among several entries of `longs`, so that several workers can push them."""
     parts = (degree + REACH_LONG - 1) // REACH_LONG
     at = fetch_add(counts, REACH_CUT, parts)
     for part in range(parts):
@@ -64,7 +64,7 @@ def cut(longs: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64) -> None:
 
 @inner
 def prefetch_rows(offsets: Pointer[u64], targets: Pointer[u32], there: u64, base: i64) -> None:
-    """Prefetch the beginnings of the rows of some vertices."""
+    """Prefetch the first edge of each vertex `base` + i for which bit i of `there` is set."""
     while there != u64(0):
         at = i64(offsets[base + lowest(there)])
         prefetch(targets, at)
@@ -87,7 +87,7 @@ def start(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
             break
         for w in range(task * tasks[0], min((task + 1) * tasks[0], (n + 63) >> 6)):
             some, word = i64(0), u64(0)
-            for v in range(64 * w, min(64 * w + 64, n)):  # few are reached: this loop has no branch
+            for v in range(64 * w, min(64 * w + 64, n)):  # few vertices are reached, so this loop has no branch
                 some += i64(is_final(env, v))
             if some != 0:
                 for v in range(64 * w, min(64 * w + 64, n)):
@@ -109,16 +109,16 @@ def start(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
 
 @inner
 def mark_row(marks: Pointer[u64], mine: i64, targets: Pointer[u32], low: u64, high: u64) -> None:
-    """Set the bits of the neighbours."""
+    """Set the bits of the neighbours in one row."""
     for k in range(low, high):
         v = targets[i64(k)]
         marks[mine + i64(v >> u32(6))] |= u64(1) << u64(v & u32(63))
 
 
 def mark(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Set the bits of the receivers in a bitmap of each worker, which takes no atomic operation and stays in the cache.
+    """Set the bits of receivers in a bitmap of the worker, without atomic operations; the bitmap stays in the cache.
 
-    tasks[1]: how many tasks are entries of LONGS.
+    tasks[1]: the number of tasks that are entries of `longs`.
     """
     offsets = pointer_u64(table, PAGE_OFFSETS)
     targets = pointer_u32(table, PAGE_TARGETS)
@@ -153,7 +153,7 @@ def mark(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
 
 
 def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Reach the vertices that have a bit in some bitmap and were not reached before. tasks[1]: how many bitmaps."""
+    """Reach the vertices that have a bit in one of the tasks[1] bitmaps and were not reached before."""
     env = bind(frame)
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, PAGE_OFFSETS)
@@ -202,9 +202,9 @@ def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
 
 @inner
 def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i64) -> u64:
-    """The vertices of a word that may still be found; the first look drops vertices without edges for all later ones.
+    """The vertices of word w that may still be found. The first pull drops vertices without edges for all later pulls.
 
-    The test has no branch, as it would be mispredicted.
+    The test has no branch, because a branch would often be mispredicted.
     """
     if unseen == 0:
         return left[w]
@@ -215,10 +215,10 @@ def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i
 
 
 def early(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Unreached vertices look for a neighbour in the frontier, and stop at the first one.
+    """Each vertex that is not reached yet looks for a neighbour in the frontier, and stops at the first one.
 
     This is the bottom-up step of Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12.
-    tasks[1]: whether this is the first look.
+    tasks[1]: whether this is the first pull of the loop.
     """
     env = bind(frame)
     columns = bind_columns(table, 0)

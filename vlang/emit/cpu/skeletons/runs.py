@@ -1,9 +1,9 @@
-"""Short vertices of a full pass over edges, RUN at a time: first all gather, then all apply.
+"""Short vertices of a full pass over edges, in runs of RUN vertices: first all gather, then all apply.
 
-Applying is a separate loop without branches, which LLVM vectorises. Most rows of a sparse graph have few edges, so the
-loop over edges is unrolled by four, and up to three edges take no loop. lay and laid, which store and load an
-accumulator in between, are written from the program (the rest: edges.py; over lists of vertices the pass runs by
-rows.py).
+All applies run in a separate loop without branches, which LLVM vectorises. Most rows of a sparse graph have few edges.
+So the loop over edges is unrolled by four, and a row of up to three edges needs no loop. `lay` and `laid`, which store
+and load an accumulator between the two loops, are generated from the program; edges.py describes the other functions. A
+pass over a list of vertices uses rows.py instead.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive

@@ -1,12 +1,12 @@
-"""Supersteps of a loop that adds up changes, by one worker, many in one call.
+"""Supersteps of a loop that adds changes: one worker runs many of them in one call.
 
-Vertices with a delta to send add it to the accumulators of their receivers, in increasing order of the senders, which
-is the order of a gather. Then the receivers apply, in increasing order. `pour` and `poured`, which store and load such
-an accumulator, are written from the program. Layout: SUM_... in runtime/plan/layouts/sum_words.py.
+Vertices with a change to send add it to the accumulators of their receivers, in increasing order of senders, which is
+also the order of a gather. Then the receivers apply, in increasing order. `pour` and `poured`, which store and load
+such an accumulator, are generated from the program. Layout: SUM_... in runtime/plan/layouts/sum_words.py.
 
-tasks, input: entries of the queue; supersteps at most; edges and vertices of a frontier that ends the call. Behind
-these, output: supersteps run; entries and edges of the last frontier; vertices changed by the last superstep, and
-vertices active after it.
+Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the number of edges and vertices
+of a frontier at which the call ends. Output: [3] supersteps run; [4] entries and [5] edges of the last frontier;
+[6] vertices changed by the last superstep; [7] vertices active after it.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -56,15 +56,18 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, SEGMENT
 
 @inner
 def mark(marks: Pointer[u8], tops: Pointer[u8], v: i64) -> None:
-    """Mark a vertex that applies in this superstep, by two plain stores: a read-modify-write of a bit would stall, as
-    neighbours often share a word."""
+    """Mark a vertex that applies in this superstep, by two plain stores of bytes.
+
+    To set a bit, a worker would have to read the word before it writes it. This would stall where the word has just
+    been written, since neighbours often share a word.
+    """
     marks[v] = u8(1)
     tops[v >> 6] = u8(1)
 
 
 @inner
 def spread(env: Env, table: Pointer[u64], entries: i64) -> i64:
-    """Push the deltas of the vertices of the queue; returns the edges traversed."""
+    """Push the changes of the vertices in the queue; returns the number of edges traversed."""
     columns = bind_columns(table, 0)
     offsets, targets = pointer_u64(table, PAGE_OFFSETS), pointer_u32(table, PAGE_TARGETS)
     queue, active = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_ACTIVE)
@@ -109,7 +112,7 @@ def gathered(env: Env, table: Pointer[u64], v: i64) -> Acc:
 
 @inner
 def collect(env: Env, table: Pointer[u64], tasks: Pointer[i64]) -> None:
-    """Apply the marked vertices; the vertices that then have a delta to send are the next queue."""
+    """Apply the marked vertices. Those that then have a change to send form the next queue."""
     offsets, rows = pointer_u64(table, PAGE_OFFSETS), pointer_u64(table, SUM_PULL + PAGE_OFFSETS)
     queue, notify = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_NOTIFY)
     marks, tops = pointer_u64(table, SUM_MARKS), pointer_u64(table, SUM_TOPS)

@@ -1,4 +1,4 @@
-"""A pass over vertices. The functions bind, ready and apply are written from the program and stand above."""
+"""A pass over vertices. The functions `bind`, `ready` and `apply` are generated from the program, before this text."""
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (

@@ -1,1 +1,1 @@
-"""The kernel text of the ways of running a loop on a CPU."""
+"""The code that each way of running a loop on a CPU adds to kernels."""

@@ -1,8 +1,9 @@
-"""Words into which a CPU joins contributions: one compare-and-swap replaces all values of a vertex.
+"""Packed words, into which a CPU joins contributions: one compare-and-swap replaces all values of a vertex.
 
-A field that is written alone, and has a second buffer, is its own word. Fields that are written together are packed
-into one or two words of 64 bits apart from the fields: the parts of a tuple in order, each aligned to its size. The
-comparison of parts does not depend on the layout: words are unpacked, joined as in a pull, and packed again.
+A single field that has a second buffer needs no packing: its entry in this buffer is the word. Fields that are written
+together are packed into one or two 64-bit words in an array of their own: the parts of a tuple in order, each aligned
+to its size. The order of values does not depend on this layout: words are unpacked, joined as in a pull, and packed
+again.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from vlang.types import BOOL, F16, Scalar
 
 __all__ = ["Words", "words_of"]
 
-_MOST = 16  # bytes that one instruction compares and replaces
+_MOST = 16  # bytes that one compare-and-swap instruction can replace
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a vertex.
+    """The packed words of each vertex.
 
     Attributes:
-        pointer: the text of their array.
-        count: the number of 64-bit words; 0 for a field that is its own word.
+        pointer: the code of a pointer to the array of words.
+        count: the number of 64-bit words per vertex; 0 for a field that is its own word.
         types: the types of the parts.
         places: the first bit of each part.
     """
@@ -38,7 +39,7 @@ class Words:
     places: tuple[int, ...]
 
     def look(self, v: str) -> list[str]:
-        """Lines that read the words of a vertex into `old` and `more`; two are read consistently (`both_words`)."""
+        """Lines that read the words of a vertex into `old` and `more`; two words by `both_words`."""
         if self.count == 2:
             return [f"old, more = both_words({self.pointer}, {v})"]
         return [f"old = {self.pointer}[{v}]"]
@@ -48,38 +49,38 @@ class Words:
         return f"2 * {v}" if self.count == 2 else v
 
     def first(self) -> str:
-        """Code of the first part, of the first word `old`."""
+        """Code of the first part, read from the first word `old`."""
         return self.parts()[0]
 
     def parts(self) -> list[str]:
-        """The texts of the parts of the words `old` and `more`."""
+        """Code of each part, read from the words `old` and `more`."""
         if self.count == 0:
             return [self.dialect.load(self.types[0], "old")]
         return [_taken(self.dialect, type_, "more" if at >= 64 else "old", at % 64)
                 for type_, at in zip(self.types, self.places)]
 
     def put_together(self, names: Sequence[str]) -> list[str]:
-        """The texts of the words that pack these parts."""
+        """Code of the words that contain the given parts."""
         if self.count == 0:
             return [self.dialect.store(self.types[0], names[0])]
         bits = [(at, _bits(self.dialect, t, name, at % 64)) for t, name, at in zip(self.types, names, self.places)]
         return [" | ".join(text for at, text in bits if at // 64 == word) for word in range(self.count)]
 
     def replaced(self, v: str) -> str:
-        """The text that replaces `old`, `more` by `new`, `newer` unless another worker was faster; true if it did."""
+        """Code that replaces `old`, `more` by `new`, `newer` unless another worker changed them; returns success."""
         if self.count == 2:
             return f"replace_both({self.pointer}, {v}, old, more, new, newer)"
         return f"replace({self.pointer}, {v}, old, new)"
 
     def stored(self, v: str) -> list[str]:
-        """Lines that store `new`, `newer` where no other worker writes."""
+        """Lines that store `new` and `newer` without atomics, where no other worker writes."""
         if self.count == 2:
             return [f"{self.pointer}[2 * {v}] = new", f"{self.pointer}[2 * {v} + 1] = newer"]
         return [f"{self.pointer}[{v}] = new"]
 
 
 def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, ...]) -> tuple[Words, PushSpec] | None:
-    """The words of fields that are written together, and their spec for the engine; None above 16 bytes."""
+    """The words for fields that are written together, and their spec for the engine; None above 16 bytes."""
     if len(fields) == 1 and fields[0] in writer.two_buffers:
         slot = f"next:{fields[0]}"
         words = Words(writer.dialect, writer.env.pointer(slot, stored_as(types[0])), 0, types, (0,))
@@ -99,7 +100,7 @@ def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, 
 
 
 def _taken(d: Dialect, type_: Scalar, word: str, at: int) -> str:
-    """Code of a part that begins at a bit of a word."""
+    """Code of the part of a word that begins at bit `at`."""
     shifted = f"({word} >> u64({at}))" if at else word
     bits = f"u{type_.bits}({shifted})" if type_.bits < 64 else shifted
     if type_ in (BOOL, F16):
@@ -108,7 +109,7 @@ def _taken(d: Dialect, type_: Scalar, word: str, at: int) -> str:
 
 
 def _bits(d: Dialect, type_: Scalar, name: str, at: int) -> str:
-    """Code of a part shifted to its place in a word."""
+    """Code of a part shifted to bit `at` of a word."""
     text = d.store(type_, name) if type_ in (BOOL, F16) else f"bits_of({name})" if type_.floating else \
         f"u{type_.bits}({name})"
     return f"(u64({text}) << u64({at}))" if at else f"u64({text})"

@@ -1,7 +1,7 @@
-"""Loops in order of priority on a CPU (rule O): the contributions of edges, and the priorities of vertices.
+"""Loops in priority order on a CPU (rule O): the functions for contributions of edges and priorities of vertices.
 
-The skeleton `priority` calls these functions. Values are joined into the field in place, by compare-and-swap guarded
-by a read: under rule A every order ends in the same state.
+The skeleton `priority` calls them. Values are joined into the field in place by compare-and-swap, after a read shows
+that a value changes. Under rule A every order ends in the same state.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class PriorityText:
     name = "priority"
 
     def write(self, writer: StageWriter) -> Added:
-        """along, accept, offer, joined_part, rank and the prefetches.
+        """The functions `along`, `accept`, `offer`, `joined_part` and `rank`, and functions that prefetch.
 
-        `silent` is shared with passes that push. Where contributions are joined into the field itself, `sender_part` is
-        shared, too, as `joined_part`.
+        The function `silent` is shared with passes that push. If contributions are joined into the field itself,
+        `joined_part` is another name of `sender_part`.
         """
         how = pushing(writer)
         reason = _refused(writer, how)
@@ -49,7 +49,7 @@ class PriorityText:
 
 
 def _refused(writer: StageWriter, how: Pushing) -> str:
-    """Why a loop cannot run in order of priority; "" if it can."""
+    """Why a loop cannot run in priority order; "" if it can."""
     plan = writer.plan
     writes, reason = joined_writes(writer)
     if plan is None or reason:
@@ -61,7 +61,7 @@ def _refused(writer: StageWriter, how: Pushing) -> str:
         return "every vertex of a frontier has the same value: rounds are in order of priority already"
     if isinstance(_first(writer.stage.gathers[0].reduce.body), f.Field):
         return "values are copied as they are: nothing is added on the way, so all go at once"
-    if not plan.asynchronous:
+    if not (plan.asynchronous or plan.together):
         return plan.asynchronous_reason
     if how.reason:
         return how.reason
@@ -73,22 +73,22 @@ def _refused(writer: StageWriter, how: Pushing) -> str:
 
 
 def _first(body: f.Expr) -> f.Expr:
-    """The expression that decides the priority: the first part of a tuple."""
+    """The expression that decides the priority: the first part of a tuple, or the whole expression."""
     return body.args[0] if isinstance(body, f.Op) and body.op == "tuple" else body
 
 
 def _packed(writer: StageWriter, gather: f.Gather) -> str:
-    """The only column that a gather reads, if its values may be packed into one word with the receivers; else ""."""
+    """The only column that a gather reads, if its values may be packed into one word with receivers; otherwise ""."""
     read = {(e.name, e.type) for e in f.walk(gather.reduce) if isinstance(e, f.EdgeValue) and e.name in writer.columns}
     ((name, type_),) = read if len(read) == 1 else {("", BOOL)}
     return name if isinstance(type_, Scalar) and (type_.integral or type_.floating) and type_.bits >= 32 else ""
 
 
 def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function]:
-    """The functions along and accept.
+    """The functions `along` and `accept`.
 
-    along: the values of an edge, read from its columns or, where `shift` is not 0, from its word, above the receiver.
-    accept: accumulators with the contribution of an edge with these values.
+    along: the values of an edge, read from its columns, or, if `shift` is not 0, from the bits above the receiver in
+    the edge's word. accept: accumulators to which the contribution of an edge with these values has been added.
     """
     d, scope, texts = writer.dialect, writer.scope(), list[str]()
     values = sender_function(writer, "sender_part")[1]
@@ -107,12 +107,13 @@ def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function
 
 
 def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
-    """The function offer: whether a contribution changed the value that the receiver sends, and both its priorities.
+    """The function `offer`, which joins a contribution into the receiver.
 
-    Of a tuple this value is the first part: under rule A no vertex reads another part of a neighbour.
+    It returns whether the value that the receiver sends has changed, and the receiver's priorities before and after.
+    For a tuple this value is the first part, unless neighbours read other parts as well.
     """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
-    differs = "now[0] != was[0]" if len(how.types) > 1 else "True"
+    differs = "now[0] != was[0]" if len(how.types) > 1 and not _together(writer) else "True"
     after = (
         f"before = {_key('was[0]', low, log)}",
         f"after = {_key('now[0]', low, log)}",
@@ -124,16 +125,26 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The function joined_part: the common part of a vertex from its present words; its fields are not updated yet."""
+    """The function `joined_part`: a sender's common part from its packed words; its fields are not updated yet."""
     assert how.words is not None
-    now = f.Field(how.types[0], how.fields[0], "other")
     words = how.words
+    if _together(writer):
+        known: dict[f.Expr, tuple[str, ...]] = {
+            f.Field(t, name, "other"): (part,) for t, name, part in zip(how.types, how.fields, words.parts())
+        }
+        return (sender_function(writer, "joined_part", known, tuple(words.look("u")))[0],)
+    now = f.Field(how.types[0], how.fields[0], "other")
     old = f"old = {words.pointer}[{words.place('u')}]"
     return (sender_function(writer, "joined_part", {now: (words.first(),)}, (old,))[0],)
 
 
+def _together(writer: StageWriter) -> bool:
+    """Whether the parts of a neighbour's tuple are read together."""
+    return writer.plan is not None and writer.plan.together
+
+
 def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
-    """The priority of a vertex."""
+    """The function `rank`: the priority of a vertex."""
     words = how.words
     assert words is not None
     return Function("rank", (f"old = {words.pointer}[{words.place('v')}]", f"value = {words.first()}"),
@@ -141,7 +152,7 @@ def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The functions near_edge and near_vertex, which prefetch."""
+    """The functions `near_edge` and `near_vertex`, which prefetch values."""
     assert how.words is not None
     edge = tuple(f"prefetch(columns[{number}], k)" for number in range(len(writer.columns)))
     vertex = f"prefetch({how.words.pointer}, {how.words.place('v')})"
@@ -149,9 +160,9 @@ def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _key(value: str, low: bool, log: bool) -> str:
-    """Code of a priority, the least first.
+    """Code of the priority of a value; the least priority goes first.
 
-    Where values are multiplied, it is their bit pattern: a piecewise linear logarithm to the base of two.
+    If values are multiplied (`log`), the priority is the value's bit pattern, a piecewise linear base-2 logarithm.
     """
     if log:
         return f"-f64(bits_of(f64({value}))) * 2.0**-52 if {value} > 0.0 else f64(np.inf)"

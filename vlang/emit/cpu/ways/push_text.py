@@ -1,9 +1,9 @@
-"""Passes that push on a CPU: contributions are joined into the words of the receiver by compare-and-swap.
+"""Passes that push on a CPU: contributions are joined into words of the receiver by compare-and-swap.
 
-The skeletons `push` and `few` call these functions. A superstep joins into words apart from the fields that it reads
-(`packed_words`), and copies them to the fields at its end. So values and active vertices after each superstep are those
-of a pull, with any number of threads. Expressions of the sender alone, including messages, are computed once a row
-(`sender_part`), and passed to its edges. Uniform frontiers: `reach_text`.
+The skeletons `push` and `few` call these functions. A superstep joins into words that are separate from the fields that
+it reads (`packed_words`), and at its end copies the words to the fields. So the values and active vertices after each
+superstep are the same as in a pull, with any number of threads. Expressions that depend only on the sender, including
+messages, are computed once per row (`sender_part`) and passed to its edges. `reach_text` handles uniform frontiers.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Pushing:
     """How a stage may push, or the reason why it may not.
 
     Attributes:
-        reason: why it may not; "" if it may.
-        writes: the joins into fields.
-        words: the packed words that hold several fields; None for plain fields.
-        spec: for the engine; None if it may not push.
-        types: of the parts, in the order of the fields.
+        reason: why it may not push; "" if it may.
+        writes: the writes that join into fields.
+        words: the packed words of several fields; None if the stage may not push.
+        spec: data for the engine; None if the stage may not push.
+        types: the types of the parts, in the order of the fields.
         uniform: whether the first active neighbour decides (rule X2).
     """
 
@@ -70,7 +70,7 @@ def pushing(writer: StageWriter) -> Pushing:
 
 
 def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
-    """Why gathered values are not stored unchanged in fields; "" if they are."""
+    """Why gathered values cannot be stored in fields unchanged; "" if they can."""
     for write, accumulation in zip(writes, writer.accumulations):
         if accumulation.declared is not None:
             return f"`{accumulation.reduce.name}` is declared by the program, and may round"
@@ -83,12 +83,12 @@ def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
 
 
 class PushText:
-    """Generates the code of loops that push into words of 64 bits."""
+    """Generates the code of loops that push into packed words."""
 
     name = "push"
 
     def write(self, writer: StageWriter) -> Added:
-        """sender_part, receive, join, join_alone, carry, fresh and silent, and selected under a `where`."""
+        """The functions of the way: senders, receivers, the end of a superstep; `selected` only under a `where`."""
         how = pushing(writer)
         if how.words is None or how.uniform:
             return Added(reason=how.reason)
@@ -102,10 +102,10 @@ class PushText:
 
 # --------------------------------------------------------------------------------------------------------- senders
 def sender_texts(writer: StageWriter) -> list[Function]:
-    """The functions sender_part and receive.
+    """The functions `sender_part` and `receive`.
 
-    sender_part: the common part of the contributions of a vertex. receive: accumulators with one more contribution,
-    from a vertex with this common part.
+    sender_part: the part that all contributions of a vertex have in common. receive: accumulators to which one more
+    contribution has been added, from a vertex with this common part.
     """
     d = writer.dialect
     sender_part, values = sender_function(writer, "sender_part")
@@ -120,16 +120,16 @@ def sender_texts(writer: StageWriter) -> list[Function]:
 def sender_function(
     writer: StageWriter, name: str, known: dict[f.Expr, tuple[str, ...]] | None = None, before: Lines = (),
 ) -> tuple[Function, dict[f.Expr, tuple[str, ...]]]:
-    """The function that computes the common part of the contributions of a vertex.
+    """The function that computes the part that all contributions of a vertex have in common.
 
     Args:
         writer: the writer of the stage.
         name: the name of the function.
-        known: the texts of the expressions that the lines `before` have read.
+        known: the code of expressions that the lines `before` have read.
         before: the first lines of the function.
 
     Returns:
-        The function, and for each expression its texts at an edge.
+        The function; and, for each expression that it computes, the code that reads it at an edge.
     """
     d = writer.dialect
     sender = writer.writer(writer.scope(values=known))
@@ -144,7 +144,7 @@ def sender_function(
 
 
 def _of_senders(writer: StageWriter) -> dict[f.Expr, f.Gather]:
-    """The largest expressions of a sender alone, each with the gather that reads it."""
+    """The largest expressions that depend only on the sender, each with a gather that reads it."""
     found: dict[f.Expr, f.Gather] = {}
     for gather in writer.stage.gathers:
         for place in (gather.reduce.body, gather.reduce.cond):
@@ -169,15 +169,16 @@ def joining(
 ) -> Lines:
     """The lines that join the contribution of an edge into the words of the receiver.
 
-    In these lines `was` and `now` are the parts before and after. The lines retry if another worker was faster.
+    In these lines `was` and `now` are the parts before and after the join. If another worker changed the words in the
+    meantime, the lines are repeated.
 
     Args:
         writer: the writer of the stage.
-        how: how it pushes.
+        how: how the stage pushes.
         changed: the lines to run after a change.
-        unchanged: the line to run without a change.
-        alone: no other worker writes, so that no retry is needed.
-        received: the text of the parts after.
+        unchanged: the line to run if nothing changes.
+        alone: whether no other worker writes, so that plain stores suffice.
+        received: the code of the parts after the join.
     """
     d, words = writer.dialect, how.words
     assert words is not None
@@ -203,15 +204,16 @@ def joining(
 
 
 def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: str) -> str:
-    """Code of a test that a part has not changed; for min and max of numbers, a single comparison.
+    """Code of a test that a part has not changed; for min and max of numbers, it is a single comparison.
 
     Args:
         d: the dialect.
-        rounded: the value is rounded when stored, which may give the other zero; a pull would store that.
+        rounded: whether the value is rounded when stored. Rounding may give a zero of the other sign, which a pull
+            would store, so stored values are compared.
         type_: the type of the part.
-        was: the text of the part before.
-        now: the text of the part after.
-        name: the reduction, if it joins one part only; else "".
+        was: the code of the part before the join.
+        now: the code of the part after the join.
+        name: the reduction, if it joins only one part; otherwise "".
     """
     if rounded:
         return f"{d.store(type_, was)} == {d.store(type_, now)}"
@@ -221,7 +223,7 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: st
 
 
 def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
-    """Lines that skip a receiver whose bool is final, before they read other fields of it (rule X1)."""
+    """Lines that skip a receiver whose bool is final, before they read other fields of the receiver (rule X1)."""
     names = [accumulation.reduce.name for accumulation in writer.accumulations]
     if how.types != (BOOL,) or "early" in writer.without:
         return ()
@@ -230,19 +232,19 @@ def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
 
 
 def _join(writer: StageWriter, how: Pushing, alone: bool = False) -> Function:
-    """The function join: returns whether the contribution of an edge changed the receiver."""
+    """The function `join` or `join_alone`: returns whether the contribution of an edge changed the receiver."""
     lines = joining(writer, how, ("return True",), "return False", alone)
     return Function("join_alone" if alone else "join", lines, "")
 
 
 def _masks(writer: StageWriter, how: Pushing) -> tuple[str, ...]:
-    """The masks under which a vertex receives."""
+    """The masks that must be true for a vertex to receive."""
     masks = (writer.stage.guard, *(write.guard for write in how.writes))
     return tuple(dict.fromkeys(mask for mask in masks if mask is not None))
 
 
 def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
-    """selected: whether the `where`s around the write hold for a vertex; none if there are none."""
+    """The function `selected`: whether the `where`s around the write are true for a vertex; empty if there are none."""
     masks = _masks(writer, how)
     if not masks:
         return []
@@ -256,7 +258,7 @@ def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
 
 
 def _carry(writer: StageWriter, how: Pushing) -> Function:
-    """The function carry: at the end of a superstep, copy the words of a vertex to its fields, and clear its bit."""
+    """The function `carry`: at the end of a superstep, copies a vertex's words to its fields and clears its bit."""
     assert how.words is not None
     d, scope = writer.dialect, writer.scope()
     lines = how.words.look("v")
@@ -266,7 +268,7 @@ def _carry(writer: StageWriter, how: Pushing) -> Function:
     return Function("carry", (*lines, "bits[v >> 6] = u64(0)"), "")
 
 
-# Whether a vertex is found for the first time in a superstep.
+# The function `fresh`: whether a vertex is found for the first time in a superstep.
 _FRESH = Function("fresh", (
     "bit = u64(1) << u64(v & 63)",
     "if bits[v >> 6] & bit:",

@@ -1,7 +1,7 @@
-"""Passes that push sums of changes on a CPU: contributions are added to the accumulators of the receivers.
+"""Passes that push sums of changes on a CPU: contributions are added to the accumulators of receivers.
 
-Only active vertices contribute to a gather of changes (docs/language.md, section 4.5), so their pushes are complete.
-The functions of the pull are used here, too: `gather` joins a contribution with the accumulator of a receiver, and
+Only active vertices contribute to a gather of changes (docs/language.md, section 4.5), so it is complete when they have
+pushed. The functions of the pull are used again: `gather` adds a contribution to the accumulator of a receiver, and
 `apply` takes the result. The skeleton `sums` also needs functions that load and store these accumulators.
 """
 
@@ -19,15 +19,15 @@ __all__ = ["SumsText"]
 
 
 class SumsText:
-    """Generates the code of pushed sums, in passes of delta loops: their gathers are sums."""
+    """Generates the code of pushed sums, for passes of delta loops, whose gathers are sums."""
 
     name = "sums"
 
     def write(self, writer: StageWriter) -> Added:
-        """pour and poured: store and load the accumulator of a receiver."""
+        """The functions `pour` and `poured`, which store and load the accumulator of a receiver."""
         plan, name = writer.plan, writer.stage.name
         if plan is None or plan.facts.loop(plan.loop.repeat).kind != "delta":
-            return Added()  # its pushes are joins (push_text)
+            return Added()  # such a loop can only push by joins (push_text)
         reason = _refused(writer, plan)
         if reason:
             return Added(reason=reason)
@@ -37,7 +37,7 @@ class SumsText:
 
 
 def _refused(writer: StageWriter, plan: LoopPlan) -> str:
-    """Why a stage of a delta loop does not push sums; "" if it does."""
+    """Why a stage of a delta loop cannot push sums; "" if it can."""
     stage = writer.stage
     if "sums" in writer.without:
         return "switched off"
@@ -54,13 +54,13 @@ def _refused(writer: StageWriter, plan: LoopPlan) -> str:
 
 
 def _exact(writer: StageWriter) -> bool:
-    """Whether sums are the same in any order."""
+    """Whether sums have the same bits in any order."""
     return all(type_.integral or type_ == BOOL for accumulation in writer.accumulations
                for type_ in accumulation.types)
 
 
 def _quiet(writer: StageWriter) -> bool:
-    """Whether a vertex that receives nothing does not change, to the bit. Floats may: -0 and 0 add up to 0."""
+    """Whether fields of a vertex that receives nothing keep their bits. Floats may not, since -0 + 0 is 0."""
     plan = writer.plan
     assert plan is not None
     activate = plan.loop.repeat.activate

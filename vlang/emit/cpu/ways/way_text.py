@@ -1,4 +1,4 @@
-"""The text that a way of running a loop on the CPU adds to a pass; vlang.emit.cpu.ways.way_texts lists the ways."""
+"""The code that a way of running a loop on a CPU adds to a pass; vlang.emit.cpu.ways.way_texts lists the ways."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from vlang.emit.shared.stage import StageWriter
 __all__ = ["CREW", "SPARSE", "Added", "WayText"]
 
 SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
-"""The signature of kernels that take tasks, with a table beside the frame."""
+"""The signature of kernels whose workers take tasks, and which also get the address of a table."""
 CREW = "void(u64*, i64*, u64*)"
-"""The signature of kernels whose workers synchronise at barriers inside."""
+"""The signature of kernels whose workers synchronise at barriers inside the kernel."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,13 @@ class Added:
 
     Attributes:
         spec: the data of the pass for the run half of the way (`StageSpec.way`); None if the pass cannot run that way.
-        reason: why it cannot; "" where no reason is worth showing.
-        functions: the functions that its kernels call, besides the functions of every pass.
-        texts: more text, whose own functions get the name of the pass; calls of `functions` are renamed likewise.
-        skeletons: names of skeletons, with the kernels.
+        reason: why the pass cannot run that way; "" if there is no reason worth showing.
+        functions: the functions that the way's kernels call, besides the functions of every pass.
+        texts: more code, in which the name of the pass has been appended to functions that the code defines; calls of
+            `functions` are renamed later.
+        skeletons: the names of the skeletons that contain the way's kernels.
         roles: the signature of the kernel of each role; the kernel is named ROLE_PASS.
-        support: names of skeletons that the module needs once.
+        support: the names of skeletons that the module needs once.
     """
 
     spec: object = None
@@ -41,9 +42,9 @@ class Added:
 
 
 class WayText(Protocol):
-    """Generates the code of a way. name: of the way in vlang.runtime.cpu.ways that runs it."""
+    """Generates the code of a way. name: the name of the way in vlang.runtime.cpu.ways that runs it."""
 
     @property
     def name(self) -> str: ...
     def write(self, writer: StageWriter) -> Added:
-        """The parts that the way adds to a pass; only a reason where the pass cannot run that way."""
+        """What the way adds to a pass; if the pass cannot run that way, only the reason."""

@@ -1,4 +1,4 @@
-"""The ways whose kernels are written for every pass over edges or vertices, in the order of their texts."""
+"""The ways that add kernels to passes, in the order in which their code is written."""
 
 from __future__ import annotations
 

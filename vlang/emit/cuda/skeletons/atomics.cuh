@@ -1,13 +1,14 @@
-// The unified operations where several threads update one cell (vlang/emit/cuda/unified.py defines which are used
-// where).
+// The unified operations where several threads update one cell. vlang/emit/cuda/unified.py defines which of them are
+// used in which place.
 //
-// A cell has the type of its values, but integers below 32 bits use cells of 32 bits. There one instruction joins them.
-// Smaller cells would share a word with their neighbours and need a compare-and-swap loop, with contention on the whole
-// word. Pairs of values of at most 32 bits share one 64-bit word in the order of the pairs.
+// A cell has the type of its values, except that integers narrower than 32 bits use cells of 32 bits, so that one
+// instruction joins them. A narrower cell would share its word with other cells. A join would then need a
+// compare-and-swap loop, with contention on the whole word. A pair of values of at most 32 bits shares one 64-bit word
+// whose order is that of the pairs.
 //
-// f32 and f64 minima and maxima use integers: floats without sign bit are ordered like signed integers, floats with
-// sign bit inversely to unsigned ones. The code tests the sign bit itself, because -0.0 >= 0 is true. NaN is never
-// joined.
+// Minima and maxima of f32 and f64 use integer instructions: floats without sign bit are ordered like signed integers,
+// floats with sign bit in the reverse order of unsigned integers. The code tests the sign bit itself, because
+// -0.0 >= 0 is true. NaN is never joined.
 
 // -- words ------------------------------------------------------------------------------------------------------------
 
@@ -42,8 +43,8 @@ template <> struct KeyOf<f32> {
   }
 };
 
-// 32 bits in the order of values of T: integers of at most 32 bits, vertices, f32 (-0.0 becomes 0.0). NaN has no
-// position in an order, so callers must exclude it.
+// A 32-bit key with the order of values of T: integers of at most 32 bits, vertices, f32 (-0.0 becomes 0.0). NaN has no
+// place in the order, so callers must exclude it.
 template <class T> __device__ __forceinline__ u32 order_key(T x) { return KeyOf<T>::key(x); }
 template <class T> __device__ __forceinline__ T key_value(u32 key) { return KeyOf<T>::value(key); }
 
@@ -87,7 +88,7 @@ template <class T> __device__ __forceinline__ void shared_add(T* place, T value)
 template <> __device__ __forceinline__ void shared_add(i64* place, i64 value) { atomicAdd(bits_at(place), u64(value)); }
 
 template <class T> __device__ __forceinline__ T product(T a, T b) { return a * b; }
-// A factor of a reduction `prod`, where every size from 2^63 - 1 on is infinite: so is -(2^63 - 1), as inf * -1.
+// A product in a `prod`. A magnitude of 2^63 - 1 or more is infinite: so -(2^63 - 1), which is inf * -1, becomes -inf.
 template <> __device__ __forceinline__ i64 product(i64 a, i64 b) {
   const i64 value = saturated_mul<i64>(a, b);
   return value == -highest<i64>() ? lowest<i64>() : value;
@@ -127,7 +128,7 @@ template <class T> __device__ __forceinline__ void shared_or(T* place, T value) 
 template <class T> __device__ __forceinline__ void shared_xor(T* place, T value) {
   atomicXor(bits_at(place), word_of(value));
 }
-// All threads store the same value, so plain stores suffice; volatile, because they are concurrent.
+// All threads store the same value, so plain stores suffice. They are volatile, because they are concurrent.
 template <class T> __device__ __forceinline__ void shared_any(T* place, T value) {
   if (value) {
     *const_cast<volatile T*>(place) = T(1);
@@ -142,8 +143,8 @@ template <class T> __device__ __forceinline__ void shared_all(T* place, T value)
 // -- global memory: join, and return whether that changed the cell ----------------------------------------------------
 // A plain load comes first, because most pushed values improve nothing. Its result may be stale. But cells only ever
 // improve, so a value that does not improve a stale one does not improve the current one.
-
-// `would_OP` is that plain test alone, for callers that test several cells before they join.
+//
+// `would_OP` is this plain test alone, for callers that test several cells before they join.
 
 template <class T> __device__ __forceinline__ bool would_min(const T* place, T value) { return value < glance(place); }
 template <class T> __device__ __forceinline__ bool would_max(const T* place, T value) { return value > glance(place); }
@@ -174,7 +175,7 @@ template <class T> __device__ __forceinline__ bool improve_and(T* place, T value
   const auto bits = word_of(value);
   return would_and(place, value) && (~bits & atomicAnd(bits_at(place), bits));
 }
-// Of several concurrent calls, more than one may return that it changed the cell.
+// If several threads call this at the same time, more than one call may return that it changed the cell.
 template <class T> __device__ __forceinline__ bool improve_any(T* place, T value) {
   if (!would_any(place, value)) {
     return false;

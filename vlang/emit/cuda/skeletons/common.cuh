@@ -1,4 +1,4 @@
-// Common neighbours of two vertices. The same functions as in vlang/emit/cpu/skeletons/common.py.
+// The number of common neighbours of two vertices. The functions are those of vlang/emit/cpu/skeletons/common.py.
 
 // The first index in targets[low:high] with a value of at least `wanted`.
 __device__ __forceinline__ u64 first_not_below(const u32* targets, u64 low, u64 high, u32 wanted) {

@@ -1,18 +1,18 @@
 // Connected components by hooking and compression (Afforest), and the join of values over each component (rule K).
 //
-// parents: u32[n], for every vertex a vertex that is not larger; a vertex that is its own parent is the root of a tree.
-// To join trees, the larger of two roots is hooked to the smaller one. In the end the root is the smallest vertex of
-// its component, whatever the timing. Data that other threads change is read past the nearest cache, which may be
-// stale.
+// parents: u32[n], for every vertex a parent whose number is not larger. A vertex that is its own parent is the root of
+// a tree. To join two trees, the larger of their roots is hooked to the smaller one. In the end, the root of a vertex
+// is the smallest vertex of its component, whatever the timing. Data that other threads change is read past the nearest
+// cache, which may be stale.
 
 constexpr u32 NO_TREE = 0xFFFFFFFFu;
 constexpr u32 PROBES = 1024;  // vertices that are sampled to find the largest tree
 
 template <class T> __device__ __forceinline__ T peek(const T* place) { return *const_cast<const volatile T*>(place); }
 
-// Finds the root of the tree of a vertex, and makes it the parent. Chains may be long, and other threads follow them at
-// the same time. Every step stores its progress (pointer jumping), so that the remaining distance halves with each
-// step, and a parent never gets larger.
+// Finds the root of the tree of a vertex, and makes the root its parent. The path to the root may be long, and other
+// threads follow it at the same time. Every step stores its progress (pointer jumping). So each step halves the
+// distance that remains, and a parent never gets larger.
 __device__ __forceinline__ u32 root(u32 v, u32* parents) {
   u32 at = peek(parents + v);
   for (u32 above = peek(parents + at); above != at; above = peek(parents + at)) {
@@ -38,14 +38,14 @@ __device__ __forceinline__ void hook(u32 u, u32 v, u32* parents) {
 
 // -- trees from a few edges of each vertex ----------------------------------------------------------------------------
 
-// Makes every vertex a tree.
+// Makes every vertex a tree of its own.
 __device__ __forceinline__ void plant_single(u32* parents, u64 n) {
   for (u64 v = thread_number(); v < n; v += thread_count()) {
     parents[v] = u32(v);
   }
 }
 
-// Makes the smallest neighbour of each vertex its parent, unless that is larger. row: of a page with all edges.
+// Makes the smallest neighbour of each vertex its parent, unless it is larger. row: the row of a page with all edges.
 __device__ __forceinline__ void plant(const u64* row, u64 n, u32* parents) {
   const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
   const u32* targets = pointer<const u32>(row, ROW_TARGETS);
@@ -56,7 +56,7 @@ __device__ __forceinline__ void plant(const u64* row, u64 n, u32* parents) {
   }
 }
 
-// Joins the tree of each vertex with that of its neighbour number `rank`.
+// Joins the tree of each vertex with the tree of its neighbour number `rank`.
 __device__ __forceinline__ void graft(const u64* row, u64 n, u64 rank, u32* parents) {
   const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
   const u32* targets = pointer<const u32>(row, ROW_TARGETS);
@@ -68,15 +68,15 @@ __device__ __forceinline__ void graft(const u64* row, u64 n, u64 rank, u32* pare
   }
 }
 
-// Points every vertex to the root of its tree.
+// Makes every vertex point to the root of its tree.
 __device__ __forceinline__ void compress(u32* parents, u64 n) {
   for (u64 v = thread_number(); v < n; v += thread_count()) {
     root(u32(v), parents);
   }
 }
 
-// Finds the most frequent root among sampled vertices; on ties, the smallest. The sample is fixed, so that every run
-// does the same. One block; all vertices must point to roots.
+// Finds the most frequent root among sampled vertices; in a tie, the smallest. The sample is fixed, so that every run
+// does the same. Runs as one block. All vertices must point to roots.
 __device__ __forceinline__ void elect(const u32* parents, u64 n, u32* chosen) {
   u32* probes = shared_memory<u32>(0);
   u64* best = shared_memory<u64>(4 * PROBES);
@@ -101,7 +101,7 @@ __device__ __forceinline__ void elect(const u32* parents, u64 n, u32* chosen) {
   }
 }
 
-// Adds up the edges of the vertices outside the tree of *chosen.
+// Counts the edges of the vertices outside the tree of *chosen.
 __device__ __forceinline__ void count_outside(const u64* row, u64 n, const u32* parents, const u32* chosen,
                                               u64* edges) {
   const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
@@ -117,10 +117,10 @@ __device__ __forceinline__ void count_outside(const u64* row, u64 n, const u32* 
 
 // -- all edges --------------------------------------------------------------------------------------------------------
 
-// Joins the vertices [low, high) of a page with their neighbours. Skips long vertices, and vertices with parent
-// *chosen: both ends of an edge skipped from both sides are in that tree. Without a chosen tree, each edge is followed
-// from its larger end only, because the other end holds it, too. The edges of 32 vertices are spread over the lanes of
-// a warp.
+// Joins the vertices [low, high) of a page with their neighbours. Skips long vertices. If a tree is chosen, its
+// vertices are skipped, too. This loses nothing, because an edge that is skipped from both ends is inside the tree.
+// Without a chosen tree, each edge is followed only from its larger end, because the other end also holds it. The
+// edges of 32 vertices are spread over the lanes of a warp.
 __device__ __forceinline__ void hook_rows(const u64* row, u64 low, u64 high, u32* parents, const u32* chosen) {
   const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
   const u32* targets = pointer<const u32>(row, ROW_TARGETS);
@@ -138,7 +138,7 @@ __device__ __forceinline__ void hook_rows(const u64* row, u64 low, u64 high, u32
     const u32 before = through - degree, total = lane_value(WARP, through, 31);
     for (u32 first = 0; first < total; first += 32) {
       const u32 k = first + lane_number();
-      u32 owner = 0;  // the last lane with edges that begin at k or before
+      u32 owner = 0;  // the last lane whose edges begin at k or before
       for (u32 step = 16; step; step >>= 1) {
         owner += lane_value(WARP, before, int(owner + step)) <= k ? step : 0;
       }
@@ -178,7 +178,7 @@ __device__ __forceinline__ void hook_segments(const u64* row, const i64* segment
 
 enum : int { JOIN_MIN, JOIN_MAX, JOIN_LAST, JOIN_BITOR, JOIN_BITAND };
 
-// The type of values and how two are joined. JOIN_LAST: vertices, the largest one, with `none` below all.
+// The type of values, and how two values are joined. JOIN_LAST: the largest vertex, where `none` is below all.
 template <int HOW, class T> struct Joining {
   typedef T Value;
   static __device__ __forceinline__ T join(T a, T b) {
@@ -196,7 +196,7 @@ template <int HOW, class T> struct Joining {
   }
 };
 
-// Joins a value into a cell, concurrently with other threads. Values below 32 bits share words.
+// Joins a value into a cell, concurrently with other threads. Values narrower than 32 bits share words.
 template <class J> __device__ __forceinline__ void join_into(typename J::Value* place, typename J::Value value) {
   typedef typename J::Value T;
   if constexpr (sizeof(T) >= 4) {
@@ -233,8 +233,8 @@ template <class J> __device__ __forceinline__ void join_into(typename J::Value* 
   }
 }
 
-// Points every vertex to the root of its tree, and joins its value into the value of the root. If all vertices of a
-// warp are in one tree, the warp joins their values first.
+// Makes every vertex point to the root of its tree, and joins its value into the value of the root. If all vertices of
+// a warp are in one tree, the warp joins their values first.
 template <class J> __device__ __forceinline__ void join_trees(u32* parents, u64 address, u64 n) {
   typedef typename J::Value T;
   T* values = reinterpret_cast<T*>(address);
@@ -256,7 +256,7 @@ template <class J> __device__ __forceinline__ void join_trees(u32* parents, u64 
   }
 }
 
-// Copies the value of its root to every vertex.
+// Copies the value of the root to every vertex of its tree.
 template <class J> __device__ __forceinline__ void spread_values(const u32* parents, u64 address, u64 n) {
   auto* values = reinterpret_cast<typename J::Value*>(address);
   for (u64 v = thread_number(); v < n; v += thread_count()) {

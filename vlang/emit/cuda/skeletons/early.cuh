@@ -1,10 +1,11 @@
-// Early exit: vertices not yet reached search for a neighbour in the frontier, and stop at the first one.
+// Early exit: each vertex that is not reached yet searches for a neighbour in the frontier, and stops at the first one.
 
-[[maybe_unused]] constexpr u32 GLANCES = 2;  // rounds of FLIGHT edges that a lane reads alone before its warp helps
+[[maybe_unused]] constexpr u32 GLANCES = 2;  // groups of FLIGHT edges that a lane reads alone before its warp helps
 
-// Vertices not yet reached search for a neighbour in the frontier (rule X2; the bottom-up step of Beamer, Asanovic,
-// Patterson: Direction-optimizing breadth-first search, SC'12). Each lane reads the first edges of its vertex, then the
-// warp reads the rest of each. Long vertices are searched segment by segment.
+// The search of vertices that are not reached yet for a neighbour in the frontier (rule X2; the bottom-up step of
+// Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12). Each lane reads the first edges of
+// its vertex. Then the warp reads the other edges of each of these vertices. Long vertices are searched segment by
+// segment.
 template <class S> struct Seeker {
   const Table& table;
   NextFrontier<S, 0>& frontier;
@@ -12,12 +13,12 @@ template <class S> struct Seeker {
 
   __device__ __forceinline__ typename S::Columns bind(const u64* row) const { return S::bind_columns(row); }
 
-  // Joins the contribution of edge k; returns whether that changes v.
+  // Joins the contribution of edge k; returns whether v changes.
   __device__ __forceinline__ bool take(const typename S::Columns& columns, const u32* targets, u32 v, u64 k) {
     return S::push(frontier.env, v, S::contribute(frontier.env, columns, v, targets[k], i64(k)));
   }
 
-  // Whether one of the edges k to k + FLIGHT, before `end`, comes from the frontier and changes v.
+  // Whether one of the edges from k to k + FLIGHT, before `end`, comes from the frontier and changes v.
   __device__ __forceinline__ bool glance(
       const typename S::Columns& columns, const u32* targets, u32 v, u64 k, u64 end) {
     u32 senders[FLIGHT];
@@ -40,7 +41,7 @@ template <class S> struct Seeker {
     return false;
   }
 
-  // All lanes search edges [begin, end) of one vertex; returns true in the lane that joins a contribution.
+  // All lanes search edges [begin, end) of one vertex. Returns true in the lane that joins a contribution.
   __device__ __forceinline__ bool together(
       const typename S::Columns& columns, const u32* targets, u32 v, u64 begin, u64 end) {
     for (u64 base = begin; base < end; base += 32 * FLIGHT) {
@@ -67,7 +68,7 @@ template <class S> struct Seeker {
     return table.pull_rows + (table.pull_pages == 1 ? 0 : page_of(table.pull_rows, table.pull_pages, k) * ROW_WORDS);
   }
 
-  // Processes 32 vertices from `base` on, one per lane. Returns true in lanes with a vertex that was reached.
+  // Processes 32 vertices, starting with `base`, one per lane. Returns true in lanes whose vertex was reached.
   __device__ __forceinline__ bool vertices(u64 base) {
     const u64 at = base + lane_number();
     const u32 v = u32(at);
@@ -110,7 +111,7 @@ template <class S> struct Seeker {
     for (u64 s = crew.warp; s < table.segment_count; s += crew.warps) {
       const u32 v = u32(table.segments[3 * s]);
       bool hit = false;
-      const bool open = lane_value(WARP, !S::is_final(frontier.env, v), 0);  // another warp may reach it meanwhile
+      const bool open = lane_value(WARP, !S::is_final(frontier.env, v), 0);  // another warp may have reached it
       if (open) {
         const u64 from = u64(table.segments[3 * s + 1]);
         const u64* row = row_of(from);

@@ -1,51 +1,51 @@
-// Frontiers: the data of the sparse kernels, and how they process it.
+// Frontiers: the data of kernels that process only active vertices, and how these kernels process a frontier.
 //
 // A frontier is a queue of entries and a bitmap of the same vertices. An entry is a vertex (low 32 bits) and a chunk
-// (high 32 bits): edges [offset + chunk * CHUNK, + CHUNK) of the vertex. A hub is thus spread over many warps. A warp
-// takes a tile of up to 32 entries, adds up their edges, and its lanes stride over all of them. The balance does not
-// depend on degrees, and no block barrier is needed. Each warp stages the vertices that it finds in shared memory, and
-// appends them to the next queue with one atomic operation per flush.
+// (high 32 bits), which stands for the edges [offset + chunk * CHUNK, + CHUNK) of the vertex. So the edges of a hub are
+// spread over many warps. A warp takes a tile of up to 32 entries, adds up their edges, and its lanes stride over all
+// of these edges. The load balance does not depend on degrees, and no block barrier is needed. Each warp stages the
+// vertices that it finds in shared memory, and appends them to the next queue with one atomic operation per flush.
 
-constexpr u32 CHUNK = 512;                // edges that one entry covers at most
+constexpr u32 CHUNK = 512;                // the most edges that one entry covers
 constexpr u32 FLIGHT = 4;                 // edges that a lane has in flight
-constexpr u32 ROOM = 3 * 32;              // vertices found that a warp stages before it flushes
+constexpr u32 ROOM = 3 * 32;              // vertices that a warp stages before it flushes
 constexpr u32 STAGED = ROOM + 32 * FLIGHT;
 
 struct Counts {
-  u64 entries;  // in the queue
+  u64 entries;  // the number of entries in the queue
   u64 active;   // vertices in the queue
-  u64 edges;    // edges along which they push
+  u64 edges;    // the number of edges along which they push
   u64 changed;  // vertices that the previous superstep changed
   u64 looked;   // edges read by the previous superstep while it pulled
-  u64 taken;    // tiles of the queue taken so far, beyond the first of each warp
-  u64 touched;  // vertices that received contributions on the way to this queue
+  u64 taken;    // tiles of the queue taken so far, except the first tile of each warp
+  u64 touched;  // vertices that received contributions before they were added to this queue
 };
 
-// State of a loop over frontiers, preserved between launches. All members are 64 bits wide
+// The state of a loop over frontiers, which is kept between launches. All members are 64 bits wide
 // (runtime/gpu/kernels/sparse_layout.py).
 struct Control {
-  u64 arrived;          // blocks at the grid barrier
+  u64 arrived;          // blocks that have arrived at the grid barrier
   u64 step;             // supersteps so far
   u64 done;             // supersteps of this launch
   u64 reason;           // why the launch ended: ENDED_...
-  u64 unreached;        // vertices not reached yet, for early exit
-  u64 unreached_edges;  // edges that leave them
+  u64 unreached;        // vertices that are not reached yet, for early exit
+  u64 unreached_edges;  // the number of edges that leave them
   u64 pile;             // which of the two far piles is in use
-  u64 piled[2];         // entries of each
-  u64 least[2];         // order key of the smallest priority in each, or of a smaller one
+  u64 piled[2];         // the number of entries in each pile
+  u64 least[2];         // for each pile, a lower bound on its priorities, as an order key
   u64 start;            // order key of the smallest priority in the first frontier
-  f64 total;            // sum of the first priorities sent to a pile; then their number
+  f64 total;            // the sum of the first priorities sent to a pile; then the number of these
   u64 totalled;
-  f64 bound;            // vertices with priorities below it go first
-  f64 delta;            // step by which the bound is raised; 0: not known yet
+  f64 bound;            // vertices with a priority below it go first
+  f64 delta;            // the step by which the bound is raised; 0 if not known yet
   u64 raises;           // number of raises
-  u64 worked;           // edges since `worked_from` was the bound; then supersteps and raises since then
+  u64 worked;           // edges since the bound was `worked_from`; then supersteps and raises since then
   u64 worked_steps;
   u64 worked_raises;
   f64 worked_from;
-  f64 cost;             // cost per unit of priority, as last measured; 0: not yet
-  u64 narrowing;        // whether delta was halved then, rather than doubled
-  Counts counts[3];     // of supersteps step, step + 1 and step + 2, modulo 3
+  f64 cost;             // the cost per unit of priority, as last measured; 0 if not measured yet
+  u64 narrowing;        // whether delta was then halved rather than doubled
+  Counts counts[3];     // the counts of supersteps step, step + 1 and step + 2, by number modulo 3
 };
 
 // The arrays and parameters of a loop over frontiers. All members are 64 bits wide
@@ -59,20 +59,20 @@ struct Table {
   const u64* pull_rows;  // pages of the edges along which vertices gather
   u64 pull_pages;
   const u64* pull_offsets;
-  const i64* segments;  // of these edges
+  const i64* segments;  // the segments of these edges
   u64 segment_count;
   u64* queues[2];
-  u32* bits[2];       // the vertices of each queue, if needed
+  u32* bits[2];       // for each queue, a bitmap of its vertices, if needed
   u32* touched;       // vertices that received contributions: a list, then a bitmap
   u32* touched_bits;
-  u32* far[2];        // vertices beyond the bound: lists, then a bitmap
+  u32* far[2];        // vertices beyond the bound: the lists of the two piles, then a bitmap
   u32* far_bits;
   Control* control;
   u64* records;       // 4 words per superstep of a launch: active, changed, edges, mode
-  u64 solo;           // entries that one block processes alone
-  u64 leave;          // edges from which a frontier is returned to the host
-  u64 rule;           // rule for early exit: RULE_...
-  u64 push_cost;      // per edge pushed; then per edge read and per vertex tested, in the same unit
+  u64 solo;           // the number of entries that one block processes alone
+  u64 leave;          // the number of edges at which a frontier is returned to the host
+  u64 rule;           // the rule for early exit: RULE_...
+  u64 push_cost;      // the cost per edge pushed; then per edge read and per vertex tested, in the same unit
   u64 pull_cost;
   u64 scan_cost;
 };
@@ -96,7 +96,7 @@ __device__ __forceinline__ u64 warp_sum_wide(u64 value) {
   return value;
 }
 
-// The page of an edge: the last page with a first edge at or before it.
+// The page of an edge: the last page whose first edge is at or before it.
 __device__ __forceinline__ u64 page_of(const u64* rows, u64 pages, u64 edge) {
   u64 low = 0, high = pages;
   while (low + 1 < high) {
@@ -110,7 +110,7 @@ __device__ __forceinline__ u64 page_of(const u64* rows, u64 pages, u64 edge) {
   return low;
 }
 
-// The warps that share work, and the number of this warp.
+// The number of warps that share work, and the number of this warp.
 struct Crew {
   u64 warp, warps;
 };
@@ -122,12 +122,12 @@ __device__ __forceinline__ Crew crew_of(bool alone) {
 
 // -- the staging area of a warp ---------------------------------------------------------------------------------------
 
-// Shared memory of a warp, in which it stages vertices.
+// The shared memory of a warp, in which the warp stages vertices.
 struct Desk {
-  i64* first;   // 32: the number of the first edge of each entry in a tile, less `before`
-  u32* before;  // 32: edges of the tile before each entry
-  u32* vertex;  // 32: its vertex
-  u32* staged;  // STAGED: vertices found
+  i64* first;   // 32 values: for each entry of a tile, the number of its first edge, minus `before`
+  u32* before;  // 32 values: for each entry, the number of the tile's edges before it
+  u32* vertex;  // 32 values: the vertex of each entry
+  u32* staged;  // STAGED values: the vertices found
 };
 
 constexpr u32 DESK_BYTES = 32 * (8 + 4 + 4) + 4 * STAGED;
@@ -138,7 +138,7 @@ __device__ __forceinline__ Desk own_desk() {
           shared_memory<u32>(at + 512)};
 }
 
-// Stages the vertices of the lanes that found one; returns the number of staged vertices.
+// Stages the vertices of those lanes that found one; returns the number of staged vertices.
 __device__ __forceinline__ u32 stage(const Desk& desk, u32 filled, bool found, u32 v) {
   const u32 finders = __ballot_sync(WARP, found);
   if (found) {
@@ -147,8 +147,8 @@ __device__ __forceinline__ u32 stage(const Desk& desk, u32 filled, bool found, u
   return filled + __popc(finders);
 }
 
-// Appends the staged vertices to a queue as entries, by one atomic operation. Each lane adds the edges of the vertices
-// that it looked up to its `edges`.
+// Appends the staged vertices to a queue as entries, by one atomic operation. Each lane adds to its `edges` the degrees
+// of the vertices that it handles.
 __device__ __forceinline__ void append_entries(
     const Desk& desk, u32 filled, const u64* offsets, u64* queue, u64* entries, u64* edges) {
   u32 chunks[STAGED / 32];
@@ -191,7 +191,7 @@ __device__ __forceinline__ void append_entries(
   }
 }
 
-// Appends the vertices of the lanes that have one to a list.
+// Appends the vertices of those lanes that have one to a list.
 __device__ __forceinline__ void append_listed(u32* list, u64* count, bool there, u32 v) {
   const u32 lanes = __ballot_sync(WARP, there);
   if (lanes) {
@@ -208,7 +208,7 @@ __device__ __forceinline__ void append_listed(u32* list, u64* count, bool there,
 
 // -- bits -------------------------------------------------------------------------------------------------------------
 
-// Other threads may be changing bits of the same word.
+// Reads a bit. Other threads may be changing bits of the same word.
 __device__ __forceinline__ bool bit_of(const u32* bits, u32 v) { return glance(bits + (v >> 5)) >> (v & 31) & 1; }
 
 // Sets a bit; returns whether it was 0 before.
@@ -217,7 +217,7 @@ __device__ __forceinline__ bool set_bit(u32* bits, u32 v) {
   return !(atomicOr(bits + (v >> 5), bit) & bit);
 }
 
-// Clears a word of bits; other threads may do the same.
+// Clears a word of bits. Other threads may clear the same word.
 __device__ __forceinline__ void clear_word(u32* bits, u32 v) { *(volatile u32*)(bits + (v >> 5)) = 0; }
 
 __device__ __forceinline__ void clear_bit(u32* bits, u32 v) { atomicAnd(bits + (v >> 5), ~(1u << (v & 31))); }
@@ -225,13 +225,15 @@ __device__ __forceinline__ void clear_bit(u32* bits, u32 v) { atomicAnd(bits + (
 // -- processing a queue -----------------------------------------------------------------------------------------------
 
 // The type W of `work` has these members:
-//   Columns bind(row); Item look(columns, v, u, k): loads the data of an edge from u to v; many are in flight
-//   bool wants(v, item): whether the contribution might change anything, by plain loads; many are in flight
-//   bool join(v, item): joins it, and returns whether v is found; FINDS: whether that can ever be true
-//   void leave(u): called for every vertex of the queue, at least once
+//   Columns bind(row)
+//   Item look(columns, v, u, k): loads the data of an edge from u to v; many such loads are in flight
+//   bool wants(v, item): tests by plain loads whether the contribution might change anything; many are in flight
+//   bool join(v, item): joins the contribution, and returns whether v is found
+//   FINDS: whether `join` can ever return true
+//   void leave(u): is called for every vertex of the queue, at least once
 //   void flush(desk, filled): takes the staged vertices
 
-// Finds the page of edge k, for a lane with increasing values of k.
+// Finds the page of edge k, for a lane that asks for increasing values of k.
 template <class W> struct Place {
   typename W::Columns columns;
   const u32* targets;
@@ -250,8 +252,8 @@ template <class W> struct Place {
   }
 };
 
-// Processes one tile of a queue: lanes stride over the edges of up to 32 entries. INSIDE: only over edges in the page
-// of `place`. Returns the number of staged vertices.
+// Processes one tile of a queue: the lanes stride over the edges of up to 32 entries. With INSIDE, they process only
+// edges in the page of `place`. Returns the number of staged vertices.
 template <class W, bool INSIDE>
 __device__ __forceinline__ u32 walk_tile(
     const Table& table, const u64* queue, u64 begin, u64 end, W& work, Place<W>& place, const Desk& desk, u32 filled) {
@@ -320,14 +322,14 @@ __device__ __forceinline__ u32 walk_tile(
   return filled;
 }
 
-// Processes a queue with a crew. Every warp has a first tile; warps take further tiles when they are free. The staging
-// area is empty before and after. INSIDE: only edges in the page of `row`. The tiles are then assigned statically,
-// because the kernels of other pages may process the same queue at the same time.
+// Processes a queue with a crew of warps. Every warp has a first tile; a warp takes further tiles when it is free. The
+// staging area is empty before and after. With INSIDE, only edges in the page of `row` are processed. Tiles are then
+// assigned statically, because the kernels of other pages may process the same queue at the same time.
 template <class W, bool INSIDE = false>
 __device__ __forceinline__ void walk(
     const Table& table, const u64* queue, u64 entries, u64* taken, W& work, const Crew& crew,
     const u64* row = nullptr) {
-  u32 shift = 0;  // tiles have 1 to 32 entries, so that every warp has one
+  u32 shift = 0;  // a tile has 1 to 32 entries, so that every warp gets one
   while (shift < 5 && crew.warps << shift < entries) {
     shift++;
   }

@@ -1,5 +1,5 @@
-// Passes that need all contributions of a vertex at once (rule R): which scratch memory each vertex uses, and which
-// threads fill it. scratch.cuh defines the structures in it.
+// Passes that need all contributions of a vertex at the same time (rule R): which scratch memory each vertex uses, and
+// which threads fill it. scratch.cuh defines the structures in it.
 
 // -- one vertex -------------------------------------------------------------------------------------------------------
 
@@ -10,7 +10,7 @@ __device__ __forceinline__ void clear_scratch(const Group& group, const Scratch&
   }
 }
 
-// Files `count` contributions from the first edge on; returns the accumulators of the other gathers of the pass.
+// Files the contributions of `count` edges, starting with edge `begin`; returns the accumulators of the other gathers.
 template <class S, class Group>
 __device__ __forceinline__ typename S::Acc file_edges(
     const Group& group, const Edges<S>& edges, u32 count, const Scratch& scratch) {
@@ -24,8 +24,8 @@ __device__ __forceinline__ typename S::Acc file_edges(
   return acc;
 }
 
-// All edges of a vertex that is not long. The first thread of the group has the result; the scratch can be reused at
-// once.
+// Processes all edges of a vertex that is not long. The first thread of the group has the result. The scratch can be
+// reused right after the call.
 template <class S, class Group>
 __device__ __forceinline__ typename S::Acc whole_vertex(
     const Group& group, const typename S::Env& env, const u64* row, u32 v, u64 begin, const Scratch& scratch) {
@@ -43,10 +43,10 @@ __device__ __forceinline__ typename S::Acc whole_vertex(
   return acc;
 }
 
-// -- block scratch: for vertices that are not long, but too large for shared memory -----------------------------------
+// -- block scratch, for vertices that are not long but need more than shared memory ----------------------------------
 
 struct BlockScratch {
-  u32* flags;  // for each piece: whether a block has claimed it
+  u32* flags;  // for each piece, whether a block has claimed it
   u64 count, words;
   u32* memory;
 };
@@ -74,7 +74,7 @@ __device__ __forceinline__ void release_block_scratch(const BlockScratch& pool, 
 
 // -- passes -----------------------------------------------------------------------------------------------------------
 
-// Vertices [low, high) of a page.
+// Processes vertices [low, high) of a page.
 struct PageRows {
   const u64* row;
   u64 high;
@@ -85,7 +85,7 @@ struct PageRows {
   __device__ __forceinline__ bool takes(u64, u64) const { return true; }
 };
 
-// Listed vertices.
+// Processes listed vertices.
 struct ListRows {
   const u64* rows;
   u64 pages;
@@ -98,9 +98,9 @@ struct ListRows {
   __device__ __forceinline__ bool takes(u64 begin, u64 degree) const { return belongs(rows, pages, begin, degree); }
 };
 
-// Processes one vertex per thread of the block, from `base` on. Vertices that need little scratch are processed by
-// groups of L lanes, then each larger one by the whole block. Long vertices are skipped. Returns the edges of this
-// thread's vertex.
+// Processes one vertex per thread of the block, starting with `base`. Groups of L lanes process vertices that need
+// little scratch. Then the whole block processes each larger vertex. Long vertices are skipped. Returns the number of
+// edges of this thread's vertex.
 template <class S, int L, class Rows>
 __device__ __forceinline__ u64 whole_chunk(
     const typename S::Env& env, const Rows& rows, const u64* offsets, u64 base, const BlockScratch& pool,
@@ -173,7 +173,7 @@ __device__ __forceinline__ void pull_whole(u64* frame, const u64* row, u64 low, 
   note(pointer<u64>(frame, SLOT_STATS), changed, active);
 }
 
-// Listed vertices that are not long. edges[0] is increased by the edges of all listed vertices.
+// Processes listed vertices that are not long. Increases edges[0] by the number of edges of all listed vertices.
 template <class S, int L>
 __device__ __forceinline__ void pull_whole_list(
     u64* frame, const u64* rows, u64 pages, const u32* list, const u64* count, u64* edges, const BlockScratch* pool) {
@@ -194,7 +194,7 @@ __device__ __forceinline__ void pull_whole_list(
 
 // -- long vertices ----------------------------------------------------------------------------------------------------
 
-// The scratch of long vertices: its start offsets in `memory`, in the order of the table of long vertices.
+// The scratch of long vertices: the offsets in `memory` at which it begins, in the order of the table of long vertices.
 struct LongScratch {
   const u64* starts;
   u64 count;
@@ -260,7 +260,7 @@ __device__ __forceinline__ void segments_whole_list(
   }
 }
 
-// Finishes one long vertex with a block: thread t merges the segments t, t + threads, ...; the scratch is read and then
+// Finishes one long vertex with a block: thread t merges segments t, t + threads, ... Then the scratch is read and
 // cleared.
 template <class S>
 __device__ __forceinline__ u32 finish_whole_one(u64* frame, const typename S::Env& env, u64 number,

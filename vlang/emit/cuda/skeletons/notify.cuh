@@ -1,11 +1,12 @@
-// First frontiers, and notify-pull: from flags of vertices to queues and lists (rule N).
+// First frontiers, and notify-pull: kernels that build queues and lists from the flags of vertices (rule N).
 //
-// Flags and marks are one byte per vertex. The arrays are padded to 16 bytes with zeros.
+// Flags and marks are arrays with one byte per vertex, padded to 16 bytes with zeros.
 
 // -- first frontiers --------------------------------------------------------------------------------------------------
 
-// Fills the queue of the superstep with the vertices that may have a contribution. At the start these are all vertices
-// that are not silent (with early exit, those with a value); later, those that the last pass changed.
+// Fills the queue of the superstep with the vertices that may have a contribution. For the first superstep, these are
+// all vertices that are not silent (with early exit, vertices with a value). Later, they are the vertices that the last
+// pass changed.
 template <class S, int FROM, int PRIORITY>
 __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   const Table& table = *where;
@@ -67,7 +68,7 @@ template <class S> __device__ __forceinline__ void open_cells(u64* frame, u64 ve
 
 // -- notify -----------------------------------------------------------------------------------------------------------
 
-// Adds up the vertices with flag 1 in counts[0], and the edges that leave them in counts[1].
+// Counts the vertices with flag 1 in counts[0], and the edges along which they notify in counts[1].
 __device__ __forceinline__ void count_flagged(const u64* flags, u64 words, const u64* offsets, u64* counts) {
   u64 vertices = 0, edges = 0;
   for (u64 word = thread_number(); word < words; word += thread_count()) {
@@ -85,7 +86,7 @@ __device__ __forceinline__ void count_flagged(const u64* flags, u64 words, const
   }
 }
 
-// Appends vertices with flag 1 to the first queue, marks those with flag 2, and clears the flags.
+// Appends vertices with flag 1 to the first queue, marks vertices with flag 2, and clears the flags.
 __device__ __forceinline__ void queue_flagged(const Table* where, u64* flags, u64 words, u8* marks) {
   const Table& table = *where;
   const Desk desk = own_desk();
@@ -158,8 +159,8 @@ __device__ __forceinline__ void notify(const Table* where, u8* marks) {
 
 // -- lists ------------------------------------------------------------------------------------------------------------
 
-// Vertices to run again. counts: the lengths of `all`, `longs` (numbers in the table of long vertices) and `segments`
-// (numbers in the table of segments).
+// The vertices to run again. counts: the lengths of `all`, `longs` (numbers in the table of long vertices) and
+// `segments` (numbers in the table of segments).
 struct Lists {
   u32* all;
   u32* longs;
@@ -169,7 +170,7 @@ struct Lists {
   u64 long_count;
 };
 
-// Finds the number of a long vertex by binary search.
+// Finds the index of a long vertex in the table of long vertices, by binary search.
 __device__ __forceinline__ u64 long_number(const i64* longs, u64 count, u32 v) {
   u64 low = 0, high = count;
   while (low + 1 < high) {
@@ -183,7 +184,7 @@ __device__ __forceinline__ u64 long_number(const i64* longs, u64 count, u32 v) {
   return low;
 }
 
-// Appends marked vertices, and those in `also` (0: none), to the lists, and clears the marks.
+// Appends marked vertices, and vertices flagged in `also` (0: no such array), to the lists, and clears the marks.
 __device__ __forceinline__ void list_marked(
     const Lists* where, u64* marks, const u64* also, u64 words, const u64* offsets) {
   const Lists lists = *where;
@@ -218,7 +219,7 @@ __device__ __forceinline__ void list_marked(
   }
 }
 
-// Copies the rows of listed vertices, `size` bytes each, from one array to the other, or exchanges them.
+// Copies the values of listed vertices, `size` bytes each, from one array to the other, or exchanges them.
 template <class T> __device__ __forceinline__ void move_listed(
     u64 to_at, u64 from_at, u64 size, const u32* list, u64 listed, bool exchange) {
   T* to = reinterpret_cast<T*>(to_at);
@@ -255,8 +256,8 @@ __device__ __forceinline__ const u64* row_with(const u64* rows, u64 pages, u64 e
   return pages <= 1 ? rows : rows + page_of(rows, pages, edge) * ROW_WORDS;
 }
 
-// In place of the number of pages: INSIDE restricts a kernel to rows that begin in the one page that `rows` points to,
-// WITHOUT_EDGES to vertices without edges, which are in no page.
+// Values used in place of the number of pages: INSIDE restricts a kernel to rows that begin in the only page that
+// `rows` points to, WITHOUT_EDGES to vertices without edges, which are in no page.
 enum : u64 { INSIDE = 0, WITHOUT_EDGES = ~u64(0) };
 
 __device__ __forceinline__ bool belongs(const u64* rows, u64 pages, u64 begin, u64 degree) {
@@ -266,8 +267,8 @@ __device__ __forceinline__ bool belongs(const u64* rows, u64 pages, u64 begin, u
   return pages != WITHOUT_EDGES || degree == 0;
 }
 
-// Pulls listed vertices that are not long, with L lanes each, as pull_lanes does. edges[0] is increased by the edges of
-// all listed vertices.
+// Pulls listed vertices that are not long, with L lanes each, as pull_lanes does. Increases edges[0] by the number of
+// edges of all listed vertices.
 template <class S, int L>
 __device__ __forceinline__ void pull_list(
     u64* frame, const u64* rows, u64 pages, const u32* list, const u64* count, u64* edges) {
@@ -305,7 +306,7 @@ __device__ __forceinline__ void pull_list(
   note(pointer<u64>(frame, SLOT_STATS), changed, active);
 }
 
-// Pulls listed segments of long vertices, one block each, as `segments` does.
+// Reduces listed segments of long vertices, one per block, as `segments` does.
 template <class S>
 __device__ __forceinline__ void segments_list(
     u64* frame, const u64* rows, u64 pages, const i64* table, const u32* list, const u64* count) {

@@ -1,6 +1,6 @@
-// Integer and float operations that C++ leaves undefined. The same functions as in
+// Integer and float operations that C++ leaves undefined. The functions are those of
 // vlang/emit/cpu/skeletons/operators.py. Results have the type of the first argument. Signed arithmetic that may wrap
-// is computed unsigned.
+// is computed in unsigned types.
 
 template <class T> __device__ __forceinline__ T wrapped_negative(T a) { return T(u64(0) - u64(a)); }
 
@@ -37,7 +37,7 @@ template <class T> __device__ __forceinline__ T float_mod(T a, T b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-// a ** b by squaring, wrapping; 0 for a negative exponent. one: 1 in the type of a.
+// a ** b by squaring, where integers wrap; 0 for a negative exponent. one: 1 in the type of a.
 template <class T, class B> __device__ __forceinline__ T int_power(T a, B b, T one) {
   if (b < B(1)) {
     return b == B(0) ? one : T(0);
@@ -55,7 +55,7 @@ template <class T> __device__ __forceinline__ T shl(T a, i64 b, i64 bits) {
   return 0 <= b && b < bits ? T(u64(a) << b) : T(0);
 }
 
-// a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a.
+// a >> b. If b is not in 0..bits-1, the result is 0, or -1 for a negative a.
 template <class T> __device__ __forceinline__ T shr(T a, i64 b, i64 bits) {
   if (0 <= b && b < bits) {
     return T(a >> b);
@@ -75,6 +75,15 @@ __device__ __forceinline__ i64 floor_int(f64 x, i64 high, i64 low) {
   return y <= f64(low) ? low : i64(y);
 }
 
+// The floor of a float as a u64: the nearest value of the type, and 0 for NaN.
+__device__ __forceinline__ u64 floor_u64(f64 x) {
+  const f64 y = floor(x);
+  if (!(y > 0)) {
+    return 0;
+  }
+  return y < 18446744073709551616.0 ? u64(y) : 0xFFFFFFFFFFFFFFFFull;
+}
+
 // The f32 value of the 16 bits of an IEEE half.
 __device__ __forceinline__ f32 half_to_float(u16 h) {
   const u32 sign = u32(h & 0x8000) << 16, exponent = (h >> 10) & 31, fraction = h & 1023;
@@ -88,7 +97,7 @@ __device__ __forceinline__ f32 half_to_float(u16 h) {
   return __uint_as_float(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-// The IEEE half nearest to an f32 (ties to even), as 16 bits.
+// The 16 bits of the IEEE half nearest to an f32; ties go to the even one.
 __device__ __forceinline__ u16 float_to_half(f32 x) {
   const u32 bits = __float_as_uint(x), sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u) {
@@ -104,8 +113,8 @@ __device__ __forceinline__ u16 float_to_half(f32 x) {
   return u16(sign | (kept + (rest > 0x1000 || (rest == 0x1000 && (kept & 1)))));
 }
 
-// The number by which functions of vertex numbers identify a vertex: the caller's id, from a list or counted from
-// `base`; `none` is -1.
+// The caller's id of vertex v, by which functions of vertex numbers identify it: ids[v] if `listed`, otherwise
+// base + v; -1 for `none`.
 __device__ __forceinline__ u64 known(u32 v, const u64* ids, u64 listed, u64 base) {
   if (v == 0xFFFFFFFFu) {
     return ~u64(0);
@@ -121,7 +130,7 @@ __device__ __forceinline__ u64 mix(u64 seed, u64 x) {
   return z ^ z >> 31;
 }
 
-// 1 + the number of trailing zeros of 58 bits; 59 if no bit is set.
+// 1 + the number of trailing zeros in 58 bits; 59 if no bit is set.
 __device__ __forceinline__ u8 hll_rank(u64 bits) { return u8(bits ? __ffsll(i64(bits)) : 59); }
 
 // A HyperLogLog counter.
@@ -146,7 +155,7 @@ __device__ __forceinline__ f64 hll_size(const Registers& registers) {
   return size <= 160 && zeros ? 64 * log(64.0 / zeros) : size;
 }
 
-// The first position of a vertex in a set; -1 if it is not in the set.
+// The first position of a vertex in a set; -1 if the set does not contain it.
 __device__ __forceinline__ i64 position(u32 v, const u32* ordered, const u32* places, i64 count) {
   i64 low = 0;
   for (i64 high = count; low < high;) {

@@ -1,7 +1,7 @@
-// Supersteps over streamed pages: one kernel per page, while other pages are being copied. Kernels of several pages may
-// run at the same time.
+// Supersteps over streamed pages. One kernel processes one page while other pages are being copied. Kernels of several
+// pages may run at the same time.
 
-// For each page, counts the entries of a queue with edges in it, and those edges.
+// Counts, for each page, the entries of a queue that have edges in the page, and how many of their edges are in it.
 __device__ __forceinline__ void mark_queue(const u64* offsets, const u64* starts, u64 pages, const u64* queue,
                                            const u64* count, u64* marks) {
   const Stretch mine = own_stretch(*count);
@@ -14,7 +14,7 @@ __device__ __forceinline__ void mark_queue(const u64* offsets, const u64* starts
   found.flush();
 }
 
-// Marks the neighbours of the vertices in the first queue along edges in a page.
+// Marks the neighbours of the vertices in the first queue, along edges in one page.
 __device__ __forceinline__ void notify_page(const Table* where, u8* marks, const u64* row) {
   const Table& table = *where;
   Counts* counts = table.control->counts;
@@ -34,7 +34,7 @@ __device__ __forceinline__ Turn turn_of(const Control* control) {
   return {u32(step & 1), counts + step % 3, counts + (step + 1) % 3};
 }
 
-// The cleared tallies of a block. All threads take part.
+// The tallies of a block, set to 0. All threads take part.
 __device__ __forceinline__ u64* cleared_sums() {
   u64* sums = own_board().sums;
   if (threadIdx.x < TALLIES) {
@@ -50,7 +50,7 @@ template <class S> __device__ __forceinline__ void send_frontier(u64* frame, con
   send_queued<S>(S::bind(frame), where->queues[turn.parity], turn.now->entries, crew_of(false));
 }
 
-// Pushes from the frontier along its edges in a page.
+// Pushes from the frontier along its edges in one page.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_page(u64* frame, const Table* where, const u64* row) {
   const Table& table = *where;
@@ -90,7 +90,7 @@ template <class S> __device__ __forceinline__ void apply_pushed(u64* frame, cons
   add_tally(frontier.tally, sums, turn.next);
 }
 
-// Records a superstep over pages as `traverse` records its own, so that either can continue from here.
+// Records a superstep over pages in the same way as `traverse` does, so that either can run the next superstep.
 __device__ __forceinline__ void end_superstep(const Table* where) {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     Control* control = where->control;

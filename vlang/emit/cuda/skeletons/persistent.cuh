@@ -1,10 +1,10 @@
-// Many supersteps in one launch: all blocks are resident and synchronise at a barrier in global memory. If a frontier
-// is small enough for one block, block 0 processes it alone and needs block barriers only.
+// Many supersteps in one launch. All blocks are resident and synchronise at a barrier in global memory. If a frontier
+// is small enough for one block, block 0 processes it alone and needs only block barriers.
 
 // Yields to other threads while this thread polls.
 __device__ __forceinline__ void relax() { __nanosleep(32); }
 
-// The barrier of a crew. due: arrivals that complete the next barrier of the whole grid.
+// The barrier of a crew. due: the number of arrivals that completes the next barrier of the whole grid.
 struct Meeting {
   u64* arrived;
   u64 due;
@@ -27,16 +27,16 @@ struct Meeting {
   }
 };
 
-// State of a launch in progress, equal in all blocks.
+// The state of a launch in progress, which is equal in all blocks.
 struct Course {
   u64 step, done;
   u64 unreached, unreached_edges;
   bool alone, pulling;
 };
 
-// Whether the next superstep of an early-exit loop should search from vertices not reached, rather than push from the
-// frontier. By cost: a vertex reads about (all edges) / (edges of the frontier) edges until it finds a neighbour, if it
-// has that many. RULE_BEAMER: the published rule, alpha 14, beta 24.
+// Whether the next superstep of an early-exit loop should search from vertices that are not reached, rather than push
+// from the frontier. RULE_BEAMER is the published rule, with alpha 14 and beta 24. Other rules compare costs: a vertex
+// reads about (all edges) / (edges of the frontier) edges until it finds a neighbour, if it has that many.
 __device__ __forceinline__ bool should_pull(const Table& table, const Course& course, const Counts& now) {
   if (table.rule == RULE_BEAMER) {
     return course.pulling ? now.active * 24 > table.vertices : now.edges * 14 > course.unreached_edges;
@@ -50,13 +50,13 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
   return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
 }
 
-// Raises the bound until the queue has an entry or the pile is empty; this is one round.
+// Raises the bound until the queue has an entry or the pile is empty. This counts as one round.
 template <class S>
 __device__ __forceinline__ void refill(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, u64* queue, Counts* now) {
   Control* control = table.control;
   const bool first = threadIdx.x == 0 && blockIdx.x == 0;
-  meeting.wait(course.alone);  // all blocks have read that the queue is empty
+  meeting.wait(course.alone);  // after this barrier, all blocks have read that the queue is empty
   if (first) {
     raise_bound(control);
   }
@@ -72,7 +72,7 @@ __device__ __forceinline__ void refill(
   meeting.wait(course.alone);
 }
 
-// One superstep: vertices of the queue push, and the next frontier is built.
+// Runs one superstep: the vertices of the queue push, and the next frontier is built.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_step(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* now, Counts* next,
@@ -119,10 +119,10 @@ __device__ __forceinline__ void early_step(
   }
 }
 
-// Shared memory of a block behind the staging areas.
+// The shared memory of a block after the staging areas.
 struct Board {
-  Counts* counts;  // 3, while block 0 is alone
-  u64* sums;       // TALLIES
+  Counts* counts;  // 3 counts, used while block 0 is alone
+  u64* sums;       // TALLIES words
 };
 
 __device__ __forceinline__ Board own_board() {
@@ -130,10 +130,10 @@ __device__ __forceinline__ Board own_board() {
   return {shared_memory<Counts>(at), shared_memory<u64>(at + 3 * u32(sizeof(Counts)))};
 }
 
-// Block 0 continues alone, or rejoins the other blocks. They wait meanwhile, and then read how far it advanced.
+// Block 0 continues alone, or rejoins the other blocks. These wait meanwhile, and then read which superstep it reached.
 __device__ __forceinline__ void part(Control* control, const Board& board, Meeting& meeting, Course& course) {
   if (!course.alone) {
-    meeting.wait(false);  // all blocks have decided, so the state may change
+    meeting.wait(false);  // all blocks have decided, so block 0 may change the state
     if (blockIdx.x == 0) {
       if (threadIdx.x < 3) {
         board.counts[threadIdx.x] = control->counts[threadIdx.x];
@@ -158,10 +158,10 @@ __device__ __forceinline__ void part(Control* control, const Board& board, Meeti
   course = {control->step, control->done, control->unreached, control->unreached_edges, false, false};
 }
 
-// The maximum of edges per entry, on average, in a frontier that one block processes alone.
+// The largest mean number of edges per entry in a frontier that one block processes alone.
 [[maybe_unused]] constexpr u64 SOLO_EDGES = 8;
 
-// Updates the crew and the records from the counts of the next superstep.
+// Updates the state of the launch and the records from the counts of the next superstep.
 __device__ __forceinline__ void record(
     const Table& table, Course& course, const Counts& next, u64 edges, u64 mode) {
   if (threadIdx.x == 0 && blockIdx.x == 0) {
@@ -177,8 +177,9 @@ __device__ __forceinline__ void record(
   course.unreached_edges -= next.edges < course.unreached_edges ? next.edges : course.unreached_edges;
 }
 
-// Runs supersteps until the frontier (under PRIORITY also the pile) is empty, or `most` have been run, or the frontier
-// has so many edges that it returns to the host. All blocks must be resident; control->arrived is 0 at the launch.
+// Runs supersteps until one of these holds: the frontier is empty (under PRIORITY, also the pile); `most` supersteps
+// have been run; the frontier has so many edges that it is returned to the host. All blocks must be resident;
+// control->arrived must be 0 at the launch.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 most) {
   const Table& table = *where;
@@ -232,7 +233,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     }
     if (threadIdx.x == 0 && blockIdx.x == 0) {
       *later = Counts{};
-      atomicAdd(&control->worked, seen.edges);  // the result is unused, so no thread waits for it, unlike `+=`
+      atomicAdd(&control->worked, seen.edges);  // the result is unused, so no thread waits for it as it would for `+=`
       atomicAdd(&control->worked_steps, u64(1));
     }
     course.pulling = pull;
@@ -249,7 +250,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     seen = *next;
     record(table, course, seen, pull ? seen.looked : edges, pull ? MODE_EARLY : MODE_PUSH);
   }
-  meeting.wait(false);  // all blocks have read where block 0 rejoined
+  meeting.wait(false);  // after this barrier, all blocks have read where block 0 rejoined
   if (threadIdx.x == 0 && blockIdx.x == 0) {
     control->step = course.step;
     control->done = course.done;

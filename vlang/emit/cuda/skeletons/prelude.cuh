@@ -1,9 +1,10 @@
-// The beginning of every text: types, and operations of lanes, warps and blocks. Constants of runtime/plan/plan.py
-// follow.
+// The first part of every text: types, and operations on lanes, warps and blocks. The constants of runtime/plan/plan.py
+// follow after it.
 //
-// The text compiles with NVRTC without headers and, after tests/cuda/emulation.h, with g++; VLANG_EMULATION is the only
-// switch. Lanes never rely on lockstep: they synchronise by `*_sync` operations with full masks. A loop around such an
-// operation therefore runs equally often for all lanes of a warp, and around a barrier for all threads of a block.
+// NVRTC compiles the text without headers; g++ compiles it after tests/cuda/emulation/emulation.h. VLANG_EMULATION is
+// the only macro that distinguishes the two. Lanes never rely on lockstep: they synchronise by `*_sync` operations with full
+// masks. So a loop around such an operation runs equally often for all lanes of a warp, and a loop around a barrier for
+// all threads of a block.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -34,9 +35,9 @@ extern __shared__ __align__(16) unsigned char dynamic_shared[];
 template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
   return reinterpret_cast<T*>(dynamic_shared + offset);
 }
-// A load of data that is read once; it leaves the caches to gathered data.
+// A load of data that is read once; it leaves the caches to data that is read again.
 template <class T> __device__ __forceinline__ T stream_load(const T* place) { return __ldcs(place); }
-// A load of data that other threads update, where a stale value is harmless: it may come from the nearest cache.
+// A load of data that other threads update. The value may be stale, since it may come from the nearest cache.
 template <class T> __device__ __forceinline__ T glance(const T* place) { return *place; }
 #endif
 
@@ -96,8 +97,8 @@ __device__ __forceinline__ u32 warp_inclusive(u32 value) {
   return value;
 }
 
-// The sum over all lower threads; `total` is the sum over all. sums: one word of shared memory per warp and one more;
-// it can be reused at once. All threads of the block take part.
+// The sum over all threads with lower numbers; `total` is the sum over all threads. sums: one word of shared memory per
+// warp and one more, which can be reused right after the call. All threads of the block take part.
 __device__ __forceinline__ u32 block_exclusive(u32 value, u32* sums, u32& total) {
   const u32 warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
   const u32 inclusive = warp_inclusive(value);
@@ -126,7 +127,7 @@ __device__ __forceinline__ u32 block_exclusive(u32 value, u32* sums, u32& total)
 
 // -- accumulators -----------------------------------------------------------------------------------------------------
 
-// Merges the accumulators of groups of `lanes` lanes (a power of two) by a tree; the first lane of each group has the
+// Merges the accumulators of each group of `lanes` lanes (a power of two) by a tree. The first lane of a group has the
 // result.
 template <class S>
 __device__ __forceinline__ typename S::Acc lanes_merge(const typename S::Env& env, typename S::Acc acc, int lanes) {
@@ -136,8 +137,8 @@ __device__ __forceinline__ typename S::Acc lanes_merge(const typename S::Env& en
   return acc;
 }
 
-// Merges the accumulators of a block by trees, in a fixed order; thread 0 has the result. slots: one per warp, in
-// shared memory that may have been in use before.
+// Merges the accumulators of a block by trees, in a fixed order. Thread 0 has the result. slots: shared memory with one
+// accumulator per warp, which may have been in use before.
 template <class S>
 __device__ __forceinline__ typename S::Acc block_merge(
     const typename S::Env& env, typename S::Acc acc, typename S::Acc* slots) {
@@ -158,7 +159,7 @@ __device__ __forceinline__ typename S::Acc block_merge(
 }
 
 // Adds the counts of a pass to the statistics, with one atomic operation per block for each count that is not 0. All
-// threads of the block take part. Shared memory from byte 0 on is overwritten, 8 bytes per warp.
+// threads of the block take part. Overwrites 8 bytes of shared memory per warp, from byte 0 on.
 __device__ __forceinline__ void note(u64* stats, u32 changed, u32 active) {
   if (!__syncthreads_or((changed | active) != 0)) {
     return;

@@ -1,12 +1,12 @@
-// Order of priority (rule O): near-far piles (Davidson, Baxter, Garland, Owens: Work-efficient parallel GPU methods for
-// single-source shortest paths, IPDPS'14). Vertices below a bound push; the others wait in a far pile until it is
-// raised.
+// Priority order (rule O) by near-far piles (Davidson, Baxter, Garland, Owens: Work-efficient parallel GPU methods for
+// single-source shortest paths, IPDPS'14). Vertices below a bound push; other vertices wait in a far pile until the
+// bound is raised.
 
-// The step by which the bound is raised. Narrow buckets of priorities give many supersteps of few edges, and each costs
-// as much as STEP_EDGES edges. In wide buckets vertices push values that are not final. So delta moves towards the
-// least cost per unit of priority. After every DELTA_RAISES raises it is doubled or halved; the direction is reversed
-// if the last change raised the cost. The initial delta is the mean increase by the first pushes. It does not change as
-// long as supersteps have many edges.
+// Adapts delta, the step by which the bound is raised. With narrow buckets of priorities there are many supersteps with
+// few edges, and each superstep costs as much as STEP_EDGES edges. With wide buckets, vertices push values that are not
+// final. So delta moves towards the least cost per unit of priority: after every DELTA_RAISES raises it is doubled or
+// halved, and the direction is reversed if the last change increased the cost. The initial delta is the mean increase
+// of the priority by the first pushes. Delta does not change while supersteps have many edges.
 constexpr f64 STEP_EDGES = 32768;
 constexpr u64 DELTA_RAISES = 4;
 
@@ -30,7 +30,7 @@ __device__ __forceinline__ void climb(Control* control, f64 from) {
   control->worked_from = from;
 }
 
-// Chooses a new bound for the far pile, with one thread.
+// Chooses a new bound for the far pile. Runs on one thread.
 __device__ __forceinline__ void raise_bound(Control* control) {
   const f64 least = key_priority(control->least[control->pile]);
   const f64 from = least > control->bound ? least : control->bound;
@@ -43,7 +43,7 @@ __device__ __forceinline__ void raise_bound(Control* control) {
     climb(control, from);
   }
   f64 bound = from + control->delta;
-  while (!(bound > from) && is_finite(from)) {  // delta is lost in rounding
+  while (!(bound > from) && is_finite(from)) {  // the step is lost in rounding
     control->delta *= 2;
     bound = from + control->delta;
   }

@@ -1,12 +1,12 @@
-// Passes over edges: pull. A vertex of at most SEGMENT edges is reduced and applied in one kernel. Larger ones, the
-// *long* vertices, are skipped here: `segments` reduces their edges in pieces of SEGMENT, `finish` merges these and
-// applies.
+// Passes over edges by pull. A vertex of at most SEGMENT edges is reduced and applied by one kernel. The kernels here
+// skip larger vertices, the *long* ones: `segments` reduces their edges in pieces of SEGMENT edges, and `finish` merges
+// the pieces and applies.
 //
-// Every kernel joins the contributions of a vertex in a pattern that depends on its own edges only (pull_segmented: on
-// the numbering of the vertices). Results therefore do not depend on pages, row blocks or launches.
+// Every kernel joins the contributions of a vertex in an order that depends only on the vertex's own edges
+// (pull_segmented: on the numbering of the vertices). So results do not depend on pages, row blocks or launches.
 
 [[maybe_unused]] constexpr u32 AT_ONCE = 4;         // contributions that a thread has in flight
-[[maybe_unused]] constexpr u32 STAGED_AT_ONCE = 8;  // the same where a block stages its rows
+[[maybe_unused]] constexpr u32 STAGED_AT_ONCE = 8;  // the same for kernels where a block stages its rows
 
 template <class S> __device__ __forceinline__ bool gathers(const typename S::Env& env, u32 v,
                                                            const typename S::Masks& masks) {
@@ -15,11 +15,11 @@ template <class S> __device__ __forceinline__ bool gathers(const typename S::Env
 
 // -- where contributions come from ------------------------------------------------------------------------------------
 
-// The edges of vertex v from number `begin` on, read from global memory.
+// The edges of vertex v from edge number `begin` on, read from global memory.
 template <class S> struct Edges {
   const typename S::Env& env;
   const typename S::Columns& columns;
-  const u32* targets;  // of edge `begin`
+  const u32* targets;  // begins with the target of edge `begin`
   u64 begin;
   u32 v;
 
@@ -32,7 +32,7 @@ template <class S> struct Edges {
   }
 };
 
-// Contributions in shared memory.
+// Contributions staged in shared memory.
 template <class S> struct Staged {
   const typename S::Item* items;
 
@@ -40,8 +40,8 @@ template <class S> struct Staged {
   __device__ __forceinline__ typename S::Item item(u32 i, u32) const { return items[i]; }
 };
 
-// Joins contributions first, first + stride, ... of a row in this order. Loads past the end repeat the last edge and
-// are discarded, so that N loads are in flight in short rows, too. Stops when nothing can change the result (rule X1).
+// Joins contributions first, first + stride, ... of a row, in this order. Loads past the end repeat the last edge and
+// are discarded, so that N loads are in flight even in short rows. Stops when nothing can change the result (rule X1).
 template <class S, u32 N, class Source>
 __device__ __forceinline__ typename S::Acc strided(
     const typename S::Env& env, const Source& source, u32 degree, u32 first, u32 stride) {
@@ -97,7 +97,7 @@ template <class S> __device__ __forceinline__ void pull_thread(u64* frame, const
   note(pointer<u64>(frame, SLOT_STATS), changed, active);
 }
 
-// L lanes per row, 2 to 32: lane l processes edges l, l + L, ..., then a tree merges the lanes.
+// Uses L lanes per row, 2 to 32: lane l processes edges l, l + L, ..., then a tree merges the lanes' accumulators.
 template <class S, int L> __device__ __forceinline__ void pull_lanes(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = S::bind_columns(row);
@@ -125,7 +125,7 @@ template <class S, int L> __device__ __forceinline__ void pull_lanes(u64* frame,
 
 // -- long vertices ----------------------------------------------------------------------------------------------------
 
-// Segments [low, high) of the table of segments, one block each.
+// Reduces segments [low, high) of the table of segments, one per block.
 template <class S> __device__ __forceinline__ void segments(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = S::bind_columns(row);
@@ -146,7 +146,7 @@ template <class S> __device__ __forceinline__ void segments(u64* frame, const u6
   }
 }
 
-// Finishes one long vertex: lane l of a warp merges segments l, l + 32, ..., then a tree merges the lanes.
+// Finishes a long vertex: lane l of a warp merges segments l, l + 32, ..., then a tree merges the lanes' accumulators.
 template <class S>
 __device__ __forceinline__ u32 finish_one(const typename S::Env& env, const i64* longs, u64 number) {
   const u32 v = u32(longs[3 * number]);
@@ -158,7 +158,7 @@ __device__ __forceinline__ u32 finish_one(const typename S::Env& env, const i64*
   return lane_number() == 0 ? S::apply(env, v, S::ready(env, v), acc) : 0;
 }
 
-// Long vertices [low, high) by their numbers, one warp each.
+// Finishes long vertices [low, high), given by numbers in the table of long vertices, one per warp.
 template <class S> __device__ __forceinline__ void finish(u64* frame, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const i64* longs = pointer<const i64>(frame, SLOT_LONGS);
@@ -186,13 +186,13 @@ template <class S> __device__ __forceinline__ void finish_list(u64* frame, const
 
 // -- warp segmentation ------------------------------------------------------------------------------------------------
 
-// The edges of 32 vertices, concatenated, without those of long vertices. Lane l holds vertex l.
+// A strip: the edges of 32 vertices, concatenated, without the edges of long vertices. Lane l holds vertex l.
 struct Strip {
-  u32 first, end;  // range of the edges of this lane's vertex in the strip
-  u64 shift;       // edge number minus position in the strip, for this lane's vertex
+  u32 first, end;  // the range of positions of this lane's vertex in the strip
+  u64 shift;       // for this lane's vertex, edge number minus position in the strip
 };
 
-// The lane of the vertex that owns the edge at position i of the strip; 31 for positions behind the end.
+// The lane whose vertex owns the edge at position i of the strip; 31 for positions after the end.
 __device__ __forceinline__ u32 owner_of(u32 i, u32 end) {
   u32 owner = 0;
   UNROLL
@@ -219,8 +219,8 @@ __device__ __forceinline__ typename S::Acc merge_owned(const typename S::Env& en
 }
 
 // Reduces positions [first, end) of the strip for the vertices in `live`; returns the accumulators of the lane's own
-// vertex. Chunks start at multiples of 32, so that the pattern of a vertex does not depend on which neighbours are
-// live.
+// vertex. Chunks start at multiples of 32, so the order of joins for a vertex does not depend on which other vertices
+// are live.
 template <class S>
 __device__ __forceinline__ typename S::Acc reduce_strip(
     const typename S::Env& env, const typename S::Columns& columns, const u32* targets, u32 base, const Strip& strip,
@@ -267,8 +267,8 @@ __device__ __forceinline__ typename S::Acc reduce_strip(
 // Warp segmentation (Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs, PACT'15). A warp
 // processes the edges of vertices 32 w to 32 w + 31, in chunks of 32 edges. A binary search finds the owner of each
 // edge, and a segmented reduction by shuffles joins the edges of each owner. The position of a vertex's edges in the
-// chunks depends on the degrees of the vertices before it in the warp, even outside of [low, high): on the numbering
-// alone.
+// chunks depends on the degrees of the vertices before it in the warp, even of vertices outside [low, high). So it
+// depends only on the numbering.
 template <class S> __device__ __forceinline__ void pull_segmented(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = S::bind_columns(row);

@@ -1,6 +1,6 @@
-// Pushing along the edges of a frontier, and the work that follows in the same superstep.
+// Pushing along the edges of a frontier, and the work that follows it in the same superstep.
 
-// Counts of a warp in a superstep. edges: per lane; the other members are equal in all lanes.
+// The counts of a warp in a superstep. edges: one count per lane. The other members are equal in all lanes.
 struct Tally {
   u64 edges = 0, looked = 0;
   u32 active = 0, changed = 0;
@@ -8,8 +8,8 @@ struct Tally {
 
 constexpr u32 TALLIES = 4;  // words of shared memory per block
 
-// Adds the tallies of a block to the counts of the next superstep. sums: TALLIES words of shared memory, 0 before and
-// after. All threads take part. The caller must synchronise before the sums are read.
+// Adds the tallies of a block to the counts of the next superstep. sums: TALLIES words of shared memory, which are 0
+// before and after. All threads take part. The caller must synchronise before the counts are read.
 __device__ __forceinline__ void add_tally(const Tally& tally, u64* sums, Counts* next) {
   const u64 edges = warp_sum_wide(tally.edges), looked = warp_sum_wide(tally.looked);
   if (lane_number() == 0) {
@@ -55,7 +55,7 @@ __device__ __forceinline__ auto silent(const typename S::Env& env, u32 v, int) -
 }
 template <class S> __device__ __forceinline__ bool silent(const typename S::Env&, u32, long) { return false; }
 
-// Whether a contribution might change the field or the cells of a vertex, by plain loads.
+// Tests by plain loads whether a contribution might change the field or the cells of a vertex.
 template <class S>
 __device__ __forceinline__ auto improves(const typename S::Env& env, u32 v, const typename S::Item& item, int)
     -> decltype(S::improves(env, v, item)) {
@@ -78,12 +78,12 @@ __device__ __forceinline__ f64 key_priority(u64 key) {
 
 // -- next frontiers ---------------------------------------------------------------------------------------------------
 
-// The destination of vertices that must push in the next superstep: its queue or, under PRIORITY, the far pile for
-// those with a priority not below the bound.
+// Appends the vertices that must push in the next superstep to its queue. Under PRIORITY, vertices whose priority is
+// not below the bound go to the far pile instead.
 //
 // A vertex is found once per superstep: its bit in `bits` is set while it is staged or queued. A vertex in a far pile
-// has its bit in far_bits set. If it is queued before the pile is sifted, the bit is cleared, and its entry in the pile
-// becomes void. A stale priority is only ever too large, so a vertex may be processed late but is never lost.
+// has its bit in far_bits set. If it is queued before the pile is divided, this bit is cleared, and its entry in the
+// pile becomes void. A stale priority is never too small, so a vertex may be processed late but is never lost.
 template <class S, int PRIORITY> struct NextFrontier {
   const Table& table;
   const typename S::Env& env;
@@ -92,7 +92,7 @@ template <class S, int PRIORITY> struct NextFrontier {
   u32* bits;
   u64 pile;
   f64 bound;
-  bool first;  // no bound is known yet: the priorities are added up
+  bool first;  // no bound is known yet, so the priorities are added up
   Tally tally;
 
   __device__ __forceinline__ void flush(const Desk& desk, u32 filled) {
@@ -105,7 +105,7 @@ template <class S, int PRIORITY> struct NextFrontier {
     }
   }
 
-  // Moves staged vertices beyond the bound to the pile, and compacts the rest.
+  // Moves staged vertices beyond the bound to the pile, and closes the gaps among the others.
   __device__ __forceinline__ u32 divide(const Desk& desk, u32 filled) {
     u32 kept = 0;
     u64 least = ~u64(0);
@@ -160,13 +160,13 @@ template <class S, int PRIORITY> struct NextFrontier {
 
 // -- pushing ----------------------------------------------------------------------------------------------------------
 
-// Joins contributions into the field itself; vertices that this changes are found.
+// Joins contributions into the field itself; vertices whose field changes are found.
 template <class S, int PRIORITY> struct PushDirect {
   using Columns = typename S::Columns;
   using Item = typename S::Item;
   static constexpr bool FINDS = true;
   NextFrontier<S, PRIORITY>& frontier;
-  u32* present;  // bits of the queue in progress
+  u32* present;  // the bits of the queue that is being processed
 
   __device__ __forceinline__ Columns bind(const u64* row) const { return S::bind_columns(row); }
   __device__ __forceinline__ Item look(const Columns& columns, u32 v, u32 u, i64 k) const {
@@ -186,7 +186,7 @@ template <class S, int PRIORITY> struct PushDirect {
   __device__ __forceinline__ void flush(const Desk& desk, u32 filled) { frontier.flush(desk, filled); }
 };
 
-// Joins contributions into cells; vertices with changed cells are touched.
+// Joins contributions into cells. Vertices whose cells change are added to the list of touched vertices.
 template <class S> struct PushCells {
   using Columns = typename S::Columns;
   using Item = typename S::Item;
@@ -213,7 +213,7 @@ template <class S> struct PushCells {
   }
 };
 
-// Applies the contributions pushed to touched vertices; those that become active push next.
+// Applies the contributions pushed to touched vertices. Vertices that become active push in the next superstep.
 template <class S>
 __device__ __forceinline__ void apply_touched(const Table& table, NextFrontier<S, 0>& frontier, const Crew& crew) {
   const Desk desk = own_desk();

@@ -1,37 +1,38 @@
-// Notify-pull with many supersteps per launch: the kernels of notify.cuh in turn, with a barrier of the whole grid
-// where the host would launch the next one. Control returns to the host only when another way has become cheaper.
+// Notify-pull with many supersteps per launch: it runs the kernels of notify.cuh one after the other, with a barrier of
+// the whole grid where the host would launch the next kernel. Control returns to the host only when no vertex is
+// active, when full passes have become cheaper, or when the number of supersteps is reached.
 
 // The data of one pass of the loop. All members are 64 bits wide (runtime/gpu/ways/relay.py).
 struct Station {
-  const Table* table;  // edges along which vertices notify; its control counts the queue of this pass only
+  const Table* table;  // edges along which vertices notify; its control counts only the queue of this pass
   const Lists* lists;
-  u64* flags;        // a byte per vertex: 1: must notify, 2: must run again
+  u64* flags;        // a byte per vertex: 1 for "must notify", 2 for "must run again"
   u64* marks;        // a byte per vertex, all 0 between supersteps
-  const u64* also;   // 0, or a byte per vertex: runs again
-  u64 words;         // length of each of these arrays
+  const u64* also;   // 0, or a byte per vertex that is not 0 if the vertex runs again
+  u64 words;         // the length of each of these arrays, in words
   u64 vertices;
   const u64* rows;   // pages of the edges along which vertices gather
   u64 pages;
   const u64* offsets;
   const i64* segments;
   u64 long_count;
-  u64* pulled;       // edges pulled, then the lengths of the lists, 3 words
+  u64* pulled;       // the number of edges pulled, then the lengths of the three lists
   const BlockScratch* block_scratch;
   const LongScratch* long_scratch;
-  const u64* moves;  // fields with two buffers, three words each: the array read, the array written, bytes per row
+  const u64* moves;  // fields with two buffers: for each, the array read, the array written, the bytes per vertex
   u64 moved;
-  u64 most;          // edges notified from which a full pass is cheaper
+  u64 most;          // the number of edges notified at which a full pass is cheaper
 };
 
-// The data of the loop apart from its passes.
+// The data of the loop that does not belong to one pass.
 struct Tour {
   Control* control;    // step, done, reason, arrived
   u64* records;        // 4 words per superstep: active, changed, edges, mode
-  const u64* copies;   // arrays copied when a superstep begins, three words each: to, from, words of 8 bytes
+  const u64* copies;   // arrays copied when a superstep begins: for each, the target, the source, the words of 8 bytes
   u64 copied;
 };
 
-// The kernels of a pass over lists, selected by whether it needs all contributions of a vertex at once.
+// The kernels of a pass over lists. ListedWhole is for passes that need all contributions of a vertex at the same time.
 template <class S, int L> struct Listed {
   static __device__ __forceinline__ void pull(u64* frame, const Station& at) {
     pull_list<S, L>(frame, at.rows, at.pages, at.lists->all, at.pulled + 1, at.pulled);
@@ -58,8 +59,8 @@ template <class S, int L> struct ListedWhole {
   }
 };
 
-// A pass over edges: changed vertices notify, notified vertices gather and apply. All blocks synchronise at the end.
-// One thread clears each counter between the barrier after its last use and the barrier before its next use.
+// A pass over edges: changed vertices notify, then notified vertices gather and apply. All blocks synchronise at the
+// end. One thread clears each counter between the barrier after its last use and the barrier before its next use.
 template <class S, class How> struct Pass {
   static __device__ __forceinline__ void run(u64* frame, const Station& at, const Tour& tour, Meeting& meeting) {
     const bool first = thread_number() == 0;
@@ -117,7 +118,7 @@ template <class S> struct Ending {
   }
 };
 
-// Passes in order, with one station each.
+// Runs passes in order, each with its station.
 template <class... P> struct Passes {
   static __device__ __forceinline__ void run(u64*, const Station*, const Tour&, Meeting&) {}
 };
@@ -128,8 +129,8 @@ template <class P, class... Rest> struct Passes<P, Rest...> {
   }
 };
 
-// Runs supersteps until no vertex is active, or full passes are cheaper, or `most` have been run. All blocks must be
-// resident; control->arrived, reason and worked are 0 at the launch.
+// Runs supersteps until no vertex is active, full passes are cheaper, or `most` supersteps have been run. All blocks
+// must be resident; control->arrived, reason and worked must be 0 at the launch.
 template <class P>
 __device__ __forceinline__ void relay(u64* frame, const Station* stations, const Tour* where, u64 most) {
   const Tour& tour = *where;
@@ -162,7 +163,7 @@ __device__ __forceinline__ void relay(u64* frame, const Station* stations, const
              : done == most                                           ? ENDED_LIMIT
                                                                       : 0;
   }
-  meeting.wait(false);  // all blocks have read the reason
+  meeting.wait(false);  // after this barrier, all blocks have read the reason
   if (first) {
     control->done = done;
     control->reason = reason;

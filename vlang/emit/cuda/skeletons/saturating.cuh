@@ -1,6 +1,6 @@
-// Integers that become infinite instead of wrapping: the exact value, clamped to the type. The same functions as in
-// runtime/compile/saturating.py. Infinite operands count as the numbers that they are stored as; where they must
-// absorb, the generated code tests them.
+// Integer operations that give infinity instead of wrapping: the exact result is clamped to the type. The functions are
+// those of runtime/compile/saturating.py. They treat an infinite operand as the number that represents it. Where such
+// an operand must decide the result, the generated code tests it.
 
 template <class T> __device__ __forceinline__ constexpr bool is_signed() { return T(-1) < T(1); }
 template <class T> __device__ __forceinline__ constexpr T highest() {
@@ -10,7 +10,7 @@ template <class T> __device__ __forceinline__ constexpr T lowest() {
   return is_signed<T>() ? T(-highest<T>() - 1) : T(0);
 }
 
-// An integer of 64 bits, clamped to a type of at most 32 bits.
+// A 64-bit integer clamped to a type of at most 32 bits.
 template <class T> __device__ __forceinline__ T clamped(i64 x) {
   return x > i64(highest<T>()) ? highest<T>() : x < i64(lowest<T>()) ? lowest<T>() : T(x);
 }
@@ -50,7 +50,7 @@ template <class T> __device__ __forceinline__ T saturated_mul(T a, T b) {
   return fits ? T(negative ? u64(0) - product : product) : negative ? lowest<T>() : highest<T>();
 }
 
-// The sum of signed integers >= 0, which as an unsigned one does not wrap.
+// The sum of two signed integers >= 0. It is computed in an unsigned type, where it does not wrap.
 template <class T> __device__ __forceinline__ T add_sizes(T a, T b) {
   if (sizeof(T) == 8) {
     const u64 sum = u64(a) + u64(b);

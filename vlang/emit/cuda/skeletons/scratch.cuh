@@ -1,20 +1,21 @@
-// Passes that need all contributions of a vertex at once (rule R): mode, mex, hindex and median. This file defines the
-// scratch memory and the structures in it.
+// Passes that need all contributions of a vertex at the same time (rule R): mode, mex, hindex and median. This file
+// defines the scratch memory and the structures in it.
 //
 // A group of lanes, or a block, files the contributions of a vertex in zeroed scratch memory, where integer atomics
-// count them, and then reads the results. The order of arrival does not matter. The scratch is in shared memory if it
-// fits there, else in a piece of global memory that the block claims from a small pool. Each long vertex has its own
-// scratch in global memory, because its segments are processed by several blocks. That scratch is zero between passes.
+// count them, and then reads the results. The order of contributions does not matter. The scratch is in shared memory
+// if it fits there. Otherwise it is a piece of global memory that the block claims from a small pool. Each long vertex
+// has its own scratch in global memory, because its segments are processed by several blocks. The scratch of long
+// vertices is zero between passes.
 //
-// Structures in scratch memory, each an even number of 32-bit words, for a vertex of `degree` edges:
+// The structures for a vertex with `degree` edges; each has an even number of 32-bit words:
 //   table   a hash table with linear probing, at least a third of it empty: keys, then counts. A key is stored as its
 //           complement, so that 0 marks an empty slot; the last slot is reserved for the key with complement 0
-//   bitmap  a bit for each of 0 ... degree
+//   bitmap  a bit for each of the numbers 0 ... degree
 //   list    the number of contributions, an unused word, and the keys as unsigned integers
-//   sizes   the number of values of each size 0 ... degree; larger values count as `degree`
+//   sizes   for each size 0 ... degree, the number of values of this size; larger values count as `degree`
 
 enum : u32 {
-  SCRATCH_WORDS = 1024,            // in shared memory, per warp (entries.py)
+  SCRATCH_WORDS = 1024,            // words of shared memory per warp (entries.py)
   SCRATCH_FREE = 0, SCRATCH_CLAIMED = 1,
 };
 
@@ -26,12 +27,12 @@ struct Scratch {
 
 // -- groups -----------------------------------------------------------------------------------------------------------
 
-// L lanes of a warp. All lanes of the warp must call each operation of the group.
+// A group of L lanes of a warp. All lanes of the warp must call each operation of the group.
 template <int L> struct LaneGroup {
   __device__ __forceinline__ u32 rank() const { return lane_number() % L; }
   __device__ __forceinline__ u32 size() const { return L; }
   __device__ __forceinline__ void sync() const { __syncwarp(); }
-  // The sum over the group.
+  // The sum over the lanes of the group.
   __device__ __forceinline__ u32 total(u32 value) const {
     UNROLL
     for (u32 offset = 1; offset < L; offset <<= 1) {
@@ -39,7 +40,7 @@ template <int L> struct LaneGroup {
     }
     return value;
   }
-  // The sum over the lanes after this one.
+  // The sum over the lanes of the group after this lane.
   __device__ __forceinline__ u32 behind(u32 value) const {
     u32 sum = value;
     UNROLL
@@ -55,7 +56,7 @@ template <int L> struct LaneGroup {
   }
 };
 
-// A block. `spare` is shared memory outside the scratch, with space for one accumulator per warp.
+// A group that is a whole block. `spare` is shared memory outside the scratch, for one accumulator per warp.
 struct BlockGroup {
   unsigned char* spare;
 
@@ -116,7 +117,7 @@ template <class W> struct Ahead {
   u32 count;
 };
 
-// The most frequent value in this thread's share of the table; on ties, the smallest. K is the unsigned type of W.
+// The most frequent value in this thread's share of the table; in a tie, the smallest. K is the unsigned type of W.
 template <class K, class W, class Group>
 __device__ __forceinline__ Ahead<W> table_read(const Group& group, const u32* at, const Scratch& scratch) {
   const u64 slots = table_slots(scratch.degree);
@@ -141,7 +142,7 @@ __device__ __forceinline__ void bitmap_put(u32* at, u64 degree, u32 value) {
   }
 }
 
-// The smallest value missing from this thread's share of the bitmap; `none` if all are present.
+// The smallest value that is missing from this thread's share of the bitmap; `none` if no value is missing.
 template <class T, class Group>
 __device__ __forceinline__ T bitmap_read(const Group& group, const u32* at, const Scratch& scratch, T none) {
   const u64 words = scratch.degree / 32 + 1;
@@ -157,7 +158,7 @@ __device__ __forceinline__ void sizes_put(u32* at, u64 degree, u32 value) {
   atomicAdd(at + (value < degree ? value : degree), 1u);
 }
 
-// The largest h in this thread's share of the sizes such that at least h values are h or more.
+// The largest h in this thread's share of the sizes such that at least h values are h or larger.
 template <class Group>
 __device__ __forceinline__ u32 sizes_read(const Group& group, const u32* at, const Scratch& scratch) {
   const u64 sizes = scratch.live ? scratch.degree + 1 : 0;
@@ -178,7 +179,7 @@ __device__ __forceinline__ u32 sizes_read(const Group& group, const u32* at, con
   return 0;
 }
 
-// Unsigned integers in the order of floats; -0.0 becomes 0.0.
+// Unsigned keys with the order of floats; -0.0 has the key of 0.0.
 __device__ __forceinline__ u32 float_key_32(f32 x) { return order_key(x); }
 __device__ __forceinline__ f32 key_float_32(u32 key) { return key_value<f32>(key); }
 __device__ __forceinline__ u64 float_key_64(f64 x) {
@@ -199,14 +200,14 @@ template <class K> __device__ __forceinline__ void list_put(u32* at, u64, K key)
   reinterpret_cast<K*>(at + 2)[atomicAdd(at, 1u)] = key;
 }
 
-// Entry (k - 1) / 2, from 0, of the k keys in sorted order; 0 if there are none. The whole group finds it bit by bit.
-// All lanes of a warp take the same number of steps, whatever their groups hold.
+// The median of k keys: number (k - 1) / 2, from 0, of the sorted keys; 0 if there are none. The whole group finds it
+// bit by bit. All lanes of a warp take the same number of steps, whatever the contributions of their groups are.
 template <class K, class Group>
 __device__ __forceinline__ K list_read(const Group& group, const u32* at, const Scratch& scratch) {
   const K* keys = reinterpret_cast<const K*>(at + 2);
   const u32 count = scratch.live ? at[0] : 0;
   u32 rank = count ? (count - 1) / 2 : 0;
-  K found = 0;  // above `bit` it has the bits of the result, below it zeros
+  K found = 0;  // bits from `bit` on are those of the result, the bits below are 0
   for (u32 bit = 8 * sizeof(K); bit-- > 0;) {
     u32 below = 0;
     for (u32 i = group.rank(); i < count; i += group.size()) {

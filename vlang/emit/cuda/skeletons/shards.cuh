@@ -1,21 +1,22 @@
-// Pull kernels that distribute edges over the threads of a block regardless of rows, and join them in shared memory.
-// pull_stream stages contributions there and reduces row by row; pull_shards joins them by atomic operations.
+// Pull kernels that distribute edges over the threads of a block regardless of rows, and use shared memory. pull_stream
+// stages contributions in shared memory and reduces them row by row; pull_shards joins them there by atomic operations.
 
 // -- pull_stream ------------------------------------------------------------------------------------------------------
 // Rows are divided into *row blocks*. In a page that begins at vertex low, row v belongs to row block (offsets[v] -
-// offsets[low] + v - low) / WINDOW. A row block thus holds fewer than WINDOW edges and rows, apart from the edges of
-// its last row. A row shorter than SHORTEST_SHARED is reduced by one thread in edge order, one up to LONGEST_STAGED by
-// a warp, and a longer one by the whole block. This choice, and the pattern inside, depends on the degree of the row
-// only. (Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format, SC'14.)
+// offsets[low] + v - low) / WINDOW. So a row block has fewer than WINDOW edges and rows, apart from the edges of its
+// last row. One thread reduces a row shorter than SHORTEST_SHARED, in edge order. A warp reduces a row of up to
+// LONGEST_STAGED edges, and the whole block a longer one. This choice, and the order of joins, depend only on the
+// degree of the row. (Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage
+// format, SC'14.)
 
-constexpr u32 WINDOW = 2048;          // edges and rows that begin in a row block (these three: entries.py)
-constexpr u32 LONGEST_STAGED = 1024;  // edges: a longer last row is read directly from global memory
-constexpr u32 SHORTEST_SHARED = 33;   // edges: rows of at least this length are reduced by a warp
+constexpr u32 WINDOW = 2048;          // the size of a row block, edges plus rows (entries.py has these three constants)
+constexpr u32 LONGEST_STAGED = 1024;  // a last row with more edges is read directly from global memory
+constexpr u32 SHORTEST_SHARED = 33;   // a row with at least this many edges is reduced by a warp
 
 // blocks[b] = the first row of row block b, for vertices [low, high): count + 1 boundaries.
 __device__ __forceinline__ void row_blocks(const u64* offsets, u32* blocks, u64 low, u64 high, u64 count) {
   for (u64 b = thread_number(); b <= count; b += thread_count()) {
-    u64 first = low, last = high;  // the first row that begins at b * WINDOW or later lies in [first, last]
+    u64 first = low, last = high;  // [first, last] contains the first row that begins at b * WINDOW or later
     while (first < last) {
       const u64 middle = (first + last) / 2;
       const bool later = offsets[middle] - offsets[low] + (middle - low) >= b * WINDOW;
@@ -28,8 +29,9 @@ __device__ __forceinline__ void row_blocks(const u64* offsets, u32* blocks, u64 
 
 constexpr __device__ __forceinline__ u32 rounded_16(u32 bytes) { return (bytes + 15) / 16 * 16; }
 
-// Shared memory of a block of pull_stream. found: the number of rows for warps, the number for the whole block, then
-// these rows (two at most). listed, results: the rows for warps and their results. starts: where rows begin in items.
+// Shared memory of a block of pull_stream. found: the number of rows for warps, the number of rows for the whole block,
+// then the rows for the whole block (two at most). listed, results: the rows for warps, and their results. starts: for
+// each row, the index in items at which it begins.
 template <class S> struct Stage {
   typedef typename S::Acc Acc;
   typedef typename S::Item Item;
@@ -45,7 +47,7 @@ template <class S> struct Stage {
   static __device__ __forceinline__ u16* starts() { return shared_memory<u16>(STARTS_AT); }
 };
 
-// The row block of a thread block. begin: number of the first edge; edges: number of staged edges.
+// The row block that a thread block processes. begin: the number of the first edge. edges: the number of staged edges.
 struct RowBlock {
   const u64* offsets;
   const u32* targets;
@@ -64,7 +66,7 @@ __device__ __forceinline__ u32 row_of(const u16* starts, u32 rows, u32 edge) {
   return first;
 }
 
-// Stages contributions in `items` in edge order; each thread has several gathers in flight.
+// Stages contributions in `items` in edge order. Each thread has several loads in flight.
 template <class S>
 __device__ __forceinline__ void stage(const typename S::Env& env, const typename S::Columns& columns,
                                       const RowBlock& block) {
@@ -102,7 +104,7 @@ __device__ __forceinline__ void stage(const typename S::Env& env, const typename
   }
 }
 
-// Reduces a row with the whole block, staged or not; thread 0 applies and returns the flags.
+// Reduces a row, staged or not, with the whole block. Thread 0 applies and returns the flags.
 template <class S>
 __device__ __forceinline__ u32 reduce_by_block(const typename S::Env& env, const typename S::Columns& columns,
                                                const RowBlock& block, u32 r) {
@@ -120,7 +122,7 @@ __device__ __forceinline__ u32 reduce_by_block(const typename S::Env& env, const
   return threadIdx.x == 0 ? S::apply(env, v, S::ready(env, v), acc) : 0;
 }
 
-// Reduces the listed rows, one per warp at a time.
+// Reduces the listed rows; each warp processes one row at a time.
 template <class S> __device__ __forceinline__ void reduce_by_warps(const typename S::Env& env) {
   for (u32 k = threadIdx.x >> 5; k < Stage<S>::found()[0]; k += blockDim.x >> 5) {
     const u32 entry = Stage<S>::listed()[k];
@@ -133,8 +135,8 @@ template <class S> __device__ __forceinline__ void reduce_by_warps(const typenam
   }
 }
 
-// Reduces and applies at most one row per thread, from row r of the block on. A barrier precedes reads of items. Memory
-// that is read after the last barrier here is not written before the next one.
+// Reduces and applies at most one row per thread, starting with row r of the block. A barrier here precedes all reads
+// of items. Shared memory that is read after the last barrier here is not written before the next barrier.
 template <class S>
 __device__ __forceinline__ void reduce_rows(const typename S::Env& env, const typename S::Columns& columns,
                                             const RowBlock& block, u32 r, u32& changed, u32& active) {
@@ -180,7 +182,7 @@ __device__ __forceinline__ void reduce_rows(const typename S::Env& env, const ty
   }
 }
 
-// Row blocks [low, high) of a page, one block each.
+// Processes row blocks [low, high) of a page, one per block.
 template <class S> __device__ __forceinline__ void pull_stream(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = S::bind_columns(row);
@@ -206,12 +208,12 @@ template <class S> __device__ __forceinline__ void pull_stream(u64* frame, const
 }
 
 // -- pull_shards ------------------------------------------------------------------------------------------------------
-// A shard is a range of vertices with cells that fit in shared memory, R copies each (Ma et al.: Garaph, USENIX
-// ATC'17). Lane i updates copy i mod R. The copies of a vertex are adjacent, in different banks, and are merged
-// pairwise.
+// A shard is a range of vertices with so few cells that R copies of each fit in shared memory (Ma et al.: Garaph,
+// USENIX ATC'17). Lane i updates copy i mod R. The copies of a vertex are adjacent, so they are in different banks.
+// They are merged pairwise at the end.
 
-// Sets receivers[k] = receiver of edge k minus the first vertex of its shard, for shards [low, high). Edges of long
-// vertices are not set.
+// Sets receivers[k] to the receiver of edge k minus the first vertex of its shard, for shards [low, high). Edges of
+// long vertices are left out.
 __device__ __forceinline__ void places(const u64* offsets, const u32* shards, u16* receivers, u64 low, u64 high) {
   for (u64 shard = low + blockIdx.x; shard < high; shard += gridDim.x) {
     const u32 first = shards[shard];
@@ -226,7 +228,7 @@ __device__ __forceinline__ void places(const u64* offsets, const u32* shards, u1
   }
 }
 
-// The shard of a block.
+// The shard that a block processes.
 template <class S> struct Shard {
   const u64* offsets;
   const u32* targets;
@@ -235,7 +237,7 @@ template <class S> struct Shard {
   u32 first, last, replicas;
 };
 
-// The first long vertex in [v, last), or `last`. next: a word of shared memory.
+// The first long vertex in [v, last), or `last` if there is none. next: a word of shared memory.
 __device__ __forceinline__ u32 next_long(const u64* offsets, u32 v, u32 last, u32* next) {
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -252,7 +254,7 @@ __device__ __forceinline__ u32 next_long(const u64* offsets, u32 v, u32 last, u3
   return *next;
 }
 
-// Joins the contributions of edges [begin, end), all of vertices in the shard that are not long.
+// Joins the contributions of edges [begin, end), which belong to vertices of the shard that are not long.
 template <class S>
 __device__ __forceinline__ void join_edges(const typename S::Env& env, const typename S::Columns& columns,
                                            const Shard<S>& shard, u64 begin, u64 end) {
@@ -310,7 +312,7 @@ __device__ __forceinline__ void apply_shard(const typename S::Env& env, const Sh
   }
 }
 
-// Shards [low, high) of a page, one block each.
+// Processes shards [low, high) of a page, one per block.
 template <class S> __device__ __forceinline__ void pull_shards(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = S::bind_columns(row);

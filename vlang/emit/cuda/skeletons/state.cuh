@@ -1,6 +1,6 @@
-// Operations of the engine on the state of a run, besides passes. No templates; one block or a plain grid each.
+// Operations on the state of a run that the engine needs besides passes. Each runs as one block or as a plain grid.
 
-// Sets words[index] = value for up to six pairs: slots of the frame that the host sets between passes.
+// Sets words[index] = value for up to six pairs. The words are slots of the frame that the host changes between passes.
 __device__ __forceinline__ void set_words(
     u64* words, u64 count, u64 i0, u64 v0, u64 i1, u64 v1, u64 i2, u64 v2, u64 i3, u64 v3, u64 i4, u64 v4, u64 i5,
     u64 v5) {

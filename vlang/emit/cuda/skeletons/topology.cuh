@@ -1,8 +1,9 @@
-// Kernels for the topology of a run: they update rows when pages move, and mark pages in use. No templates.
+// Kernels for the topology of a run: they update the rows of the page table when pages move, and mark pages in use.
 
-// Points the row of a page to its edges: in a slot of device memory, which begins with the first edge of the page, or
-// in the arrays of all edges in host memory (slot 0). layout: u64[3][ROW_WORDS]: bytes per edge (0: the word is not
-// changed), offset in the slot, address in host memory. One block.
+// Makes the row of a page in the page table point to the edges of the page. If slot is not 0, they are in a slot of
+// device memory, which begins with the first edge of the page; otherwise in the arrays of all edges in host memory.
+// layout is u64[3][ROW_WORDS]: for each word of the row, the bytes per edge (0: the word does not change), the offset
+// in the slot, and the address in host memory. Runs as one block.
 __device__ __forceinline__ void aim_row(u64* row, u64 slot, const u64* layout) {
   for (u64 word = threadIdx.x; word < u64(ROW_WORDS); word += blockDim.x) {
     const u64 size = layout[word];
@@ -12,8 +13,9 @@ __device__ __forceinline__ void aim_row(u64* row, u64 slot, const u64* layout) {
   }
 }
 
-// Counts, for each page, the ranges of edges that overlap it, and their edges in it. Consecutive ranges are usually in
-// the same page. marks: u64[pages][2], zeroed before; starts: the first edge of each page, then the end.
+// Counts, for each page, the ranges of edges that overlap the page, and how many of their edges are in it. Consecutive
+// ranges are usually in the same page. marks: u64[pages][2], zero before the first call. starts: the first edge of each
+// page, then the end of the last page.
 struct PageMarks {
   const u64* starts;
   u64 pages;
@@ -50,7 +52,7 @@ struct PageMarks {
   }
 };
 
-// The items of a list that this thread processes: consecutive, so that most are in one page.
+// The items of a list that this thread processes. They are consecutive, so that most are in one page.
 struct Stretch {
   u64 first, end;
 };
@@ -62,7 +64,7 @@ __device__ __forceinline__ Stretch own_stretch(u64 count) {
   return {first, first + each < count ? first + each : count};
 }
 
-// For each page, counts the listed vertices with edges in it, and those edges.
+// Counts, for each page, the listed vertices that have edges in the page, and how many of their edges are in it.
 __device__ __forceinline__ void mark_pages(const u64* offsets, const u64* starts, u64 pages, const u32* list,
                                            const u64* count, u64* marks) {
   const Stretch mine = own_stretch(*count);

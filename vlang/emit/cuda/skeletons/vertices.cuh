@@ -11,7 +11,7 @@ template <class S> __device__ __forceinline__ void compute(u64* frame, u64 low, 
   note(pointer<u64>(frame, SLOT_STATS), changed, active);
 }
 
-// Messages: the part of a contribution that depends on the sender only, computed once per sender.
+// Computes messages: the part of a contribution that depends only on the sender, once per sender.
 template <class S> __device__ __forceinline__ void messages(u64* frame, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   for (u64 v = low + thread_number(); v < high; v += thread_count()) {
@@ -29,8 +29,8 @@ template <class S> __device__ __forceinline__ void messages_list(u64* frame, con
 
 enum : u32 { FOLD_BYTES = 1024 };  // space for the accumulators of one reduction over vertices (entries.py)
 
-// Reductions over n vertices: one partial result for each BLOCK vertices. One thread block reduces them in a fixed
-// order: thread t processes vertices t, t + threads, ..., then trees merge the threads.
+// Reductions over n vertices, with one partial result for each BLOCK vertices. One thread block reduces these vertices
+// in a fixed order: thread t processes vertices t, t + threads, ..., then trees merge the accumulators of the threads.
 template <class V> __device__ __forceinline__ void fold(u64* frame, u64 n) {
   static_assert(sizeof(typename V::Acc) <= FOLD_BYTES, "too many reductions in one value");
   const typename V::Env env = V::bind(frame);

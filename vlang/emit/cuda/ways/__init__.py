@@ -1,1 +1,1 @@
-"""The emit halves of the ways in which a GPU runs a loop: a file for each way."""
+"""The emit halves of the ways in which a GPU runs a loop, one file for each way."""

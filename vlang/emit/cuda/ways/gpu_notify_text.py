@@ -1,4 +1,4 @@
-"""Notify-pull: whether a vertex was notified, for passes that omit vertices without changed inputs (rule N)."""
+"""Notify-pull: which vertices were notified, for passes that skip vertices without changed inputs (rule N)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["NotifyText"]
 
 
 class NotifyText(GpuWayText):
-    """The function notifies: the mark of a vertex; 0 in a pass that nothing notifies."""
+    """The function `notifies`: the flags that `apply` stores for a vertex; 0 in a pass that nothing notifies."""
 
     name = "notify-pull"
 
     def over_edges(self) -> tuple[Function, ...]:
-        """The function notifies."""
+        """The function `notifies`."""
         writer = self.stage.writer
         name = writer.stage.name
         if writer.plan is None or name not in writer.plan.readers:

@@ -1,4 +1,4 @@
-"""The members of a struct that kernels use to push: they join contributions into a field, or into cells beside it."""
+"""Members of a struct by which kernels push: they join contributions into a field, or into cells beside the field."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PushText"]
 
-_KINDS = {"": 0, "direct": 1, "cells": 2}  # as the skeletons number them
+_KINDS = {"": 0, "direct": 1, "cells": 2}  # the numbers that the skeletons use
 
 
 class PushText(GpuWayText):
-    """The functions push, improves, priority and silent, with cells also open and pushed; none without push."""
+    """The functions by which a stage pushes; none if it cannot push. `open` and `pushed` exist only with cells."""
 
     name = "push"
 
@@ -36,11 +36,11 @@ class PushText(GpuWayText):
         return {"push": self._push.kind, "push_reason": self._push.reason, "priority": self._push.priority}
 
     def switches(self) -> Mapping[str, int]:
-        """PUSH: into the field, into cells, or not at all."""
+        """The constant PUSH: whether contributions are joined into the field, into cells, or not at all."""
         return {"PUSH": _KINDS[self._push.kind]}
 
     def members(self) -> Sequence[Function]:
-        """The functions."""
+        """The functions of this way."""
         writer, d, push = self.stage.writer, self.stage.dialect, self._push
         if not push.kind:
             return []
@@ -59,12 +59,12 @@ def _direct(writer: StageWriter, push: Push, cell: Cell) -> list[Function]:
 
 
 def _glance(function: str) -> str:
-    """The plain test with which a function of atomics.cuh begins."""
+    """The name of the plain test with which a function of atomics.cuh begins."""
     return function.replace("improve_", "would_")
 
 
 def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cell]) -> list[Function]:
-    """Cells in global memory, one array for each; a vertex that does not gather ignores its own."""
+    """Functions for cells in global memory, one array for each; a vertex that does not gather ignores its cells."""
     scope = writer.scope()
     pointers = []
     for number, cell in enumerate(cells):
@@ -92,7 +92,7 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cel
 
 
 def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
-    """The priority of a vertex; lower values go first. It is constant if rule O gives no order."""
+    """The function `priority`: the priority of a vertex, where lower values go first; constant without rule O."""
     if not push.priority:
         return Function("priority", (), d.constant(0.0, F64))
     name = push.writes[0].fields[0]

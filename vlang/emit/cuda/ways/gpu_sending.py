@@ -21,13 +21,13 @@ __all__ = ["Push", "push_of"]
 
 @dataclass(frozen=True)
 class Push:
-    """How active vertices push.
+    """How active vertices push on a GPU.
 
     Attributes:
-        kind: "direct", "cells", or "" if they cannot.
-        reason: why.
-        writes: for each gather in order, the write that it is joined into.
-        priority: "ascending", "descending" or "", by the first field of the first write.
+        kind: "direct", "cells", or "" if they cannot push.
+        reason: why they push in this way, or cannot push.
+        writes: for each gather, in order, the write that it is joined into.
+        priority: "ascending" or "descending" values of the first field of the first write; "" for no order.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Push:
 
 
 def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Push:
-    """How a stage may push. cell_reason: why it has no cells."""
+    """How active vertices of a stage may push. cell_reason: why the stage has no cells; "" if it has."""
     plan, stage = writer.plan, writer.stage
     joined, reason = joined_writes(writer)
     if plan is None or reason:
@@ -52,7 +52,7 @@ def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Pus
         return Push("", refused.reason)
     why = _not_direct(writer, cells, joined)
     priority = ""
-    copied = isinstance(stage.gathers[0].reduce.body, f.Field)  # edges add nothing to the value, so order has no use
+    copied = isinstance(stage.gathers[0].reduce.body, f.Field)  # then priority order is of no use
     if facts.priority.granted and "final" in facts.priority.marks and not copied:
         priority = {"down": "ascending", "up": "descending"}.get(facts.directions[joined[0].fields[0]] or "", "")
     if why:

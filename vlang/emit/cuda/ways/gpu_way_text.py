@@ -1,4 +1,4 @@
-"""The text that a way of running a loop on a GPU adds to a pass; vlang.emit.cuda.ways.gpu_way_texts lists the ways."""
+"""The code that a way of running a loop on a GPU adds to a pass; vlang.emit.cuda.ways.gpu_way_texts lists the ways."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class GpuPass:
     """A pass over edges that is being written.
 
     Attributes:
-        writer: of the pass.
-        dialect: of the target.
-        cells: in which contributions are joined by atomic operations; empty if there are none.
-        cell_reason: why there are none.
+        writer: the writer of the pass.
+        dialect: the dialect of the target.
+        cells: the cells in which atomic operations join contributions; empty if there are none.
+        cell_reason: why there are no cells.
     """
 
     writer: StageWriter
@@ -34,9 +34,9 @@ class GpuPass:
 
 
 class GpuWayText:
-    """Generates the code of a way, for one pass over edges. It adds nothing unless a method says so.
+    """Generates the code of a way for one pass over edges. A method that a way does not override adds nothing.
 
-    name: of the run half (vlang.runtime.gpu.ways).
+    name: the name of the run half (vlang.runtime.gpu.ways).
     """
 
     name = ""
@@ -45,17 +45,17 @@ class GpuWayText:
         self.stage = stage
 
     def facts(self) -> Mapping[str, Any]:
-        """Fields of `GpuStage` that the run half reads."""
+        """Values of `GpuStage` attributes that the run half reads."""
         return {}
 
     def switches(self) -> Mapping[str, int]:
-        """Constants of the struct that select code in the skeletons."""
+        """Constants of the struct that select code in the kernel templates."""
         return {}
 
     def over_edges(self) -> Sequence[Function]:
-        """Functions of the struct beside those over accumulators and contributions."""
+        """Functions of the struct that follow those on accumulators and contributions."""
         return ()
 
     def members(self) -> Sequence[Function]:
-        """Functions of the struct after all others."""
+        """Functions of the struct that follow all others."""
         return ()

@@ -1,6 +1,6 @@
-"""The ways that add text to the struct of a pass over edges, in the order of their texts.
+"""The ways that add code to the struct of a pass over edges, in the order in which their code is written.
 
-Full passes and connected components add none: the templates of their skeletons suit every pass.
+Full passes and connected components add no code, since their kernel templates work with every pass.
 """
 
 from __future__ import annotations

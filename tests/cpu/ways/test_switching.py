@@ -1,0 +1,128 @@
+"""The choice of a way for each superstep: by costs measured on the machine, or by the published rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vlang import Graph, load
+from vlang.errors import BindError, InternalError
+from vlang.runtime.compile import cachedir
+from vlang.runtime.cpu.passes import edge_costs as cpu_costs
+from vlang.runtime.cpu.passes.edge_costs import REFERENCE, Costs, costs_of, kept_costs, measure_costs, sound
+from vlang.runtime.cpu.passes.mode import most_summed, should_look, should_notify, should_pull
+from vlang.runtime.kernels import cost_kernels
+
+EVEN = Costs(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+def test_notify_as_published() -> None:
+    assert should_notify(None, 5, 10)
+    assert not should_notify(None, 6, 10)
+
+
+def test_notify_by_cost() -> None:
+    assert should_notify(EVEN, 5, 10)
+    assert not should_notify(EVEN, 6, 10)
+    assert not should_notify(Costs(1.0, 1.0, 2.0, 1.0, 1.0), 3, 10)
+
+
+def test_pull_as_published_and_by_cost() -> None:
+    assert should_pull(None, 10, 45, 1000)
+    assert not should_pull(None, 10, 40, 1000)
+    assert not should_pull(EVEN, 10, 1000, 1000)
+    assert should_pull(Costs(1.0, 4.0, 1.0, 1.0, 1.0), 10, 251, 1000)
+
+
+def test_sums_as_published_and_by_cost() -> None:
+    assert most_summed(None, 3, 100, 1000) == 50
+    assert most_summed(EVEN, 1, 100, 900) == 800  # pull: 1000; push: its edges, and 2 a vertex
+    assert most_summed(EVEN, 2, 100, 900) == 300
+    assert most_summed(EVEN, 1, 10_000, 2000) == 4000  # each edge has its own receiver
+
+
+def test_look_as_published() -> None:
+    def look(looking: bool, active: int, reached: int, left_edges: int) -> bool:
+        return should_look(None, looking, 2400, 10_000, active, reached, 2400, left_edges)
+
+    assert not look(False, 10, 100, 1400)
+    assert look(False, 10, 101, 1400)
+    assert look(True, 101, 0, 1400)
+    assert not look(True, 100, 10_000, 1400)
+
+
+def test_look_by_cost() -> None:
+    def look(active: int, reached: int, left: int) -> bool:
+        return should_look(EVEN, False, 10_000, 100_000, active, reached, left, 10 * left)
+
+    assert look(5000, 50_000, 4000)  # 4000 rows and 8000 edges against 5000 and 50,000
+    assert not look(10, 100, 9990)
+    assert look(1, 10, 0)  # no vertex is left: nothing to do
+
+
+@pytest.fixture
+def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty cache directory."""
+    cost_kernels().prepare(cost_kernels())  # from the cache of all tests
+    monkeypatch.setenv("VLANG_CACHE", str(tmp_path))
+    cachedir.cache_dir.cache_clear()
+    yield
+    cachedir.cache_dir.cache_clear()
+
+
+@pytest.mark.usefixtures("no_cache")
+def test_measured_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kept_costs() is None
+    assert costs_of(cpu_costs.MEASURED_FROM - 1) is REFERENCE
+    monkeypatch.setattr(cpu_costs, "measure_costs", lambda: measure_costs(1 << 12, 1 << 14))
+    first = costs_of(cpu_costs.MEASURED_FROM)
+    assert min(first.pulled, first.pushed, first.notified, first.marked, first.row) > 0
+    monkeypatch.setattr(cpu_costs, "measure_costs", lambda: pytest.fail("measured twice"))
+    assert costs_of(cpu_costs.MEASURED_FROM) == first == kept_costs()
+
+
+def test_measured_once_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[Costs] = []
+
+    def measure() -> Costs:
+        measured.append(REFERENCE)
+        return REFERENCE
+
+    monkeypatch.setattr(cpu_costs, "cache_dir", lambda: None)
+    monkeypatch.setattr(cpu_costs, "kept_costs", lambda: None)
+    monkeypatch.setattr(cpu_costs, "write_entry", lambda *_: None)
+    monkeypatch.setattr(cpu_costs, "measure_costs", measure)
+    cpu_costs._costs_in.cache_clear()
+    for _ in range(3):
+        assert costs_of(cpu_costs.MEASURED_FROM) is REFERENCE
+    cpu_costs._costs_in.cache_clear()
+    assert len(measured) == 1
+
+
+def test_what_makes_no_sense_is_not_believed() -> None:
+    found = {"pulled": 0.0, "pushed": 2.0, "notified": float("inf"), "marked": 1e6, "row": float("nan"),
+             "summed": 3.0}
+    assert sound(found) == Costs(REFERENCE.pulled, 2.0, REFERENCE.notified, REFERENCE.marked, REFERENCE.row, 3.0)
+    with pytest.raises(InternalError):
+        sound({"pulled": 1.0})
+
+
+@pytest.mark.parametrize("program", ["bfs", "bfs_tree", "kcore", "mis"])
+def test_both_rules_give_the_same(program: str) -> None:
+    given = {"source": 1} if program.startswith("bfs") else {}
+    graph = Graph.read("kron:10", directed=False, self_loops="drop", parallel="drop")
+    measured, published = (load(program)(graph, research={"switching": rule}, **given)
+                           for rule in ("measured", "published"))
+    for name in measured.fields:
+        assert np.array_equal(measured[name], published[name])
+    assert measured.rounds == published.rounds
+
+
+def test_nothing_to_switch() -> None:
+    with pytest.raises(BindError, match="switching says how mode"):
+        load("bfs")(Graph.read("karate"), source=1, research={"mode": "pull", "switching": "published"})
+    with pytest.raises(BindError, match="switching"):
+        load("bfs")(Graph.read("karate"), source=1, research={"switching": "guessed"})

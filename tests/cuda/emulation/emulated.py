@@ -1,0 +1,353 @@
+"""A device emulated on this machine: g++ compiles kernels, fibers run them, fences guard memory, streams are queues.
+
+Errors that a GPU may tolerate fail here, or change the result. Memory starts as garbage and ends at inaccessible pages.
+Streams run as late as possible, in a random order that respects events only. Lanes run in changing orders.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.cuda.emulation.fences import Fence
+from tests.cuda.emulation.gxx import ORDERS, Library, compile_text, needs_compiler
+from vlang.errors import DeviceError, OutOfMemory
+from vlang.runtime.gpu.device.device import Buffer, DeviceInfo, Event, Kernel, Stream
+
+__all__ = ["ORDERS", "EmulatedDevice", "Library", "compile_text", "needs_compiler"]
+
+GARBAGE = (0xAB, 0xFF)  # as floats: small numbers, and NaN
+
+
+@dataclass(eq=False)
+class EmulatedBuffer:
+    """Device memory."""
+
+    pointer: int
+    nbytes: int
+    what: str
+    fence: Fence
+    until: dict[EmulatedStream, int] = field(default_factory=dict)  # once freed: operations that streams must complete
+
+    def holds(self, pointer: int, nbytes: int) -> bool:
+        """Whether a range of bytes is inside the buffer."""
+        return self.pointer <= pointer and pointer + nbytes <= self.pointer + self.nbytes
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The next operation of a stream: `act`, once `ready` is true."""
+
+    act: Callable[[], None]
+    ready: Callable[[], bool] = lambda: True
+    marks: bool = False  # records an event, which happens as soon as all earlier operations are done
+    reads: int = 0  # address of the host memory that it reads
+
+
+@dataclass(eq=False)
+class EmulatedStream:
+    """Work in order. queued, done: total numbers of operations."""
+
+    queue: deque[Operation] = field(default_factory=deque)
+    queued: int = 0
+    done: int = 0
+
+
+@dataclass(eq=False)
+class EmulatedEvent:
+    """A point in a stream. passed: the time in seconds when it was reached."""
+
+    passed: float | None = None
+
+
+@dataclass(eq=False)
+class EmulatedKernel:
+    """A kernel in a library. bound: maximum of threads per block."""
+
+    name: str
+    library: Library
+    bound: int
+
+
+class EmulatedDevice:
+    """A `vlang.runtime.gpu.device.device.Device` on this machine.
+
+    Args:
+        seed: for the order of streams, lanes and blocks.
+        memory: the budget in bytes.
+        order: one of ORDERS for all launches; None changes it from launch to launch.
+        flags: further options of g++.
+        unified: whether kernels may read registered host memory.
+        multiprocessors: their number.
+        shared: bytes of shared memory per block.
+        lanes: lanes that a multiprocessor runs at the same time.
+        libraries: kernels compiled ahead, by text.
+
+    Attributes:
+        launches: number of launches, by kernel name.
+        most: the largest number of bytes allocated at any time.
+    """
+
+    def __init__(
+        self, seed: int = 0, memory: int = 1 << 30, order: str | None = None, flags: Sequence[str] = (),
+        unified: bool = True, multiprocessors: int = 2, shared: int = 96 << 10, lanes: int = 512,
+        libraries: Mapping[str, Library] | None = None,
+    ) -> None:
+        self.info = DeviceInfo("emulated", "sm_80", multiprocessors, shared, memory, unified)
+        self.launches: dict[str, int] = {}
+        self.most = 0
+        self._random = Random(seed)
+        self._order, self._flags, self._lanes = order, tuple(flags), lanes
+        self._libraries = libraries or {}
+        self._main = EmulatedStream()
+        self._streams = [self._main]
+        self._buffers: list[EmulatedBuffer] = []
+        self._freed: list[EmulatedBuffer] = []
+        self._registered: dict[tuple[int, int], NDArray[Any]] = {}
+        self._failed: str | None = None
+
+    # ------------------------------------------------------------------------ memory
+    def allocate(self, nbytes: int, what: str) -> Buffer:
+        """Allocate uninitialised memory, aligned to 256 bytes. Raises OutOfMemory."""
+        if self.allocated() + nbytes > self.info.memory:
+            raise OutOfMemory(f"{what} needs {nbytes} bytes of GPU memory, and {self.info.memory - self.allocated()} "
+                              f"of the {self.info.memory} that may be used are free")
+        self._unmap()
+        fence = Fence(nbytes, self._random.choice(GARBAGE))
+        buffer = EmulatedBuffer(fence.pointer, nbytes, what, fence)
+        self._buffers.append(buffer)
+        self.most = max(self.most, self.allocated())
+        return buffer
+
+    def free(self, buffer: Buffer) -> None:
+        """Free memory; it becomes inaccessible once the work queued now is done."""
+        assert isinstance(buffer, EmulatedBuffer)
+        assert buffer in self._buffers, f"{buffer.what} is freed twice"
+        self._buffers.remove(buffer)
+        buffer.until = {stream: stream.queued for stream in self._streams if stream.queue}
+        self._freed.append(buffer)
+        self._unmap()
+
+    def _unmap(self) -> None:
+        over = [b for b in self._freed if all(stream.done >= count for stream, count in b.until.items())]
+        self._freed = [b for b in self._freed if b not in over]
+        for buffer in over:
+            buffer.fence.close(buffer.what)
+
+    def allocated(self) -> int:
+        """Bytes allocated now."""
+        return sum(buffer.nbytes for buffer in self._buffers)
+
+    def budget(self) -> int:
+        """Bytes that may be allocated in total."""
+        return self.info.memory
+
+    def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
+        """The values as an array of shape [count] that outlives the device, which no longer accounts for the memory."""
+        assert isinstance(buffer, EmulatedBuffer)
+        assert not any(stream.queue for stream in self._streams), f"{buffer.what} is handed over while work is queued"
+        values = self._bytes(buffer.pointer, count * dtype.itemsize, "handing over").view(dtype).copy()
+        self.free(buffer)
+        return values
+
+    def _bytes(self, pointer: int, nbytes: int, doing: str) -> NDArray[np.uint8]:
+        """Device memory as an array."""
+        for buffer in (*self._buffers, *self._freed):
+            if buffer.holds(pointer, nbytes):
+                return buffer.fence.view(pointer, nbytes)
+        near = [b for b in self._buffers if b.pointer <= pointer < b.pointer + b.nbytes + 256]
+        place = f"byte {pointer - near[0].pointer} of {near[0].nbytes} of {near[0].what}" if near else hex(pointer)
+        raise AssertionError(f"{doing} {nbytes} bytes at {place}: not device memory")
+
+    # ------------------------------------------------------------------------ copies
+    def fill(self, pointer: int, nbytes: int, byte: int, stream: Stream | None = None) -> None:
+        """Set every byte."""
+        target = self._bytes(pointer, nbytes, "filling")
+        self._queue(stream, Operation(lambda: target.fill(byte)))
+
+    def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
+        """Copy a contiguous host array to the device; pageable memory is read now, registered memory late."""
+        assert array.flags.c_contiguous
+        target = self._bytes(pointer, array.nbytes, "uploading")
+        source = array.reshape(-1).view(np.uint8)
+        held = self._is_registered(array)
+        bits = source if held else source.copy()
+        self._queue(stream, Operation(lambda: np.copyto(target, bits), reads=array.ctypes.data if held else 0))
+
+    def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
+        """Copy device memory into a contiguous host array, after the work of the stream; waits."""
+        assert array.flags.c_contiguous
+        source = self._bytes(pointer, array.nbytes, "downloading")
+        target = array.reshape(-1).view(np.uint8)
+        self._queue(stream, Operation(lambda: np.copyto(target, source)))
+        self.synchronize(stream)
+
+    def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
+        """Copy within the device."""
+        to, of = self._bytes(target, nbytes, "copying to"), self._bytes(source, nbytes, "copying from")
+        assert not np.shares_memory(to, of), "a copy between places that overlap"
+        self._queue(stream, Operation(lambda: np.copyto(to, of)))
+
+    def register(self, array: NDArray[Any]) -> int:
+        """Page-lock a host array in place; returns its address for kernels, 0 if they cannot read it."""
+        assert array.flags.c_contiguous
+        self._registered[array.ctypes.data, array.nbytes] = array
+        return int(array.ctypes.data) if self.info.unified else 0
+
+    def unregister(self, array: NDArray[Any]) -> None:
+        """Undo `register`, after the work of all streams."""
+        if self._registered.pop((array.ctypes.data, array.nbytes), None) is not None:
+            self._drain()
+
+    def _is_registered(self, array: NDArray[Any]) -> bool:
+        low, high = array.ctypes.data, array.ctypes.data + array.nbytes
+        return any(start <= low and high <= start + count for start, count in self._registered)
+
+    # ------------------------------------------------------------------------- order
+    def stream(self) -> Stream:
+        """A new stream."""
+        made = EmulatedStream()
+        self._streams.append(made)
+        return made
+
+    def record(self, stream: Stream | None = None) -> Event:
+        """An event at the point that the stream has reached."""
+        event = EmulatedEvent()
+
+        def act() -> None:
+            event.passed = time.perf_counter()
+
+        self._queue(stream, Operation(act, marks=True))
+        return event
+
+    def wait(self, event: Event, stream: Stream | None = None) -> None:
+        """Make a stream wait for an event."""
+        assert isinstance(event, EmulatedEvent)
+        self._queue(stream, Operation(lambda: None, ready=lambda: event.passed is not None))
+
+    def reach(self, event: Event) -> None:
+        """Wait until the work before an event is done; other streams may or may not advance."""
+        assert isinstance(event, EmulatedEvent)
+        self._check()
+        while event.passed is None:
+            self._step()
+
+    def elapsed(self, start: Event, end: Event) -> float:
+        """Seconds between two events that have completed."""
+        assert isinstance(start, EmulatedEvent)
+        assert isinstance(end, EmulatedEvent)
+        if start.passed is None or end.passed is None:
+            raise DeviceError("the time of an event is requested before it has passed")
+        return end.passed - start.passed
+
+    def synchronize(self, stream: Stream | None = None) -> None:
+        """Wait for the work of a stream; other streams may or may not advance."""
+        waited = self._stream(stream)
+        while waited.queue:
+            self._step()
+        self._unmap()
+
+    def _drain(self) -> None:
+        for stream in self._streams:
+            self.synchronize(stream)
+
+    def _stream(self, stream: Stream | None) -> EmulatedStream:
+        self._check()
+        if stream is None:
+            return self._main
+        assert isinstance(stream, EmulatedStream)
+        assert stream in self._streams
+        return stream
+
+    def _check(self) -> None:
+        if self._failed is not None:
+            raise DeviceError(self._failed)
+
+    def _queue(self, stream: Stream | None, operation: Operation) -> None:
+        queued = self._stream(stream)
+        queued.queue.append(operation)
+        queued.queued += 1
+        self._pass_marks(queued)
+
+    def _pass_marks(self, stream: EmulatedStream) -> None:
+        while stream.queue and stream.queue[0].marks:
+            self._do(stream)
+
+    def _do(self, stream: EmulatedStream) -> None:
+        operation = stream.queue.popleft()
+        stream.done += 1
+        operation.act()
+
+    def _step(self) -> None:
+        """Run one operation of a random stream that has one."""
+        ready = [stream for stream in self._streams if stream.queue and stream.queue[0].ready()]
+        if not ready:
+            raise DeviceError("streams wait for events that cannot come")
+        stream = self._random.choice(ready)
+        self._do(stream)
+        self._pass_marks(stream)
+
+    # ----------------------------------------------------------------------- kernels
+    def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
+        """The kernels of a CUDA C text, by name. Raises InternalError if g++ warns or fails."""
+        library = self._libraries.get(text)
+        if library is None or not entries.keys() <= library.programs.keys():
+            library = compile_text(text, entries, self._flags)
+        return {name: EmulatedKernel(name, library, _bound(entries[name])) for name in entries}
+
+    def launch(
+        self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
+        stream: Stream | None = None, cooperative: bool = False,
+    ) -> None:
+        """Queue a kernel. Raises DeviceError for a launch that a GPU would refuse."""
+        assert isinstance(kernel, EmulatedKernel)
+        at_most = self.resident(kernel, threads, shared)
+        if blocks < 0 or at_most == 0 or (cooperative and blocks > at_most):
+            raise DeviceError(f"{kernel.name}: cannot launch {blocks} blocks of {threads} threads with {shared} bytes "
+                              f"of shared memory{' at the same time' if cooperative else ''}")
+        words = kernel.library.programs[kernel.name].words
+        assert len(args) == words, f"{kernel.name} takes {words} arguments, not {len(args)}"
+        if blocks:
+            self.launches[kernel.name] = self.launches.get(kernel.name, 0) + 1
+            self._queue(stream, Operation(lambda: self._run(kernel, blocks, threads, args, shared, cooperative)))
+
+    def _run(
+        self, kernel: EmulatedKernel, blocks: int, threads: int, args: Sequence[int], shared: int, cooperative: bool,
+    ) -> None:
+        order = self._order or self._random.choice(ORDERS)
+        seed, garbage = self._random.getrandbits(64), self._random.choice(GARBAGE)
+        try:
+            kernel.library.run(kernel.name, blocks, threads, args, shared, cooperative, order, seed, garbage)
+        except DeviceError as error:
+            self._failed = str(error)
+            raise
+
+    def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
+        """Blocks of a kernel that run at the same time; 0 if not even one fits."""
+        assert isinstance(kernel, EmulatedKernel)
+        assert threads > 0
+        assert threads % 32 == 0, f"{kernel.name}: {threads} threads are no whole number of warps"
+        if shared > self.info.shared or threads > kernel.bound:
+            return 0
+        return max(1, self._lanes // threads) * self.info.multiprocessors
+
+    def close(self) -> None:
+        """Free everything, and check that no buffer was written out of bounds."""
+        if self._failed is None:
+            self._drain()
+        for buffer in (*self._buffers, *self._freed):
+            buffer.fence.close(buffer.what)
+        self._buffers, self._freed, self._registered = [], [], {}
+
+
+def _bound(entry: str) -> int:
+    found = re.search(r"__launch_bounds__\((\d+)", entry)
+    return int(found.group(1)) if found else 1024

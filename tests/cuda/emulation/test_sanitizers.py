@@ -1,0 +1,69 @@
+"""Generated kernels under the address, undefined-behaviour and thread sanitizers, which must first find planted bugs.
+
+For the thread sanitizer, lanes are ordered by __syncthreads, __syncwarp and fences, and by nothing else (votes and
+shuffles order no memory). Two lanes that access a word without such an order race if one of them writes, unless both
+use atomic operations or `volatile`.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.cuda.emulation.sanitized import missing, sanitized
+
+RUNS = {
+    "thread": (
+        "pagerank:skewed:kernel=stream", "bfs:dense:mode=push", "sssp:dense:mode=pull,kernel=edge,replication=4",
+        "components:dense:mode=push,page_size=256", "kcore_members:wide:mode=notify-pull,max_rounds=4",
+        "sswp:wide:mode=push,max_rounds=4", "pagerank:long:kernel=virtual-warp-32,max_rounds=1",
+    ),
+    "address": (
+        "sssp_tree:messy:mode=pull,kernel=edge,replication=32", "katz:dense:kernel=virtual-warp-8,max_rounds=2",
+        "viterbi:messy:mode=pull,kernel=warp-segmentation", "spmv:dense:kernel=thread", "sssp_tree:dense:mode=push",
+        "bfs_tree:path:mode=push,max_rounds=12", "kcore_members:dense:mode=notify-pull", "rwr:skewed:kernel=stream",
+    ),
+}
+"""Program, graph, options. VLANG_EXHAUSTIVE=1 runs all under both sanitizers."""
+
+
+@pytest.fixture(params=["address", "thread"])
+def sanitizer(request: pytest.FixtureRequest) -> str:
+    reason = missing(request.param)
+    if reason:
+        pytest.skip(reason)
+    return str(request.param)
+
+
+def test_right_kernels_pass(sanitizer: str) -> None:
+    names = ["reverse", "turn", "halves", "grid_barrier", "atomic_poll"]
+    done = sanitized(sanitizer, "kernels", *names)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.split() == [word for name in names for word in ("done", name)]
+
+
+@pytest.mark.parametrize(("sanitizer", "kernel", "says"), [
+    ("thread", "reverse_unsynced", "data race"),
+    ("thread", "turn_unsynced", "data race"),
+    ("thread", "turn_voted", "data race"),
+    ("thread", "add_one_racing", "data race"),
+    ("thread", "flag_unfenced", "data race"),
+    ("address", "write_at", "SEGV"),
+    ("address", "shared_at", "use-after-poison"),
+    ("address", "divides", "division by zero"),
+    ("address", "shifts", "shift exponent"),
+    ("address", "local_at", "out of bounds"),
+], indirect=["sanitizer"])
+def test_bugs_are_caught(sanitizer: str, kernel: str, says: str) -> None:
+    done = sanitized(sanitizer, "kernels", kernel)
+    assert done.returncode != 0, done.stdout
+    assert says in done.stderr, done.stderr[-4000:]
+    assert "kernels.cu" in done.stderr, done.stderr[-4000:]
+
+
+def test_programs(sanitizer: str) -> None:
+    runs = [run for name in RUNS for run in RUNS[name] if name == sanitizer or "VLANG_EXHAUSTIVE" in os.environ]
+    done = sanitized(sanitizer, "programs", *runs)
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-8000:]
+    assert done.stdout.splitlines() == [f"done {run}" for run in runs]

@@ -1,0 +1,116 @@
+"""Supersteps over few vertices copy only the pages that they need; every way to read a page gives the same result."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from tests.cuda.emulation.emulated import needs_compiler
+from tests.cuda.runs import assert_right, emulated, least_memory, program, run
+from tests.spelled import spelled
+from vlang import BindError, Graph, OutOfMemory
+from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.gpu.topology.transfers import Link, Traffic, worth_copying
+from vlang.runtime.gpu.ways import full_passes
+
+pytestmark = needs_compiler
+
+PAGE = 256
+
+
+class Watched(Topology):
+    """A topology that records the data that it moved."""
+
+    seen: ClassVar[list[tuple[str, int, Traffic]]] = []
+    costs: ClassVar[Link] = Link()
+
+    def __init__(self, *args: Any) -> None:
+        rest: Any = (*args[:-1], self.costs)
+        super().__init__(*rest)
+
+    def close(self) -> None:
+        """Free everything."""
+        if self._buffers and not self.resident:
+            self.seen.append((self.kind, self.pages, self.traffic))
+        super().close()
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, Traffic]]:
+    """The data that the topologies of a run moved: kind, pages, traffic."""
+    monkeypatch.setattr(Watched, "seen", [])
+    monkeypatch.setattr(Watched, "costs", Link())
+    monkeypatch.setattr(full_passes, "Topology", Watched)
+    return Watched.seen
+
+
+def tight(name: str, graph: str, mode: str, **ways: Any) -> dict[str, Any]:
+    """Memory for exactly two pages of each adjacency direction."""
+    options = {"page_size": PAGE, "mode": mode, **ways}
+    return {**options, "gpu_memory": least_memory(name, graph, **options)}
+
+
+@pytest.mark.parametrize(("name", "graph", "mode"), [
+    ("bfs", "sparse", "push"), ("sssp", "sparse", "push"), ("bfs_tree", "sparse", "push"),
+    ("kcore_members", "sparse", "notify-pull"),
+])  # fmt: skip
+def test_every_way_to_reach_a_page(name: str, graph: str, mode: str, watched: list[tuple[str, int, Traffic]]) -> None:
+    options = tight(name, graph, mode, transfer="pages")
+    rounds = set()
+    for seed, (unified, transfer) in enumerate([(True, "pages"), (False, "auto"), (True, "direct"), (True, "auto")]):
+        watched.clear()
+        result = run(name, graph, seed, unified=unified, **{**options, "transfer": transfer})
+        assert_right(name, graph, result)
+        copies = sum(traffic.copies + traffic.hits for _, _, traffic in watched)
+        full = sum(pages for _, pages, _ in watched) * result.rounds
+        assert any(round_.mode in ("push", "notify-pull") for round_ in result.history)
+        if transfer == "pages" or not unified:
+            assert 0 < copies < full  # fewer than all pages in each round
+            rounds.add(result.rounds)
+    assert len(rounds) == 1 or name == "sssp"  # sssp works in place, so its supersteps depend on the order of pages
+
+
+def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int, Traffic]]) -> None:
+    graph, options = Graph.read("path:400"), {"page_size": PAGE, "mode": "push", "transfer": "pages"}
+    with emulated("bfs"), pytest.raises(OutOfMemory) as refused:
+        program("bfs")(graph, source=0, device="emulated", gpu_memory=150_000, **spelled(**options))
+    enough = int(str(refused.value).split("allow at least ")[1].split()[0])
+    with emulated("bfs"):
+        result = program("bfs")(graph, source=0, device="emulated", gpu_memory=enough, **spelled(**options))
+    assert np.array_equal(result["depth"], np.arange(400))
+    traffic = {kind: (pages, moved) for kind, pages, moved in watched}
+    assert traffic["in"][1] == Traffic()
+    pages, out = traffic["out"]
+    assert pages > 5
+    assert out.copies + out.hits == 399  # the neighbours of a vertex are in one page; the last vertex has none
+    assert out.copies == pages  # each page stays until the next one is needed
+    assert out.skipped == result.rounds * pages - 399
+
+
+def test_pages_with_much_to_do_are_copied_and_others_read_in_place(watched: list[tuple[str, int, Traffic]]) -> None:
+    """The costs of the link decide. Here two rows cost as much as a page."""
+    options = tight("bfs_tree", "skewed", "push", transfer="auto")
+    watched.clear()
+    Watched.costs = Link(start=0, copied=1e9, direct=1e9, touched=1e7)
+    result = run("bfs_tree", "skewed", **options)
+    assert_right("bfs_tree", "skewed", result)
+    moved = {kind: traffic for kind, _, traffic in watched}
+    assert moved["out"].copies > 0
+    assert moved["out"].direct > 0
+
+
+def test_when_copying_pays() -> None:
+    link = Link(start=2e-6, copied=50e9, direct=25e9, touched=50e6)
+    # A row of 16 edges takes 20 + 6.4 ns directly; its share of a copy takes 1.28 ns.
+    assert worth_copying(16_000_000, 1_000_000, 4, link) == pytest.approx(16_000_000 * 1.28 / 26.4, rel=1e-6)
+    assert worth_copying(0, 5, 4, link) == 1
+
+
+def test_an_unknown_way_is_refused() -> None:
+    graph = Graph.from_edges(np.array([0]), np.array([1]))
+    with pytest.raises(BindError, match="transfer is one of 'auto', 'pages', 'direct', not 'page'; did you mean 'page"):
+        program("bfs")(graph, source=0, device="gpu", research={"transfer": "page"})
+    with pytest.raises(BindError, match="transfer is for runs on a GPU"):
+        program("bfs")(graph, source=0, research={"transfer": "pages"})

@@ -1,0 +1,41 @@
+"""Budgets that suffice for full passes but not for frontiers: the run uses full passes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.cuda.emulation.emulated import EmulatedDevice
+from tests.cuda.emulation.gxx import needs_compiler
+from vlang import Graph, OutOfMemory, load
+from vlang.runtime.gpu.device.choose import stand_in
+
+pytestmark = needs_compiler
+
+
+def test_full_passes_where_frontiers_do_not_fit() -> None:
+    graph, bfs = Graph.read("kron:11"), load("bfs")
+    want = bfs(graph, source=1)
+    modes: list[bool] = []
+    with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)):
+        for memory in range(60_000, 400_000, 30_000):
+            try:
+                got = bfs(graph, source=1, device="gpu", gpu_memory=memory, research={"page_size": 4096})
+            except OutOfMemory:
+                assert not modes, "more memory is never worse"
+                continue
+            np.testing.assert_array_equal(got["depth"], want["depth"])
+            modes.append(all(row.mode == "pull" for row in got.history))
+            if modes[-1]:
+                with pytest.raises(OutOfMemory):
+                    bfs(graph, source=1, device="gpu", gpu_memory=memory, research={"page_size": 4096, "mode": "push"})
+    assert modes[0], "the least budget is that of full passes"
+    assert not modes[-1]
+    assert modes == sorted(modes, reverse=True)
+
+
+def test_a_state_that_does_not_fit_is_refused_with_its_whole_need() -> None:
+    said = "the vertex state of pagerank takes .* KiB of GPU memory for 2,048 vertices"
+    with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)), \
+            pytest.raises(OutOfMemory, match=said):
+        load("pagerank")(Graph.read("kron:11"), device="gpu", gpu_memory=20_000)

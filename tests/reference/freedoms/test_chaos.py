@@ -1,0 +1,93 @@
+"""No granted freedom changes a result, for every program of the standard library on 60 graphs each."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tests.reference.cases import MORE, STDLIB, Case, case
+from tests.reference.freedoms.chaos import facts_of, run_free
+from tests.reference.freedoms.ways import EXACT, WAYS, granted
+from tests.reference.graphs import random_graph
+from tests.reference.outcome import Outcome
+from vlang import stdlib
+from vlang.ir.facts import Facts
+
+__all__ = ["GRAPHS", "same"]
+
+GRAPHS = 60
+_SMALL = 9  # vertices at most
+_ROUNDS = 5  # for loops with a tolerance; rules that apply to them change no superstep
+_TOL = 1e-4  # of the delta loop
+
+
+@functools.cache
+def facts(name: str, precision: int) -> Facts:
+    """The facts of a program of the standard library."""
+    return facts_of(stdlib.source(name), precision)
+
+
+@functools.cache
+def given(name: str, seed: int) -> Case:
+    """The inputs of a program on a random graph."""
+    found = case(name, random_graph(seed, largest=_SMALL), seed)
+    assert found is not None
+    return found
+
+
+def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int = 32) -> Outcome:
+    """The outcome of a program on a random graph, with one loop in the way of a rule.
+
+    Args:
+        name: The program.
+        seed: The seed of the graph and of the random choices.
+        rule: The rule; "" for none.
+        line: The line of the loop.
+        precision: Bits of `int` and `float`.
+    """
+    at, known = given(name, seed), facts(name, precision)
+    params = {**at.params, **({"tol": _TOL} if name == "pagerank_delta" else {})}
+    ways = {line: WAYS[rule]} if rule else {}
+    bound = _ROUNDS if known.loops and all(loop.kind == "tolerance" for loop in known.loops.values()) else None
+    return run_free(stdlib.source(name), known, at.graph, params, at.fields, ways, seed, precision, bound)
+
+
+@functools.cache
+def plain(name: str, seed: int, precision: int) -> Outcome:
+    """The outcome without freedoms."""
+    return outcome(name, seed, precision=precision)
+
+
+def same(a: Outcome, b: Outcome, close: float = 0.0) -> bool:
+    """Whether two outcomes agree. If `close` is more than 0, floats may differ by `close`."""
+    pairs = [(a.fields[name], b.fields[name]) for name in a.fields]
+    pairs += [(np.asarray(a.globals[name]), np.asarray(b.globals[name])) for name in a.globals]
+    return all(np.allclose(x, y, rtol=close, atol=close, equal_nan=True) if close and x.dtype.kind == "f"
+               else np.array_equal(x, y, equal_nan=x.dtype.kind == "f") for x, y in pairs)
+
+
+def pairs() -> list[tuple[str, int, str]]:
+    """All triples of a program, the line of a loop and a rule granted to it, at least for undirected graphs."""
+    return [(name, fact.loop.span.line, rule) for name in (*STDLIB, *MORE)
+            for fact in facts(name, 32).loops.values() for rule in granted(fact)]
+
+
+@pytest.mark.parametrize(("name", "line", "rule"), pairs())
+def test_a_granted_freedom_changes_nothing(name: str, line: int, rule: str) -> None:
+    close = 1e-9 if rule == "R" else 100 * _TOL if rule in ("A'", "O'") else 0.0
+    precision = 64 if close else 32
+    fact = next(f for f in facts(name, precision).loops.values() if f.loop.span.line == line)
+    for seed in range(GRAPHS):
+        if rule == "K" and rule not in granted(fact, given(name, seed).graph.directed):
+            continue
+        want, found = plain(name, seed, precision), outcome(name, seed, rule, line, precision)
+        assert same(want, found, close), (seed, given(name, seed), want, found)
+        if rule in EXACT and not close:
+            assert [run.active for run in want.loops] == [run.active for run in found.loops], (seed, given(name, seed))
+
+
+def test_every_rule_is_granted_somewhere() -> None:
+    assert set(Counter(rule for _, _, rule in pairs())) == set(WAYS)
