@@ -163,3 +163,41 @@ def test_integers_that_become_infinite_are_warned_of(text: str, line: int, verte
     warnings = run(text, STAR).warnings
     assert [w.split(":")[0] for w in warnings] == ([f"line {line}"] if line else []), warnings
     assert all(f"for vertex {vertex}, although its operands are finite" in w for w in warnings)
+
+
+BIG = "program p\nvertex x: int = 2000000000\nvertex w: i64 = 9000000000000000000\n"
+GLOBALS = {
+    "global s: int = max(v.x + v.x for v in vertices)\n": "line 4: `global s: int = max(v.x + v.x for v in",
+    "global s: i64 = sum(v.w for v in vertices)\n": "line 4: `global s: i64 = sum(v.w for v in vertices)` is",
+    "let t = max(v.x for v in vertices)\nlet u = t + t\nvertex y: int = u - 1\n": "line 5: `let u = t + t` is",
+    "let t = sum(v.w for v in vertices)\nglobal s: bool = t == inf\nvertex y: i64 = t\n": "line 4: `let t = sum(v.w",
+    "vertex y: int = floor(x * 2.0)\n": "line 4: `vertex y: int = floor(x * 2.0)` is infinite for vertex 0",
+    "repeat 1 times:\n    gather q = prod(u.x for u -> self)\n    apply x = q\n": "line 5: `gather q = prod(u.x",
+    "vertex y: int = N * 1000000000\n": "line 4: `vertex y: int = N * 1000000000` is infinite for vertex 0",
+}  # fmt: skip
+SILENT = (
+    "vertex d: int = inf\nglobal s: int = max(v.d for v in vertices)\nglobal t: i64 = sum(v.d for v in vertices)\n",
+    "global s: int = max(v.x for v in vertices if v.indegree > 99)\n", "let u = wrap(N * 4611686018427387904)\n",
+    "vertex y: int = floor(0.0 / 0.0)\n", "vertex f: float = inf\nvertex y: int = floor(f)\n",
+    "vertex y: int = inf\nrepeat 1 times:\n    gather q = prod(u.y for u -> self)\n    apply y = q\n",
+    "let t = max(v.x + v.x for v in vertices)\nvertex y: int = 3 if t == inf else 4\n",  # no output is infinite
+)
+
+
+def infinities_are_said(device: str, among: slice) -> None:
+    for text, what in list(GLOBALS.items())[among]:
+        (warning,) = run(BIG + text, STAR, device=device).warnings
+        assert warning.startswith(what), (text, warning)
+        assert ("for vertex" in warning) == ("vertex" in text.partition("\n")[0] or "gather" in text)
+        assert "although its operands are finite: the value does not fit" in warning
+    for text in SILENT[among]:
+        assert run(BIG + text, STAR, device=device).warnings == (), text
+
+
+def test_infinite_graph_values_and_conversions_are_warned_of(tmp_path: Path) -> None:
+    infinities_are_said("cpu", slice(None))
+    STAR.save(tmp_path / "star.vg")
+    streamed = Graph.open(tmp_path / "star.vg")
+    for text in list(GLOBALS)[::3]:
+        (warning,) = run(BIG + text, streamed).warnings
+        assert warning.startswith(GLOBALS[text]), text

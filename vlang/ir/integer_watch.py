@@ -1,13 +1,14 @@
 """Integers that become infinite from finite operands: which fields may, and how a second run finds the statement.
 
-Some operations on finite integers may give an infinity. A run only tests whether a field that such an operation writes
-holds an infinity at the end. If one does, and the values of the run do not rule out an overflow, the program runs once
-more. In that run, every statement with such an operation also writes a bool field (a note) that records the overflow.
+Some operations on finite integers may give an infinity. A run only tests whether an output that such an operation
+writes holds an infinity at the end. If one does, and the values of the run do not rule out an overflow, the program
+runs once more. In that run, every statement with such an operation also writes a bool field (a note) that records the
+overflow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce as fold
 
@@ -17,12 +18,14 @@ from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.ranges import Ranges
 from vlang.ir.forms.visible import statements
 from vlang.ir.overflow_watch import Place
+from vlang.syntax.tree import Span
 from vlang.types import BOOL, Scalar
 
 __all__ = ["Leaving", "leaving", "noting_integers"]
 
 NOTHING: Mapping[str, tuple[int, int]] = {}
-_OPERATIONS = frozenset({"add", "sub", "mul", "pow"})
+_OPERATIONS = frozenset({"add", "sub", "mul", "pow", "cast", "floor"})
+_SUMS = frozenset({"sum", "prod"})
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,13 @@ class Leaving:
 
     Attributes:
         fields: Output fields that such an operation writes, or whose value depends on one.
+        globals: The `global`s of which this holds.
         bounded: Whether all these operations are in loops under rule A, where the final values bound all intermediate
             values.
     """
 
     fields: frozenset[str]
+    globals: frozenset[str]
     bounded: bool
 
 
@@ -55,41 +60,44 @@ def leaving(program: f.Program, facts: Facts, ranges: Ranges, actual: Actual = N
     steps = {expr for loop in facts.loops for expr in _bounded_steps(program, facts, loop, ranges)}
     ordered = {one for loop, fact in facts.loops.items() if fact.order.granted and fact.kind == "fixpoint"
                for one in statements(loop.body)}
-    gathered, fields, bounded = set(), set(), True
+    named, fields, bounded = set(), set(), True
     for statement in statements(program.body):
         risky = any(op not in steps for expr in _values(statement) for op in _risky(expr, ranges, actual))
-        reads = any(isinstance(e, f.Accumulator) and e.name in gathered
+        reads = any(isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in named
                     for expr in _values(statement) for e in f.walk(expr))
         bounded = bounded and (not risky or statement in ordered)
-        if (risky or reads) and isinstance(statement, f.Gather):
-            gathered.add(statement.name)
+        if (risky or reads) and isinstance(statement, (f.Gather, f.Let, f.InitGlobal)):
+            named.add(statement.name)
         elif risky or reads:
             fields |= set(statement.fields) if isinstance(statement, f.Apply) else \
                 {statement.name} if isinstance(statement, f.InitField) else set()
     outputs = {decl.name for decl in program.fields if decl.output and whole(decl.type) is not None}
-    return Leaving(frozenset(fields & outputs), bounded)
+    graph = {decl.name for decl in program.globals if whole(decl.type) is not None}
+    return Leaving(frozenset(fields & outputs), frozenset(named & graph), bounded)
 
 
 def _values(statement: f.Statement) -> tuple[f.Expr, ...]:
-    """The expressions that a statement computes for each vertex."""
+    """The expressions that a statement computes."""
     if isinstance(statement, f.Gather):
         return (statement.reduce,)
-    return (statement.value,) if isinstance(statement, (f.Apply, f.InitField)) else ()
+    return (statement.value,) if isinstance(statement, (f.Apply, f.InitField, f.Let, f.InitGlobal)) else ()
 
 
 def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f.Op | f.Reduce]:
     """The operations on signed integers inside an expression that may give an infinity from finite operands."""
     if isinstance(expr, f.Reduce):
-        if not expr.user and expr.name == "sum" and isinstance(expr.type, Scalar) and expr.type.kind == "int":
+        if not expr.user and expr.name in _SUMS and isinstance(expr.type, Scalar) and expr.type.kind == "int":
             low, high = _side(expr.body, ranges.within(expr.cond), actual) or (0, 0)
             most = ranges.terms(expr)
-            if not (expr.type.lowest < min(0, low * most) and max(0, high * most) < expr.type.highest):
+            plain = expr.name == "sum" or -1 <= low <= high <= 1
+            if not plain or not (expr.type.lowest < min(0, low * most) and max(0, high * most) < expr.type.highest):
                 yield expr
         yield from _risky(expr.body, ranges.within(expr.cond), actual)
         return
     for child in f.children(expr):
         yield from _risky(child, ranges, actual)
-    if isinstance(expr, f.Op) and expr.op in _OPERATIONS and isinstance(expr.type, Scalar) and expr.type.kind == "int":
+    if isinstance(expr, f.Op) and expr.op in _OPERATIONS and isinstance(expr.type, Scalar) and \
+            expr.type.kind == "int" and expr.data != "wrap":
         exact = _exact(expr, ranges, actual)
         if exact is None or not (expr.type.lowest < exact[0] and exact[1] < expr.type.highest):
             yield expr
@@ -107,8 +115,11 @@ def _side(expr: f.Expr, ranges: Ranges, actual: Actual) -> tuple[int, int] | Non
 
 def _exact(expr: f.Op, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
     """The least and largest exact result of finite operands; None where these are not known."""
-    if expr.op == "pow":
+    if expr.op in ("pow", "floor"):
         return None
+    if expr.op == "cast":
+        (known,) = (whole(arg.type) and _side(arg, ranges, actual) for arg in expr.args)
+        return known or ((0, 0) if isinstance(expr.args[0].type, Scalar) and expr.args[0].type.kind == "bool" else None)
     (a, b), (c, d) = (_side(arg, ranges, actual) or (0, 0) for arg in expr.args)
     if expr.op == "mul":
         corners = (a * c, a * d, b * c, b * d)
@@ -188,28 +199,44 @@ class _Notes:
                     yield from self._gather(statement, part, name)
             if not any(isinstance(part, f.Reduce) for part in f.walk(statement.value)):
                 yield from self._value(statement, statement.value)
+        elif isinstance(statement, (f.Let, f.InitGlobal)):
+            yield statement
+            if any(True for _ in _risky(statement.value, self._ranges)):
+                yield from self._graph_value(statement)
         else:
             yield statement
 
+    def _graph_value(self, statement: f.Let | f.InitGlobal) -> Iterator[f.Statement]:
+        """Note whether a reduction over vertices, or an operation on such values, is infinite."""
+        parts: dict[f.Expr, f.Expr] = {}
+        for part in dict.fromkeys(f.walk(statement.value)):
+            if isinstance(part, f.Reduce):
+                name = self._fresh("reduced")
+                parts[part] = _named(part, name)
+                yield f.Let(statement.span, name, part)
+                yield from self._gather(statement, part, name)
+        yield from self._value(statement, _with(statement.value, parts))
+
     def _gather(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Note where a gather is infinite although operands of an operation at an edge, or all terms, are finite."""
+        """Note where a reduction is infinite although operands of an operation in it, or all terms, are finite."""
+        make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         found = list(_risky(reduce, self._ranges))
-        value = f.Accumulator(reduce.type, name)
+        value = _named(reduce, name)
         if reduce.user or not found or not isinstance(reduce.type, Scalar) or reduce.type.kind != "int":
             return
         left = self._fresh("left")
         inside = [op for op in found if isinstance(op, f.Op)]
         if inside:
-            yield f.Gather(statement.span, left, replace(reduce, type=BOOL, name="any", default=None,
-                                                         body=_either(map(_leaves, inside))))
-            yield self._note(statement, value, _both([_infinite(value), f.Accumulator(BOOL, left)]))
+            test = replace(reduce, type=BOOL, name="any", default=None, body=_either(map(_leaves, inside)))
+            yield make(statement.span, left, test)
+            yield self._note(statement, value, _both([_infinite(value), _named(test, left)]))
         if reduce in found:
             terms = self._fresh("terms")
-            yield f.Gather(statement.span, terms, replace(reduce, type=BOOL, name="any", default=None,
-                                                          body=_infinite(reduce.body)))
-            yield self._note(statement, value, _both([_infinite(value), _not(f.Accumulator(BOOL, terms))]))
+            test = replace(reduce, type=BOOL, name="any", default=None, body=_infinite(reduce.body))
+            yield make(statement.span, terms, test)
+            yield self._note(statement, value, _both([_infinite(value), _not(_named(test, terms))]))
 
-    def _value(self, statement: f.Apply | f.InitField, value: f.Expr) -> Iterator[f.Statement]:
+    def _value(self, statement: f.Apply | f.InitField | f.Let | f.InitGlobal, value: f.Expr) -> Iterator[f.Statement]:
         """Note where a written value is infinite because an operation on finite values in it is infinite."""
         found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
         if found and isinstance(value.type, Scalar) and value.type.kind == "int":
@@ -218,7 +245,7 @@ class _Notes:
     def _note(self, statement: f.Statement, value: f.Expr, now: f.Expr) -> f.Statement:
         span = statement.span
         text = " ".join(self._program.source[span.start : span.end].split())
-        place = Place(self._fresh("infinite"), span, text, value.type, True)
+        place = Place(self._fresh("infinite"), span, text, value.type, not isinstance(statement, (f.Let, f.InitGlobal)))
         self.places.append(place)
         return f.Apply(span, (place.note,), f.Op(BOOL, "or", (f.Field(BOOL, place.note, "self"), now)))
 
@@ -231,15 +258,32 @@ class _Notes:
         return name
 
 
+def _named(reduce: f.Reduce, name: str) -> f.Expr:
+    """The value of a reduction that a gather or `let` has named."""
+    return f.Accumulator(reduce.type, name) if reduce.domain.edges else f.GraphValue(reduce.type, name, "let")
+
+
+def _with(expr: f.Expr, parts: Mapping[f.Expr, f.Expr]) -> f.Expr:
+    """The expression with others in the place of some of its parts."""
+    if expr in parts:
+        return parts[expr]
+    return f.rebuild(expr, tuple(_with(child, parts) for child in f.children(expr)))
+
+
 def _leaves(op: f.Op) -> f.Expr:
     """Whether the operands of an operation are finite and its result is not."""
-    finite = [_not(_infinite(arg)) for arg in op.args if arg.type == op.type and not isinstance(arg, f.Const)]
+    finite = [_not(_infinite(arg)) for arg in op.args
+              if isinstance(arg.type, Scalar) and arg.type.kind in ("int", "float") and not isinstance(arg, f.Const)]
     return _both([_infinite(op), *finite])
 
 
 def _infinite(value: f.Expr) -> f.Expr:
-    """Whether a signed integer is `inf` or `-inf`."""
+    """Whether a number is `inf` or `-inf`."""
     assert isinstance(value.type, Scalar)
+    if value.type.kind != "int":
+        never = f.Const(BOOL, False)
+        return f.Op(BOOL, "eq", (f.Op(value.type, "abs", (value,)), f.Const(value.type, float("inf")))) \
+            if value.type.floating else never
     ends = (f.Const(value.type, end) for end in (value.type.highest, value.type.lowest))
     return _either(f.Op(BOOL, "eq", (value, end)) for end in ends)
 

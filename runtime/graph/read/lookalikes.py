@@ -72,7 +72,14 @@ def refuse_by_rows(file: TextFile, table: Table, read: Scanned) -> list[str]:
 
 
 def refuse_second_header(file: TextFile, table: Table, ends: EndColumns, read: Scanned) -> None:
-    """Raise GraphError if an edge has the names of the header as its ends, as where files were joined."""
+    """Raise GraphError if an edge has the names of the header as its ends, as where files were joined.
+
+    Args:
+        file: the file.
+        table: its first lines.
+        ends: the columns of both ends.
+        read: all rows.
+    """
     if not table.header or not read.ids.text:
         return
     source, target = (read.ids.lookup(table.header[end]) for end in (ends.source, ends.target))

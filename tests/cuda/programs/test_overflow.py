@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.test_overflow import INSIDE, OUTPUT, STAR
+from tests.api.test_overflow import INSIDE, OUTPUT, STAR, infinities_are_said
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from vlang import CheckError, compile
@@ -32,3 +32,8 @@ def test_check_mode_finds_the_first_failure() -> None:
         with emulated(seed=1), pytest.raises(CheckError) as caught:
             compile(text, "p.vp")(STAR, device=device, check=True)
         assert str(caught.value) == "p.vp:4:20: `6 // u.x` divides by zero for vertex 1, in superstep 4"
+
+
+def test_infinite_integers_are_warned_of() -> None:
+    with emulated(seed=1):
+        infinities_are_said("emulated", slice(0, None, 4))

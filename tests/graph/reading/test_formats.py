@@ -12,6 +12,7 @@ import pytest
 
 from vlang.runtime.graph.edges.space import IN_MEMORY
 from vlang.runtime.graph.read import read_edges
+from vlang.runtime.graph.read.estimate_text import estimate_text
 from vlang.runtime.graph.read.scan import reading_bytes
 
 MATRIX = b"%%MatrixMarket matrix coordinate "
@@ -243,3 +244,11 @@ def test_the_memory_of_reading_ends_with_the_windows() -> None:
     assert needs == sorted(needs)
     assert len({need for need, size in zip(needs, sizes) if size >= window}) == 1
     assert len({need for need, size in zip(needs, sizes) if size < window}) > 3
+
+
+@pytest.mark.parametrize("count", [1, 7, 900, 30_000])
+def test_the_edges_of_a_text_are_estimated_by_the_length_of_its_lines(count: int, tmp_path: Path) -> None:
+    (tmp_path / "g").write_text("".join(f"{1000 + i} {2000 + i}\n" for i in range(count)))
+    shape = estimate_text(tmp_path / "g", None, 1)
+    assert 0.8 * count <= shape.m <= 1.2 * count
+    assert shape.listed == shape.m

@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.ir.integer_watch import Leaving, leaving, noting_integers
+from vlang.types import Scalar
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call, Stages
+    from vlang.runtime.engine.machine import Values
 
 __all__ = ["integer_warnings"]
 
 
 def integer_warnings(
-    stages: Stages, ranges: Ranges, found: Leaving, call: Call, fields: Mapping[str, Any], given: frozenset[str],
+    stages: Stages, ranges: Ranges, found: Leaving, call: Call, values: Values, given: frozenset[str],
     run: Callable[[f.Program], Mapping[str, Any]],
 ) -> tuple[str, ...]:
     """One warning, or () if no integer became infinite from finite operands.
@@ -27,26 +29,31 @@ def integer_warnings(
     Args:
         stages: The stages of the program.
         ranges: The values that its integers may have on graphs of this size.
-        found: The output fields that may have become infinite from finite operands.
+        found: The outputs that may have become infinite from finite operands.
         call: The bound call.
-        fields: The output fields after the run, by name.
+        values: The outputs of the run.
         given: The names of the fields that the caller passed.
         run: Runs the program with notes, and returns its fields. A note marks the vertices where an operation became
             infinite.
     """
+    fields, ends = values.fields, {g.name: g.type for g in stages.program.globals if isinstance(g.type, Scalar)}
     arrays = {name: fields[name] for name in found.fields if isinstance(fields.get(name), np.ndarray)}
-    if not any(map(_infinite, arrays.values())):
+    graph = any(values.globals.get(name) in (ends[name].lowest, ends[name].highest) for name in found.globals
+                if name in ends and ends[name].kind == "int")
+    if not graph and not any(map(_infinite, arrays.values())):
         return ()
     actual = _actual(stages.program, call, fields) if found.bounded else {}
-    if actual and not leaving(stages.program, stages.facts, ranges, actual).fields:
+    left = leaving(stages.program, stages.facts, ranges, actual) if actual else found
+    if not left.fields and not left.globals:
         return ()
     program, places = noting_integers(stages.program, given, ranges)
     notes = run(program)
     for place in places:
         at = np.flatnonzero(np.asarray(notes[place.note]))
         if at.size:
-            return (f"line {place.span.line}: `{place.what}` is infinite for vertex {call.graph.label(int(at[0]))}, "
-                    f"although its operands are finite: the value does not fit {place.type}",)
+            where = f" for vertex {call.graph.label(int(at[0]))}" if place.vertices else ""
+            return (f"line {place.span.line}: `{place.what}` is infinite{where}, although its operands are finite: "
+                    f"the value does not fit {place.type}",)
     return ()
 
 

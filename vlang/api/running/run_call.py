@@ -163,7 +163,7 @@ def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]
 
     given = frozenset({**call.fields, **call.old})
     ranges, found = program.leaving(call.precision, given, sizes_of(call.graph.n, call.graph.m))
-    if not found.fields:
+    if not found.fields and not found.globals:
         return ()
-    return integer_warnings(program.stages(call.precision), ranges, found, call, outcome.values.fields, given,
+    return integer_warnings(program.stages(call.precision), ranges, found, call, outcome.values, given,
                             lambda watched: _noted(call, watched))
