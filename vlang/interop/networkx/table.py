@@ -73,6 +73,8 @@ _UNWEIGHTED = (_without("weight"),)
 _FIRST = "Nearest nodes come first; those at equal distance are in the order of the graph."
 _BY_LENGTHS = ("The least of parallel edges counts. Weights that are negative or not finite, and integers whose sums "
                "need more than 53 bits, are left to NetworkX when the graph is read.")
+_ONE_PATH = "Of several shortest paths the one whose last nodes come first in the graph."
+_LENGTHS_EQUAL = "paths of equal length"
 _PARTS = "Components come in the order of their first nodes."
 _HOPS = "By hops. Searches from 512 nodes run at once, as bits of one array."
 
@@ -135,6 +137,10 @@ FUNCTIONS: dict[str, Row] = {
     "single_source_bellman_ford_path_length": Row(
         "paths", ("sssp",), f"{_FIRST} {_BY_LENGTHS}", EXACT, SEARCH, (_attribute("weight"),)),
     "bellman_ford_path_length": Row("paths", ("sssp",), _BY_LENGTHS, EXACT, SEARCH, (_attribute("weight"),)),
+    "single_source_shortest_path": Row("trees", ("bfs_tree",), f"{_FIRST} {_ONE_PATH}", _LENGTHS_EQUAL, SEARCH),
+    "single_source_dijkstra_path": Row(
+        "trees", ("sssp_tree",), f"{_FIRST} {_ONE_PATH} Weights that are not above 0 are left to NetworkX.",
+        _LENGTHS_EQUAL, SEARCH, (_attribute("weight"),)),
     "descendants": Row("paths", ("bfs",), "", EXACT, SEARCH),
     "ancestors": Row("paths", ("bfs",), "", EXACT, SEARCH),
     "descendants_at_distance": Row("paths", ("bfs",), "", EXACT, SEARCH),
