@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 __all__ = [
-    "BOOL", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE", "U8", "U16", "U32", "U64",
-    "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet", "common", "converts", "scalar_named",
+    "BOOL", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE", "U8", "U16",
+    "U32", "U64", "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet", "common", "converts",
+    "scalar_named",
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
@@ -102,6 +103,9 @@ NUMBER = Scalar("number", "number", 64)
 VERTICES = VertexSet()
 
 _NAMED = {s.name: s for s in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64)}
+
+CONVERSIONS = frozenset({"int", "float", *_NAMED}) - {"bool", "f16"}
+"""The types whose names are functions that convert to them."""
 
 
 def scalar_named(name: str, precision: int = 32) -> Scalar:

@@ -257,7 +257,7 @@ class _Run:
 
     def _for_vertices(self, spec: ForVerticesSpec) -> int:
         here = self._position.enter("each", edges=0)
-        members = self._sets[spec.members].tolist()
+        members = self._sets[spec.members].tolist() if spec.members else range(self.graph.n)
         for at in range(here.at, len(members)):
             here.at = at
             self.machine.set_scalar(spec.name, members[at])

@@ -273,11 +273,11 @@ class SweepSpec:
 
 @dataclass(frozen=True)
 class ForVerticesSpec:
-    """A block that runs for each vertex of a parameter, in order.
+    """A block that runs for each vertex of a parameter, in order, or for every vertex.
 
     Attributes:
         name: the scalar that holds the current vertex.
-        members: the name of the parameter.
+        members: the name of the parameter; "" for all vertices, in the order of their numbers.
         steps: the steps of the block.
         line: the line in the program.
     """

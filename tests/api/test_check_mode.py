@@ -47,6 +47,8 @@ repeat 2 times:
     let total = sum(v.x - big * v.x * 9.0 if nr == 15 else v.x for v in vertices)
     apply x = far - far if nr == 16 else far + x if nr == 17 else x
     apply x = 1.0 if nr != 18 and (nr != 19 or max(far * zero, x) > 0.0) else x / zero
+    apply x = log2(-x) if nr == 20 else exp2(999 * x) if nr == 21 else sin(far) if nr == 22 else x
+    apply x = float(int(big * x)) if nr == 23 else float(u8(-x)) if nr == 24 else pow(zero, -x) if nr == 25 else sign(x)
 """
 FLOAT_KINDS = {
     1: ("infinite", 7, "sum(u.x * big"), 2: ("division by zero", 7, "u.x / zero"), 3: ("infinite", 8, "sum(big"),
@@ -56,6 +58,8 @@ FLOAT_KINDS = {
     13: ("index", 13, "c[floor(x) + 1]"), 14: ("infinite", 13, "exp(99 * x)"),
     15: ("infinite", 14, "big * v.x * 9.0"),
     16: ("nan", 15, "far - far"), 17: None, 18: ("division by zero", 16, "x / zero"), 19: ("nan", 16, "far * zero"),
+    20: ("nan", 17, "log2(-x)"), 21: ("infinite", 17, "exp2(999"), 22: ("nan", 17, "sin(far)"),
+    23: ("infinite", 18, "int(big"), 24: ("infinite", 18, "u8(-x)"), 25: ("infinite", 18, "pow(zero"),
 }
 
 WHOLE = """program whole(nr: int, zero: int = 0, far: int = inf, big: int = 2000000000, by: int = 40, byte: u8 = 200)
@@ -75,6 +79,7 @@ repeat 2 times:
     apply x = near.x if nr == 17 else 1 if nr == 18 and near < self else big ** 2 if nr == 19 else x
     let total = sum(10 // (v.x - 1) if nr == 20 else 1 for v in vertices)
     apply x = 3 if nr == 21 and x > depth * zero else x
+    apply x = int(i8(big)) if nr == 22 else int(u8(-byte)) if nr == 23 else clamp(far, 0, far - far) if nr == 24 else x
 """
 WHOLE_KINDS = {
     1: ("infinite operand", 8, "sum(u.depth"), 2: ("infinite", 9, "sum(big"), 3: ("infinite", 11, "big + big"),
@@ -84,7 +89,8 @@ WHOLE_KINDS = {
     13: ("infinite operand", 13, "x % far"), 14: ("infinite", 14, "byte + b"), 15: ("infinite", 14, "b - byte"),
     16: ("infinite", 14, "byte * byte"), 17: ("none", 15, "near.x"), 18: ("none", 15, "near < self"),
     19: ("infinite", 15, "big ** 2"), 20: ("division by zero", 16, "10 // (v.x - 1)"),
-    21: ("infinite operand", 17, "depth * zero"),
+    21: ("infinite operand", 17, "depth * zero"), 22: ("infinite", 18, "i8(big)"), 23: ("infinite", 18, "-byte"),
+    24: ("infinite operand", 18, "far - far"),
 }
 STAR = ref_graph(4, [(1, 2), (2, 3), (3, 2), (3, 1), (1, 1)])
 

@@ -63,6 +63,7 @@ def test_any_text(text: str) -> None:
     [
         ("program p\nlet x = " + "(" * 500 + "1" + ")" * 500 + "\n", ""),
         ("program p\nlet x = " + "+".join("1" * 500) + "\n", "nested more than 100 levels"),
+        ("program p\nlet x = " + "<".join("1" * 500) + "\n", "nested more than 100 levels"),
         ("program p\nlet x = " + "not " * 5000 + "true\n", "nested more than 100 levels"),
         ("program p\n" + "".join(f"{' ' * k}repeat:\n" for k in range(300)) + " " * 300 + "let x = 1\n", "nested more"),
         ("program p\n" + "let x = 1\n" * 200_000, "longer than 200,000 characters"),

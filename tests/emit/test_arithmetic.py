@@ -15,9 +15,10 @@ from tests.cuda.emulation.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Frame
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
-from vlang import Program, compile
+from vlang import Program, compile, maths
 from vlang.runtime.gpu.kernels.entries import entry
 from vlang.runtime.plan.plan import Plan
+from vlang.types import CONVERSIONS
 
 pytestmark = needs_compiler
 SIGNED, UNSIGNED, FLOATS = ("i8", "i16", "i32", "i64"), ("u8", "u16", "u32", "u64"), ("f32", "f64")
@@ -28,6 +29,7 @@ INTEGERS = ("a | b", "a & b", "a ^ b", "a << s", "a >> s")
 WHOLE = ("wrap(a + b)", "wrap(a - b)", "wrap(a * b)", "wrap(-a)", "wrap(a ** 3)", "wrap(a * b) + b", "a + 1", "a - 1",
          "a + 5", "5 - a", "a * 3", "(a // 2) * 2", "abs(a) + abs(b)", "max(a, 0) - max(b, 0)", "a % 8 + b % 8",
          "(a % 4) * (b % 4)", "a ** min(b, 9)", "min(a, 0) * max(b, 0)", "min(a, 0) + min(b, 0)")
+SIGNS = ("a * -1", "-1 * a", "a * max(min(b, 1), -1)", "a * max(min(b, 0), -1)", "a // -1", "a // max(min(b, 1), -1)")
 Array = NDArray[Any]
 
 
@@ -37,8 +39,12 @@ def expressions(type_: str) -> list[str]:
     texts += [f"{type_} = {text}" for text in INTEGERS if type_ not in FLOATS]
     texts += [f"{type_} = -a"]
     texts += [f"{type_} = {text}" for text in WHOLE if type_ not in FLOATS]
-    texts += [f"{type_} = {f}(a)" for f in ("sqrt", "exp", "log", "log1p", "tanh") if type_ in FLOATS]
-    texts += [f"{type_} = a / b", "i64 = floor(a)"] if type_ in FLOATS else ["f64 = a"]
+    texts += [f"{type_} = {text}" for text in SIGNS if type_ in SIGNED]
+    real = [f"{rule.name}({', '.join('ab'[: rule.operands])})" for rule in maths.MATHS.values() if not rule.whole]
+    texts += [f"{type_} = {text}" for text in real if type_ in FLOATS]
+    texts += [f"{type_} = a / b", *(f"i64 = {f}(a)" for f in sorted(maths.WHOLE))] if type_ in FLOATS else ["f64 = a"]
+    texts += [f"{to} = {to}(a)" for to in sorted(CONVERSIONS)]
+    texts += [f"{type_} = sign(a)", f"{type_} = clamp(a, b, 3)", "bool = isnan(a)", f"{type_} = {type_}(a < b)"]
     return texts + (["i64 = a"] if type_ in ("i8", "i16", "i32", "u8", "u16", "u32") else [])
 
 

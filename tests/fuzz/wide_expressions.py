@@ -85,7 +85,7 @@ class WideExpressions(Expressions):
                 found.append(f"random({self.pick(['1', '7', 'k'])}, {one})")
             else:
                 found.append(f"common({one}, {two})")
-                found += [f"position({one}, {name})" for name in self.sets]
+                found += [f"position({one}, {name})" for name in self.sets] + [f"len({name})" for name in self.sets]
         if kind in ("int", "i64"):
             found.append("M")
         if kind == "i64" and fields and (own or scope.other is not None):  # other values may have the type `int`
@@ -125,7 +125,11 @@ class WideExpressions(Expressions):
         if kind == "double":
             return self._double(scope, depth)
         form = self.pick(["+", "-", "*", "//", "%", "least", "bits", "shift", "power", "wrap", "widen", "infinite",
-                          "unary", "floor"])
+                          "unary", "floor", "clamp", "sign", "convert"])
+        if form == "clamp":
+            return f"clamp({part()}, {self.literal(kind)}, {part()})"
+        if form == "convert":  # of any number, and of bools
+            return f"{kind}({self.expr(self.pick([*INTEGERS, 'double', 'float', 'bool']), scope, depth)})"
         name = self.strict(kind, scope)
         if form in ("//", "%"):
             return f"({part()} {form} {self.pick(['2', '3', '7']) if self.chance(70) else part()})"
@@ -144,18 +148,24 @@ class WideExpressions(Expressions):
         if form == "infinite" and name and signed(kind):
             return self.pick([f"min(({name} + {part()}), inf)", f"(inf if {self.expr('bool', scope, depth)} else "
                               f"({name} + {part()}))", f"max(({name} - {part()}), -inf)"])
+        if form == "sign" and name:
+            return f"sign({name} - {part()})"
         if form == "unary" and name:
             return self.pick([f"abs({name} - {part()})", f"(-({name} + {part()}))"])
         if form == "floor" and kind == "int":
-            return f"floor({self.expr('float', scope, 0)} * {self.pick(['2', '0.5', '3'])})"
+            word = self.pick(["floor", "ceil", "round", "trunc"])
+            return f"{word}({self.expr('float', scope, 0)} * {self.pick(['2', '0.5', '3'])})"
         return f"({part()} {form if form in '+-*' else '+'} {part()})"
 
     def _double(self, scope: Scope, depth: int) -> str:
         left, right = self.expr("double", scope, depth), self.expr("double", scope, depth)
         return self.pick([f"({left} + {right})", f"({left} - {right})", f"min({left}, {right})",
-                          f"max({left}, {right})", f"abs({left})"])
+                          f"max({left}, {right})", f"abs({left})", f"sign({left})", f"clamp({left}, -4.0, {right})",
+                          f"f64({left})"])
 
     def _bool(self, scope: Scope, depth: int) -> str:
+        if self.sets and self.chance(12):
+            return f"({self.expr('vertex', scope, depth)} {self.pick(['in', 'not in'])} {self.pick(self.sets)})"
         kind = self.pick([*INTEGERS, "double", *["usual"] * 8])
         if kind == "usual":
             return super()._bool(scope, depth)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GROUND = {"vlang.errors", "vlang.options", "vlang.reductions", "vlang.types"}
+GROUND = {"vlang.errors", "vlang.maths", "vlang.options", "vlang.reductions", "vlang.types"}
 TOP = {"vlang", "vlang.__main__"}
 MOST_FILES = 20
 SOURCES = {".py", ".h", ".cpp", ".cu", ".cuh"}

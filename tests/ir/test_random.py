@@ -10,11 +10,12 @@ from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, loops_of, statements
 from vlang.ir.print import WIDTH, facts_text, program_text
+from vlang.maths import REAL
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, F64, I64, VERTEX, Scalar, Tuple, Type
 
 _ALIKE = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "bitor", "bitand", "bitxor", "min", "max", "neg",
-                    "abs", "sqrt", "exp", "log", "log1p", "tanh"})  # fmt: skip
+                    "abs", "sign"}) | REAL  # fmt: skip
 _COMPARE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "differs"})
 
 

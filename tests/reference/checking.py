@@ -36,7 +36,7 @@ from tests.reference.values import (
     take,
 )
 from vlang.syntax import tree as t
-from vlang.types import BOOL, F16, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, CONVERSIONS, F16, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
 
 __all__ = ["Failed", "run_checked"]
 
@@ -238,6 +238,8 @@ class _Watcher(Evaluator):
             return super()._call(expr, rows, env)
         if name in self.functions:
             return self._substituted(self.functions[name], expr, rows, env)
+        if (longer := self.written_out(expr)) is not None:
+            return self._part(longer, rows, env, compared)
         least = name in ("min", "max")
         args = [self._part(a, rows, env, least) for a in expr.args]
         if name in self.reductions:
@@ -295,16 +297,36 @@ class _Watcher(Evaluator):
         return read(convert(result, type_), type_)
 
     def _function_failed(self, span: t.Span, name: str, a: Value, result: Value) -> None:
-        if name == "floor" and item(a.type).floating:
-            x, r = definite(a, self.precision).raw, definite(result, self.precision)
+        if name in (t.CONTAINED, "len", "position"):
+            return
+        r = definite(result, self.precision)
+        if item(r.type).integral and item(a.type).floating and name != "isnan":
+            x, kind = definite(a, self.precision).raw, item(r.type)
             self._somewhere(span, "nan operand", np.isnan(x), r.type)
-            self._somewhere(span, "infinite", infinite(r.raw, item(r.type)) & ~np.isinf(x), r.type)
-        elif name in ("sqrt", "exp", "log", "log1p"):
-            r = definite(result, self.precision)
+            outside = infinite(r.raw, kind) & ~np.isinf(x) if kind.kind == "int" else \
+                (np.trunc(x) < 0) | (np.trunc(x) > kind.highest)
+            self._somewhere(span, "infinite", outside, r.type)
+        elif name in ("sqrt", "exp", "log", "log1p", "exp2", "log2", "sin", "cos", "tan"):
             x = elements(a, item(r.type))
-            if name != "sqrt":
+            if name in ("exp", "log", "log1p", "exp2", "log2"):
                 self._somewhere(span, "infinite", np.isinf(r.raw) & ~np.isinf(x), r.type)
-            self._somewhere(span, "nan", np.isnan(r.raw) & ~np.isnan(x), r.type)
+            if name not in ("exp", "exp2"):
+                self._somewhere(span, "nan", np.isnan(r.raw) & ~np.isnan(x), r.type)
+        elif name in CONVERSIONS and item(a.type).numeric and not item(a.type).weak:
+            self._narrowed(span, a, r)
+
+    def _narrowed(self, span: t.Span, a: Value, r: Value) -> None:
+        """A conversion of a number to a type that does not hold the value."""
+        source, target = item(a.type), item(r.type)
+        if target.floating:
+            self._somewhere(span, "infinite", np.isinf(r.raw) & ~infinite(a.raw, source), r.type)
+            return
+        both = source.kind == target.kind == "int"
+        far = infinite(a.raw, source) if both else np.zeros(np.shape(a.raw), np.bool_)
+        low, high = (target.lowest + 1, target.highest - 1) if target.kind == "int" else (0, target.highest)
+        wrong = np.array([not low <= int(x) <= high for x in a.raw.ravel()], np.bool_).reshape(np.shape(a.raw))
+        if source != target:
+            self._somewhere(span, "infinite", wrong & ~far, r.type)
 
     # -------------------------------------------------------------------------------------------------- operations
     def _somewhere(self, span: t.Span, kind: str, fails: Array, type_: Type) -> None:

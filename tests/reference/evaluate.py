@@ -186,6 +186,8 @@ class Evaluator:
         if name == "wrap":
             with self._computing("wrap"):
                 return self.eval(expr.args[0], rows, env)
+        if (longer := self.written_out(expr)) is not None:
+            return self.eval(longer, rows, env)
         args = [self.eval(a, rows, env) for a in expr.args]
         if name in self.functions:
             return self._function(self.functions[name], args, env)
@@ -200,15 +202,32 @@ class Evaluator:
             return result
         return self._built_in(name, args)
 
+    def written_out(self, expr: t.Call) -> t.Expr | None:
+        """`pow(a, b)` as `a ** b`, and `clamp(x, low, high)` as `min(max(x, low), high)`; None for other calls."""
+        if expr.name in self.functions or expr.name in self.reductions:
+            return None
+        if expr.name == "pow":
+            return t.Binary(expr.span, "**", *expr.args)
+        if expr.name == "clamp":
+            value, low, high = expr.args
+            return t.Call(expr.span, "min", expr.span, (t.Call(expr.span, "max", expr.span, (value, low)), high))
+        return None
+
     def _built_in(self, name: str, args: list[Value]) -> Value:
         precision = self.precision
         match name:
+            case "atan2":
+                return ops.angle(args[0], args[1], precision)
             case "dot":
                 return ops.folded("sum", ops.binary("*", args[0], args[1], precision), precision)
             case "reverse":
                 return ops.vector_of(ops.components(args[0])[::-1])
             case "bit":
                 return ops.bit(args[0])
+            case t.CONTAINED:
+                return Value(BOOL, special.position(args[0], args[1], precision).raw >= 0)
+            case "len":
+                return self._integers(np.asarray(len(args[0].raw)))
             case "position":
                 return special.position(args[0], args[1], precision)
             case "random":

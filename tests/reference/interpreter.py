@@ -254,10 +254,9 @@ class _Machine:
             self.block(statement.block, selected[levels == level], env)
 
     def _for_vertices(self, statement: t.ForVertices, selected: Array, env: Env) -> None:
-        group = env[statement.set_name]
-        assert isinstance(group, Value)
+        group = env.get(statement.set_name)
         self.depth += 1
-        for vertex in group.raw:
+        for vertex in group.raw if isinstance(group, Value) else self.all:
             inner = env.new_child({statement.name: Value(VERTEX, np.array(vertex))})
             self.block(statement.block, selected, inner)
         self.depth -= 1

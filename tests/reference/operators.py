@@ -31,7 +31,22 @@ from tests.reference.values import (
     operand,
     tuple_of,
 )
-from vlang.types import BOOL, F32, F64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, common, defaulted
+from vlang.types import (
+    BOOL,
+    F32,
+    F64,
+    INTEGER,
+    NUMBER,
+    U64,
+    VERTEX,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    common,
+    defaulted,
+    scalar_named,
+)
 
 Elementwise = Callable[[Array, Array, Scalar], Array]
 
@@ -263,19 +278,29 @@ def _none_first(a: Value) -> Value:
 
 
 _MATHS: dict[str, Callable[[Array], Array]] = {
-    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "tanh": np.tanh,
+    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "tanh": np.tanh, "sin": np.sin, "cos": np.cos,
+    "tan": np.tan, "log2": np.log2, "exp2": np.exp2,
+}
+_ROUNDED: dict[str, Callable[[Array], Array]] = {
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.round,
 }
 
 
 def maths(name: str, a: Value, precision: int) -> Value:
-    """`abs sqrt exp log log1p tanh floor`, elementwise."""
+    """Functions of one number, elementwise."""
     scalar = item(a.type)
+    if name in _TYPES and (scalar.numeric or scalar == BOOL):
+        return _converted(name, a, precision)
     if not scalar.numeric:
         raise TypeError(f"{name} of {a.type}")
     if name == "abs":
         return computed(a.type, lambda s: _absolute(elements(a, s), s), a)
-    if name == "floor":
-        return _floor(a, precision)
+    if name == "sign":
+        return computed(a.type, lambda s: np.asarray(np.sign(elements(a, s))), a)
+    if name == "isnan":
+        return Value(BOOL, np.isnan(elements(definite(a, precision), F64)))
+    if name in _ROUNDED:
+        return _rounded(name, a, defaulted(INTEGER, precision), precision)
     if scalar.integral:
         scalar = NUMBER if scalar.weak else _float(precision)
     type_ = Vector(scalar, a.type.size) if isinstance(a.type, Vector) else scalar
@@ -288,19 +313,44 @@ def _absolute(a: Array, scalar: Scalar) -> Array:
     return np.abs(a)
 
 
-def _floor(a: Value, precision: int) -> Value:
-    """The largest integer that is at most a. Values out of range give `inf` or `-inf`, and NaN gives 0."""
-    scalar = item(a.type)
-    if scalar.integral:
+_TYPES = frozenset({"int", "float", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"})
+
+
+def _shaped(type_: Type, scalar: Scalar) -> Type:
+    return Vector(scalar, type_.size) if isinstance(type_, Vector) else scalar
+
+
+def _rounded(name: str, a: Value, target: Type, precision: int) -> Value:
+    """A float rounded to an integer; out of range gives the nearest end of its type, NaN gives 0."""
+    if item(a.type).integral:
         return definite(a, precision)
-    target = defaulted(INTEGER, precision)
     assert isinstance(target, Scalar)
-    data = np.floor(elements(definite(a, precision), F64))
+    data = _ROUNDED[name](elements(definite(a, precision), F64))
     inside = (data > target.lowest) & (data < target.highest)
     result = np.where(inside, data, 0).astype(dtype(target))
     result = np.where(data >= target.highest, np.asarray(target.highest, result.dtype), result)
     result = np.where(data <= target.lowest, np.asarray(target.lowest, result.dtype), result)
-    return Value(Vector(target, a.type.size) if isinstance(a.type, Vector) else target, result)
+    return Value(_shaped(a.type, target), result)
+
+
+def _converted(name: str, a: Value, precision: int) -> Value:
+    """`int(x)`, `float(x)`, `i8(x)` and the like: a fraction is cut off, a bool is 0 or 1."""
+    target = scalar_named(name, precision)
+    if a.type == BOOL or (isinstance(a.type, Vector) and a.type.item == BOOL):
+        return Value(_shaped(a.type, target), truth(a).astype(dtype(target)))
+    if target.integral and not item(a.type).integral:
+        return _rounded("trunc", a, target, precision)
+    return Value(_shaped(a.type, target), elements(a, target))
+
+
+def angle(y: Value, x: Value, precision: int) -> Value:
+    """`atan2(y, x)`."""
+    type_ = meet(y.type, x.type)
+    scalar = item(type_)
+    if scalar.integral:
+        scalar = NUMBER if scalar.weak else _float(precision)
+    type_ = _shaped(type_, scalar)
+    return computed(type_, lambda s: np.arctan2(operand(y, type_, s), operand(x, type_, s)), y, x)
 
 
 def folded(name: str, a: Value, precision: int) -> Value:

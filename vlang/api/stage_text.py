@@ -118,7 +118,8 @@ def _lines(step: Step, graph: Graph | None) -> list[str]:
         order = "increasing" if step.up else "decreasing"
         return [f"sweep in line {step.line}, once for each value of {step.field} in {order} order", *inside]
     if isinstance(step, ForVerticesSpec):
-        return [f"block in line {step.line}, once for each vertex of {step.members}", *inside]
+        of = f" of {step.members}" if step.members else ""
+        return [f"block in line {step.line}, once for each vertex{of}", *inside]
     until = ", until its condition holds" if step.until is not None else ""
     return [f"block in line {step.line}, once for each number of a range{until}", *inside]
 

@@ -7,33 +7,34 @@ from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
+from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Sight, Value, joined
-from vlang.check.tables.typing import a, as_read, comparable, item, numeric, spoken, unified, with_item
+from vlang.check.tables.typing import a, as_read, comparable, item, numeric, spoken, unified
 from vlang.reductions import REDUCTIONS
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.problems import nearest
-from vlang.types import BOOL, F16, F32, NUMBER, U8, U64, VERTEX, VERTICES, Scalar, Type, Vector, common
+from vlang.types import BOOL, CONVERSIONS, U8, U64, VERTEX, VERTICES, Scalar, Type, Vector, common
 
 if TYPE_CHECKING:
     from vlang.check.expressions import Expressions
 
 __all__ = ["FUNCTIONS", "SPECIAL", "call"]
 
-Rule = Callable[["Expressions", t.Call, list[Value], Sight], Type | None]
-
-
 # Names of functions in other languages, and what to write instead.
 _HABITS = {
-    "int": "`floor(x)` gives an int", "ceil": "write `-floor(-x)`", "round": "write `floor(x + 0.5)`",
-    "float": "an integer becomes a float where one is needed; `x * 1.0` is one", "bool": "write `x != 0`",
-    "pow": "a power is written `a ** b`", "ln": "the natural logarithm is `log`",
+    "bool": "write `x != 0`", "ln": "the natural logarithm is `log`", "log10": "write `log(x) / log(10)`",
+    "atan": "write `atan2(x, 1)`", "cosh": "write `(exp(x) + exp(-x)) / 2`", "sinh": "write `(exp(x) - exp(-x)) / 2`",
+    "hypot": "write `sqrt(x * x + y * y)`", "fmod": "the rest of a division is `a % b`", "mod": "write `a % b`",
 }
 
 
 def call(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `name(args)`."""
+    if node.name == t.CONTAINED:
+        return _contained(x, node, at)
     if node.name in SPECIAL:
         return SPECIAL[node.name](x, node, at)
     args = [x.value(arg, at) for arg in node.args]
@@ -66,8 +67,9 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
                    help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
-    close = None if name in _HABITS else nearest(name, declared | set(FUNCTIONS) | set(SPECIAL))
-    help_ = _HABITS.get(name) or "there are: " + ", ".join(sorted({*declared, *FUNCTIONS, *SPECIAL}))
+    close = None if name in _HABITS else nearest(name, declared | (set(FUNCTIONS) - CONVERSIONS) | set(SPECIAL))
+    known = ", ".join(sorted({*declared, *FUNCTIONS, *SPECIAL} - CONVERSIONS))
+    help_ = _HABITS.get(name) or f"there are: {known}, and the types of numbers, as `int(x)`"
     run.report(Code.UNKNOWN_NAME, f"unknown function `{name}`", node.name_span,
                f"did you mean `{close}`?" if close else "", help=() if close else help_,
                write=close if close and _takes(x, close, args, node, at) else ())
@@ -118,20 +120,12 @@ def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -
 # --------------------------------------------------------- rules of the language
 
 
-def _wrong(x: Expressions, node: t.Call, arg: int, need: str, type_: Type) -> None:
-    x.run.report(Code.WRONG_TYPE, f"`{node.name}` needs {need}", node.args[arg].span, f"this is {a(type_)}")
-
-
-def _types(args: list[Value]) -> list[Type]:
-    return [v.type for v in args if v.type is not None]
-
-
 def _least_greatest(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    types = _types(args)
+    types = types_of(args)
     if len(types) == 1:
         if isinstance(types[0], Vector) and numeric(types[0]):
             return types[0].item
-        _wrong(x, node, 0, "several arguments, or one vector", types[0])
+        wrong(x, node, 0, "several arguments, or one vector", types[0])
         return None
     result: Type | None = types[0]
     for index, type_ in enumerate(types):
@@ -139,7 +133,7 @@ def _least_greatest(x: Expressions, node: t.Call, args: list[Value], at: Sight) 
         ordered = both is not None and (isinstance(both, Vector) or comparable(both, both, True))
         if not ordered or both is None or item(both) == BOOL:
             need = "numbers (for bools: `and`, `or`)" if type_ == BOOL else "values of one ordered type"
-            _wrong(x, node, index, need, type_)
+            wrong(x, node, index, need, type_)
             return None
         result = both
     if result is None:
@@ -149,7 +143,7 @@ def _least_greatest(x: Expressions, node: t.Call, args: list[Value], at: Sight) 
 
 
 def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    type_ = _types(args)[0]
+    type_ = types_of(args)[0]
     if isinstance(type_, Vector) and numeric(type_):
         return type_.item
     x.run.report(Code.WRONG_TYPE, "`sum` folds the components of a vector, or is a reduction with `for`", node.span,
@@ -157,41 +151,11 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
     return None
 
 
-def _absolute(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    type_ = _types(args)[0]
-    if numeric(type_):
-        return type_
-    _wrong(x, node, 0, "a number", type_)
-    return None
-
-
-def _real(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    type_ = _types(args)[0]
-    scalar = item(type_)
-    if scalar is None or not scalar.numeric:
-        _wrong(x, node, 0, "a number", type_)
-        return None
-    if scalar.weak:
-        return with_item(type_, NUMBER)
-    if scalar.floating:
-        return with_item(type_, F32 if scalar == F16 else scalar)
-    return with_item(type_, x.run.float)
-
-
-def _floor(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    type_ = _types(args)[0]
-    scalar = item(type_)
-    if scalar is None or not scalar.numeric:
-        _wrong(x, node, 0, "a number", type_)
-        return None
-    return type_ if scalar.integral else with_item(type_, x.run.int)
-
-
 def _dot(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    types = _types(args)
+    types = types_of(args)
     for index, type_ in enumerate(types):
         if not (isinstance(type_, Vector) and numeric(type_)):
-            _wrong(x, node, index, "two vectors of numbers", type_)
+            wrong(x, node, index, "two vectors of numbers", type_)
             return None
     both = common(types[0], types[1])
     if not isinstance(both, Vector):
@@ -202,19 +166,19 @@ def _dot(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | N
 
 
 def _reverse(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    type_ = _types(args)[0]
+    type_ = types_of(args)[0]
     if isinstance(type_, Vector):
         return type_
-    _wrong(x, node, 0, "a vector", type_)
+    wrong(x, node, 0, "a vector", type_)
     return None
 
 
 def _wraps(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    type_ = _types(args)[0]
+    type_ = types_of(args)[0]
     scalar = item(type_)
     if scalar is not None and scalar.integral:
         return type_
-    _wrong(x, node, 0, "an integer", type_)
+    wrong(x, node, 0, "an integer", type_)
     return None
 
 
@@ -225,12 +189,12 @@ def _expects(*needs: str, gives: Type | None = None) -> Rule:
     """
     def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
         good = True
-        for index, (need, type_) in enumerate(zip(needs, _types(args), strict=True)):
+        for index, (need, type_) in enumerate(zip(needs, types_of(args), strict=True)):
             fits = (type_ == VERTEX if need == "vertex" else type_ == Vector(U8, 64) if need == "counter"
                     else isinstance(type_, Scalar) and type_.integral)
             if not fits:
                 good = False
-                _wrong(x, node, index, {"vertex": "a vertex", "counter": "a `u8[64]`"}.get(need, "an integer"), type_)
+                wrong(x, node, index, {"vertex": "a vertex", "counter": "a `u8[64]`"}.get(need, "an integer"), type_)
         if not good:
             return None
         return gives or (x.run.int if node.name == "common" else x.run.float)
@@ -242,26 +206,66 @@ def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `position(v, S)`, where S names a parameter of type `vertices`."""
     if not _counted(x, node, 2, 2):
         return Value(None)
-    vertex, group = x.fitting(node.args[0], at, VERTEX, "`position`"), x.value(node.args[1], at)
-    if group.type is not None and group.type != VERTICES:
-        x.run.report(Code.WRONG_TYPE, "`position` needs a `vertices` parameter", node.args[1].span,
-                     f"this is {a(group.type)}")
-        return joined(None, vertex)
+    vertex, group = x.fitting(node.args[0], at, VERTEX, "`position`"), _listed(x, node, node.args[1], "-1", at)
     known = vertex.type is not None and group.type is not None
     return joined(x.run.int if known else None, vertex)
+
+
+def _listed(x: Expressions, node: t.Call, arg: t.Expr, everywhere: str, at: Sight) -> Value:
+    """A parameter of type `vertices`.
+
+    Args:
+        x: the checker of expressions.
+        node: the call.
+        arg: its argument.
+        everywhere: what to write in place of the call where the argument is `vertices`, all of them.
+        at: the names and the level at its place.
+    """
+    name = "in" if node.name == t.CONTAINED else node.name
+    if isinstance(arg, t.Name) and arg.name == "vertices":
+        x.run.report(Code.WRONG_TYPE, f"`{name}` needs a parameter of type `vertices`", arg.span,
+                     "this is all vertices", write=everywhere, replaces=node.span if everywhere else None)
+        return Value(None)
+    group = x.value(arg, at)
+    if group.type is None or group.type == VERTICES:
+        return group
+    symbol = x.run.symbols.get(arg)
+    x.run.report(Code.WRONG_TYPE, f"`{name}` needs a parameter of type `vertices`", arg.span,
+                 f"this is {a(group.type)}", notes=x.run.note(symbol, "declared here") if symbol is not None else (),
+                 help="one vertex is compared: `self == s`" if group.type == VERTEX else
+                 "a list of vertices is declared in the header: `program p(S: vertices)`")
+    return Value(None)
+
+
+def _contained(x: Expressions, node: t.Call, at: Sight) -> Value:
+    """`v in S`."""
+    text = rewrite.one_line(x.run.text(node.args[0]))
+    vertex, group = x.value(node.args[0], at), _listed(x, node, node.args[1], f"{text} != none", at)
+    if vertex.type is not None and vertex.type != VERTEX:
+        x.run.report(Code.WRONG_TYPE, "`in` asks whether a vertex is in a list of vertices", node.args[0].span,
+                     f"this is {a(vertex.type)}", help="for example `self in S`, or `u in S` of a neighbour")
+        return joined(None, vertex)
+    known = vertex.type is not None and group.type is not None
+    return joined(BOOL if known else None, vertex)
+
+
+def _length(x: Expressions, node: t.Call, at: Sight) -> Value:
+    """`len(S)`: the number of vertices in a parameter."""
+    if not _counted(x, node, 1, 1):
+        return Value(None)
+    group = _listed(x, node, node.args[0], "N", at)
+    return Value(x.run.int if group.type is not None else None)
 
 
 _MANY = 255
 
 # Functions with an argument that is not an ordinary value, such as the name of a field.
 SPECIAL: dict[str, Callable[[Expressions, t.Call, Sight], Value]] = {
-    "old": old, "change": change, "changed": changed, "position": _position,
+    "old": old, "change": change, "changed": changed, "position": _position, "len": _length,
 }
 FUNCTIONS: dict[str, tuple[Rule, int, int]] = {
     "min": (_least_greatest, 1, _MANY), "max": (_least_greatest, 1, _MANY), "sum": (_total, 1, 1),
-    "abs": (_absolute, 1, 1), "wrap": (_wraps, 1, 1), "floor": (_floor, 1, 1), "dot": (_dot, 2, 2),
-    "reverse": (_reverse, 1, 1),
-    **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), (_real, 1, 1)),
+    **NUMBERS, "wrap": (_wraps, 1, 1), "dot": (_dot, 2, 2), "reverse": (_reverse, 1, 1),
     "bit": (_expects("integer", gives=U64), 1, 1),
     "random": (_expects("integer", "vertex"), 2, 2),
     "common": (_expects("vertex", "vertex"), 2, 2),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vlang.check.calls import FUNCTIONS
+from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.check.expressions import Expressions
 from vlang.check.graphlevel import graph_level
+from vlang.check.numbers import NUMBERS
 from vlang.check.sizes import MOST_COMPONENTS, Sizes, too_long
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Loop, Scope, Sight, Value
@@ -160,7 +161,7 @@ class Declarations:
     def announce(self, item: t.Function | t.Reduction, scope: Scope) -> None:
         """Declare a function or reduction before all statements are checked: the whole program can use its name."""
         run = self.run
-        if item.name in REDUCTIONS or item.name in FUNCTIONS or item.name in ("old", "change", "changed", "position"):
+        if item.name in REDUCTIONS or item.name in FUNCTIONS.keys() - NUMBERS.keys() or item.name in SPECIAL:
             run.report(Code.NAME_TAKEN, f"`{item.name}` is a function of the language", item.name_span,
                        "choose another name")
         if isinstance(item, t.Reduction):

@@ -91,11 +91,11 @@ class Expressions:
         source_item, target_item = item(source), item(target)
         if source_item and target_item and not converts(source, target):
             if source_item.floating and target_item.integral:
-                help_ = "`floor(x)` gives an int"
+                help_ = "`floor(x)`, `round(x)` and `int(x)` give an int"
             elif source_item == BOOL and target_item.numeric:
-                help_ = "a bool is not a number: write `1 if c else 0`"
+                help_ = "a bool is not a number: `int(c)` is 0 or 1"
             elif source_item.numeric and target_item.numeric:
-                help_ = "only conversions that lose nothing happen by themselves"
+                help_ = f"only conversions that lose nothing happen by themselves: `{spoken(target_item)}(x)` converts"
         self.run.report(Code.WRONG_TYPE, f"{what} needs {a(target)}", part.span, reason, help=help_)
         return False
 

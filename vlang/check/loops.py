@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import item
+from vlang.maths import REAL
 from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -259,7 +260,7 @@ def _rounding(run: Run, node: t.Node) -> bool:
     if isinstance(node, t.Reduce):
         rule = REDUCTIONS.get(node.name)
         return rule is None or not rule.exact
-    smooth = isinstance(node, t.Call) and node.name in ("sqrt", "exp", "log", "log1p", "tanh", "dot", "sum")
+    smooth = isinstance(node, t.Call) and node.name in REAL | {"pow", "dot", "sum"}
     return smooth or (isinstance(node, t.Binary) and node.op in ("+", "-", "*", "/", "**"))
 
 

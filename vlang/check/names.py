@@ -11,7 +11,7 @@ from vlang.check.tables.typing import as_read
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.keywords import VALUES, WORDS
+from vlang.syntax.keywords import RESERVED, VALUES
 from vlang.syntax.needs import NEEDS
 from vlang.syntax.problems import nearest
 from vlang.types import BOOL, VERTEX, Scalar, Type
@@ -172,7 +172,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
         run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` ends with the block of its gather", span, "no longer there",
                    notes=run.note(past, "gathered here"), help="apply it to a field inside the block")
         return Value(None)
-    if name in WORDS and name not in VALUES:
+    if name in RESERVED and name not in VALUES:
         run.report(Code.UNKNOWN_NAME, f"`{name}` is a word of the language, not a value", span)
         return Value(None)
     later = next((s for s in run.later if s.name == name), None)
@@ -213,7 +213,10 @@ def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -
         at: the context of the name.
     """
     symbol = at.scope.find(name)
-    if symbol is None:
+    if symbol is None and name in ("self", "edges"):
+        run.report(Code.UNKNOWN_NAME, f"`{name}` is no set of vertices", span,
+                   help="edges are `u -> self`, `self -> u` and `u -- self`; all vertices are `u in vertices`")
+    elif symbol is None:
         unknown(run, t.Name(span, name), name, span, at)
     else:
         run.symbols[node] = symbol

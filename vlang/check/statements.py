@@ -217,10 +217,7 @@ class Statements:
     def _for_vertices(self, item: t.ForVertices, around: Around) -> None:
         self._in_sweep(item, around)
         at = around.sight("let", item)
-        if item.set_name == "vertices":
-            self.run.report(Code.WRONG_TYPE, "`for` visits the vertices of a parameter, one after the other",
-                            item.set_span, "all vertices", help="every statement already runs for all vertices")
-        else:
+        if item.set_name != "vertices":
             symbol = applied_symbol(self.run, item.set_name, item.set_span, item, at)
             if symbol is not None and symbol.type is not None and symbol.type != VERTICES:
                 self.run.report(Code.WRONG_TYPE, f"`{item.set_name}` is no list of vertices", item.set_span,

@@ -45,11 +45,11 @@ WORDS = (
     WordClass(w.VALUES, "Keyword.Constant", "constant.language"),
     WordClass(w.TYPE_NAMES, "Keyword.Type", "support.type"),
     WordClass(w.PREDEFINED, "Name.Builtin.Pseudo", "variable.language"),
-    WordClass(frozenset(FUNCTIONS) | frozenset(SPECIAL) | frozenset(REDUCTIONS), "Name.Builtin", "support.function",
+    WordClass(frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS}) - w.TYPE_NAMES, "Name.Builtin", "support.function",
               called=True),
 )
 
 
 def alternatives(kind: WordClass) -> str:
-    """A regular expression for the words of a class, without capturing groups."""
-    return rf"\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")
+    """A regular expression for the words of a class, without capturing groups; what follows a dot is a field."""
+    return rf"(?<!\.)\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")

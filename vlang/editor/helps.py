@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from vlang.maths import MATHS
+from vlang.types import CONVERSIONS
+
 __all__ = ["FUNCTION_HELP", "REDUCTION_HELP", "WORD_HELP"]
 
 WORD_HELP = {
@@ -78,14 +81,14 @@ FUNCTION_HELP = {
     "sum": "`sum(x)`: the sum of the components of a vector",
     "abs": "`abs(x)`: without its sign",
     "wrap": "`wrap(e)`: the `+ - *` of integers written in e wrap around instead of becoming infinite",
-    "floor": "`floor(x)`: the integer at or below",
     "dot": "`dot(x, y)`: the inner product of two vectors",
     "reverse": "`reverse(x)`: the components of a vector in reverse order",
-    "sqrt": "`sqrt(x)`: the square root",
-    "exp": "`exp(x)`: e to the power x",
-    "log": "`log(x)`: the natural logarithm",
-    "log1p": "`log1p(x)`: the logarithm of 1 + x, exact for small x",
-    "tanh": "`tanh(x)`: the hyperbolic tangent",
+    "sign": "`sign(x)`: 1 above 0, -1 below, else x itself",
+    "clamp": "`clamp(x, low, high)`: `min(max(x, low), high)`",
+    "pow": "`pow(a, b)`: `a ** b`",
+    "isnan": "`isnan(x)`: whether a float is NaN",
+    **{name: rule.help for name, rule in MATHS.items()},
+    **{name: f"`{name}(x)`: a number, or a bool as 0 or 1, as `{name}`" for name in CONVERSIONS},
     "bit": "`bit(i)`: `1 << i` as `u64`, and 0 if i is not in 0..63",
     "random": "`random(seed, v)`: a float in [0, 1) that depends on both alone",
     "common": "`common(u, v)`: the number of common neighbours, edges taken as undirected, loops ignored",
@@ -94,5 +97,6 @@ FUNCTION_HELP = {
     "old": "`old(f)`: the field at the start of the superstep",
     "change": "`change(f)`: the change that the vertex has not sent to its neighbours yet",
     "changed": "`changed(f)`: whether the field differs from its value at the start of the superstep",
+    "len": "`len(S)`: the number of vertices in the parameter S",
     "position": "`position(v, S)`: the index of v in the parameter S, -1 if it is not there",
 }

@@ -174,7 +174,7 @@ class _Emitter:
             return self._sweep(step, plan)
         if isinstance(step, ir.ForVertices):
             self.frame.scalar(step.each.name, VERTEX)
-            return ForVerticesSpec(step.each.name, step.each.set_name, tuple(self._steps(step.steps, plan)),
+            return ForVerticesSpec(step.each.name, step.each.set_name or "", tuple(self._steps(step.steps, plan)),
                                    step.each.span.line)
         return self._range(step, plan)
 

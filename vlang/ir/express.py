@@ -294,6 +294,11 @@ class Expressions:
             type_ = self.symbol_type(symbol)
             values = tuple(fit(arg, computing(type_)) for arg in args)
             return f.Op(computing(type_), "user", values, self.names.unique[symbol])
+        if node.name == t.CONTAINED:
+            place = FUNCTIONS["position"]("position", args, self.precision)
+            return f.Op(BOOL, "ge", (place, fit(f.Const(INTEGER, 0), place.type)))
+        if node.name == "pow":
+            return self.operate("**", *args)
         return FUNCTIONS[node.name](node.name, args, self.precision)
 
     def _in_time(self, node: t.Call) -> f.Expr:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce as fold
 
 from vlang.check.tables.typing import concrete
 from vlang.ir.conversions import fit, float_of, meet, seed, weak
 from vlang.ir.forms import forms as f
-from vlang.types import I64, U8, U64, Scalar, Type, Vector, scalar_named
+from vlang.maths import MATHS
+from vlang.types import BOOL, CONVERSIONS, I64, U8, U64, Scalar, Type, Vector, scalar_named
 
 __all__ = ["FUNCTIONS"]
 
@@ -37,28 +39,67 @@ def _folded(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _absolute(name: str, args: Args, precision: int) -> f.Expr:
+    """abs and sign, in the type of the operand."""
     return f.Op(args[0].type, name, args)
 
 
 def _real(name: str, args: Args, precision: int) -> f.Expr:
-    type_ = float_of(args[0].type, precision)
+    """A function that gives a float, of values of one type."""
+    type_ = float_of(fold(meet, (arg.type for arg in args)), precision)
+    if weak(type_) and not isinstance(type_, Vector):
+        return f.Op(type_, name, args)
+    type_ = concrete(type_, precision)
+    return f.Op(type_, name, tuple(fit(arg, type_) for arg in args))
+
+
+def _item(type_: Type) -> Scalar:
+    """A scalar, or the scalar of a vector."""
+    item = type_.item if isinstance(type_, Vector) else type_
+    assert isinstance(item, Scalar)
+    return item
+
+
+def _with_item(type_: Type, item: Scalar) -> Type:
+    return Vector(item, type_.size) if isinstance(type_, Vector) else item
+
+
+def _whole(name: str, args: Args, precision: int) -> f.Expr:
+    """A float rounded to an `int`; integers as they are."""
+    arg = fit(args[0], concrete(args[0].type, precision))
+    if _item(arg.type).integral:
+        return args[0]
+    return f.Op(_with_item(arg.type, scalar_named("int", precision)), name, (arg,))
+
+
+def _converted(name: str, args: Args, precision: int) -> f.Expr:
+    """A number or bool as a value of the type of this name; a float loses its fraction."""
+    (arg,), target = args, scalar_named(name, precision)
+    place = _with_item(arg.type, target)
+    if _item(arg.type) == BOOL:
+        one, zero = (f.Const(target, float(number) if target.floating else number) for number in (1, 0))
+        if not isinstance(arg.type, Vector):
+            return f.Op(target, "select", (arg, one, zero))
+        parts = (f.Op(BOOL, "component", (arg, f.Const(I64, k))) for k in range(arg.type.size))
+        return f.Op(place, "vector", tuple(f.Op(target, "select", (part, one, zero)) for part in parts))
+    if target.integral and not _item(arg.type).integral:
+        return f.Op(place, "trunc", (fit(arg, concrete(arg.type, precision)),))
+    return fit(arg, place)
+
+
+def _clamp(name: str, args: Args, precision: int) -> f.Expr:
+    """`min(max(x, low), high)`."""
+    value, low, high = args
+    type_ = meet(meet(value.type, low.type), high.type)
     if not weak(type_):
-        return f.Op(type_, name, (fit(args[0], type_),))
-    if isinstance(type_, Vector):
-        type_ = concrete(type_, precision)
-        return f.Op(type_, name, (fit(args[0], type_),))
-    return f.Op(type_, name, args)
+        value, low, high = (fit(arg, type_) for arg in args)
+    return f.Op(type_, "min", (f.Op(type_, "max", (value, low)), high))
 
 
-def _floor(name: str, args: Args, precision: int) -> f.Expr:
+def _undefined(name: str, args: Args, precision: int) -> f.Expr:
+    """Whether a number is NaN: it differs from itself."""
     (arg,) = args
     arg = fit(arg, concrete(arg.type, precision))
-    item = arg.type.item if isinstance(arg.type, Vector) else arg.type
-    assert isinstance(item, Scalar)
-    if item.integral:
-        return args[0]
-    whole = scalar_named("int", precision)
-    return f.Op(Vector(whole, arg.type.size) if isinstance(arg.type, Vector) else whole, name, (arg,))
+    return f.Op(BOOL, "ne", (arg, arg)) if _item(arg.type).floating else f.Const(BOOL, False)
 
 
 def _dot(name: str, args: Args, precision: int) -> f.Expr:
@@ -95,10 +136,11 @@ def _gives(word: str) -> Builder:
 
 
 FUNCTIONS: dict[str, Builder] = {
-    "min": _least, "max": _least, "sum": _folded, "abs": _absolute, "floor": _floor, "dot": _dot,
-    "reverse": _reverse, "bit": _bit,
-    **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), _real),
+    "min": _least, "max": _least, "sum": _folded, "abs": _absolute, "dot": _dot, "reverse": _reverse, "bit": _bit,
+    "sign": _absolute, "clamp": _clamp, "isnan": _undefined,
+    **{name: _whole if rule.whole else _real for name, rule in MATHS.items()},
+    **dict.fromkeys(sorted(CONVERSIONS), _converted),
     "random": _seeded(lambda precision: scalar_named("float", precision)),
     "hll_unit": _seeded(lambda precision: Vector(U8, 64)),
-    "position": _gives("int"), "common": _gives("int"), "hll_size": _gives("float"),
+    "position": _gives("int"), "len": _gives("int"), "common": _gives("int"), "hll_size": _gives("float"),
 }  # fmt: skip

@@ -191,8 +191,8 @@ class _Lowering:
             return f.Sweep(node.span, field, node.up, self._block(node.block.items))
         if isinstance(node, t.ForVertices):
             name = self._names.declare(self._symbol(node))
-            return f.ForVertices(node.span, name, self._names.unique[self._checked.symbols[node]],
-                                 self._block(node.block.items))
+            group = None if node.set_name == "vertices" else self._names.unique[self._checked.symbols[node]]
+            return f.ForVertices(node.span, name, group, self._block(node.block.items))
         assert isinstance(node, t.ForRange)
         low, high = self._x.typed(node.low, I64), self._x.typed(node.high, I64)
         name = self._names.declare(self._symbol(node))

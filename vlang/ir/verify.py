@@ -286,7 +286,7 @@ def _sets(program: f.Program) -> Iterator[str]:
     yield from (str(node) for node in nodes(program) if isinstance(node.expr, f.Reduce)
                 and (node.expr.domain.kind == "set") != (node.expr.domain.set_name in lists))
     yield from (f"for {s.name} in {s.set_name}" for s in statements(program.body)
-                if isinstance(s, f.ForVertices) and s.set_name not in lists)
+                if isinstance(s, f.ForVertices) and s.set_name not in (None, *lists))
 
 
 def _written(program: f.Program) -> Iterator[str]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vlang.ir.forms import forms as f
+from vlang.maths import MATHS, REAL, WHOLE
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, F16, F64, I64, U8, U64, VERTEX, Scalar, Tuple, Type, Vector, VertexSet
 
 __all__ = ["broken_type"]
 
 _SAME = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "neg", "bitor", "bitand", "bitxor", "min", "max",
-                   "abs", "sqrt", "exp", "log", "log1p", "tanh", "reverse", "wrapadd", "wrapsub", "wrapmul", "wrapneg",
-                   "exactadd", "exactsub", "exactmul", "exactneg"})
+                   "abs", "sign", "reverse", "wrapadd", "wrapsub", "wrapmul", "wrapneg", "exactadd", "exactsub",
+                   "exactmul", "exactneg"}) | REAL
 _COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "differs"})
-_COUNTS = {"neg": 1, "wrapneg": 1, "exactneg": 1, "abs": 1, "sqrt": 1, "exp": 1, "log": 1, "log1p": 1, "tanh": 1,
-           "reverse": 1, "not": 1, "cast": 1, "item": 1, "broadcast": 1, "floor": 1, "vsum": 1, "vmin": 1,
-           "vmax": 1, "bit": 1, "hll_size": 1, "select": 3}
+_COUNTS = {"neg": 1, "wrapneg": 1, "exactneg": 1, "abs": 1, "sign": 1, "reverse": 1, "not": 1, "cast": 1, "item": 1,
+           "broadcast": 1, "vsum": 1, "vmin": 1, "vmax": 1, "bit": 1, "len": 1, "hll_size": 1, "select": 3,
+           **{name: rule.operands for name, rule in MATHS.items()}}
 """The number of operands; 2 for operators not listed, any number for `tuple`, `vector`, `and` and `or`."""
 
 
@@ -114,7 +115,7 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
         return isinstance(first, Vector) and first.item == type_
     if op == "dot":
         return isinstance(first, Vector) and first.item == type_ and args[1] == first
-    if op == "floor":
+    if op in WHOLE:
         here, there = _item(first), _item(type_)
         return here is not None and there is not None and here.floating and there.integral
     if op == "bit":
@@ -123,6 +124,8 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
         return args == (U64, VERTEX) and (type_ == Vector(U8, 64)) == (op == "hll_unit")
     if op == "position":
         return first == VERTEX and isinstance(args[1], VertexSet)
+    if op == "len":
+        return isinstance(first, VertexSet) and isinstance(type_, Scalar) and type_.integral
     if op == "common":
         return args == (VERTEX, VERTEX)
     return op == "hll_size" and first == Vector(U8, 64)

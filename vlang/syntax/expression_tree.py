@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "Binary", "Call", "Compare", "Conditional", "Domain", "Expr", "Index", "Literal", "Logical", "Member", "Name",
-    "Node", "Reduce", "Self", "Span", "Statement", "TupleExpr", "Unary", "VectorExpr",
+    "CONTAINED", "Binary", "Call", "Compare", "Conditional", "Domain", "Expr", "Index", "Literal", "Logical", "Member",
+    "Name", "Node", "Reduce", "Self", "Span", "Statement", "TupleExpr", "Unary", "VectorExpr",
 ]
+
+
+CONTAINED = "v in S"
+"""The name of the call that `v in S` is; no text can call it, as it is no identifier."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Conditional(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Call(Expr):
-    """`name(args)`."""
+    """`name(args)`; `v in S` is a call of CONTAINED."""
 
     name: str
     name_span: Span

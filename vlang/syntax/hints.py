@@ -16,7 +16,6 @@ from vlang.syntax.rewrite import one_line
 
 __all__ = ["explain"]
 
-_COMPARE = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
 _JOINING = frozenset({"min", "max", "and", "or"})
 _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
@@ -225,34 +224,6 @@ def _guess(words: list[Word]) -> str:
     return "int" if len(words) == 1 and words[0].text.isdigit() else "float"
 
 
-def _membership(case: _Case) -> Problem | None:
-    here, before, words = case.here, case.before, case.words
-    if here is None or before is None or here.text != "in" or case.at + 1 >= len(words):
-        return None
-    group = words[case.at + 1]
-    if group.kind != "name" or group.text == "vertices" or not (before.kind == "name" or before.text == "self"):
-        return None
-    return case.word("`in` does not test membership", here, help=("`position` is -1 for what is absent:",),
-                     write=case.edited(before.start, group.end, f"position({before.text}, {group.text}) >= 0"))
-
-
-def _chain(case: _Case) -> Problem | None:
-    here = case.here
-    if here is None or here.text not in _COMPARE:
-        return None
-    depth = 0
-    for i in range(case.at - 1, -1, -1):
-        text = case.words[i].text
-        depth += (text in (")", "]")) - (text in ("(", "["))
-        if depth < 0 or (depth == 0 and text in ("and", "or", "not", "if", "else", "=", ",")):
-            return None
-        if depth == 0 and text in _COMPARE:
-            middle = case.text(case.words[i].end, here.start).strip()
-            return case.word("comparisons do not chain", here, "a second comparison",
-                             write=case.edited(here.start, here.start, f"and {middle} "))
-    return None
-
-
 def _word_as_name(case: _Case) -> Problem | None:
     before = case.before
     if before is not None and case.at > 1 and before.text in STATEMENT_WORDS - {"for", "repeat", "vertex"}:
@@ -315,6 +286,6 @@ def _general(case: _Case) -> Problem:
 
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
-    _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon, _chain,
-    _membership, _word_as_name, _statement,
+    _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon,
+    _word_as_name, _statement,
 )

@@ -1,11 +1,14 @@
-"""The words that cannot be names (language.md section 2), each in one group.
+"""The words of the language (language.md section 2), each in one group, and those that cannot be names.
 
 The lexers for editors are generated from these groups (`vlang.editor.classes`).
 """
 
 from __future__ import annotations
 
-__all__ = ["ACTING", "DECLARING", "LOOPING", "OPERATING", "PREDEFINED", "TYPE_NAMES", "VALUES", "WORDS"]
+__all__ = [
+    "ACTING", "CONTEXTUAL", "DECLARING", "LOOPING", "OPERATING", "PREDEFINED", "RESERVED", "TYPE_NAMES", "VALUES",
+    "WORDS",
+]
 
 TYPE_NAMES = frozenset({
     "bool", "int", "float", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64",
@@ -21,5 +24,13 @@ OPERATING = frozenset({"and", "or", "not"})
 VALUES = frozenset({"true", "false", "inf", "none", "self"})
 
 WORDS = TYPE_NAMES | DECLARING | ACTING | LOOPING | OPERATING | VALUES
+
+CONTEXTUAL = frozenset({
+    "identity", "default", "when", "until", "times", "at", "most", "up", "down", "from", "to",
+})
+"""Words with a meaning at one place of a statement, where no name can stand; everywhere else they are names."""
+
+RESERVED = WORDS - CONTEXTUAL
+"""Words that cannot be names."""
 
 PREDEFINED = frozenset({"N", "M", "degree", "indegree", "outdegree", "iteration"})

@@ -282,8 +282,26 @@ class _Build(Transformer[Token, Any]):
     def not_(self, meta: Any, kids: list[Any]) -> t.Unary:
         return t.Unary(self._span(meta), "not", kids[0])
 
-    def compare(self, meta: Any, kids: list[Any]) -> t.Compare:
-        return t.Compare(self._span(meta), str(kids[1]), kids[0], kids[2])
+    def compare(self, meta: Any, kids: list[Any]) -> t.Expr:
+        """A comparison, or a chain of them: an `and` of comparisons that share operands."""
+        whole = self._span(meta)
+        if len(kids) == 3:
+            return t.Compare(whole, str(kids[1]), kids[0], kids[2])
+        result: t.Expr | None = None
+        for left, op, right in zip(kids[::2], kids[1::2], kids[2::2], strict=False):
+            span = t.Span(left.span.start, right.span.end, left.span.line, left.span.column)
+            part = t.Compare(span, str(op), left, right)
+            result = part if result is None else t.Logical(whole, "and", result, part)
+        assert result is not None
+        return result
+
+    def contained(self, meta: Any, kids: list[Any]) -> t.Call:
+        value, group = kids
+        span = self._token(group)
+        return t.Call(self._span(meta), t.CONTAINED, span, (value, t.Name(span, str(group))))
+
+    def not_contained(self, meta: Any, kids: list[Any]) -> t.Unary:
+        return t.Unary(self._span(meta), "not", self.contained(meta, kids))
 
     def binary(self, meta: Any, kids: list[Any]) -> t.Binary:
         return t.Binary(self._span(meta), str(kids[1]), kids[0], kids[2])

@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from lark import Tree
 from lark.exceptions import LarkError, UnexpectedEOF, UnexpectedInput
 
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.hints import explain
-from vlang.syntax.keywords import WORDS
+from vlang.syntax.keywords import RESERVED
 from vlang.syntax.lines import Line, Scan, Source, scan
 from vlang.syntax.parser import build, raw_tree
 from vlang.syntax.problems import Problem, in_order
@@ -103,7 +104,7 @@ def _recovered(text: str, filename: str) -> Reading:
                 found.problems.append(many)
                 file = None
         break
-    names = {w.text for line in found.lines if line.bad for w in line.words if w.kind == "name"} - WORDS
+    names = {w.text for line in found.lines if line.bad for w in line.words if w.kind == "name"} - RESERVED
     return Reading(file, in_order(found.problems), frozenset(names | {"_"}))
 
 
@@ -183,16 +184,17 @@ def _too_deep(raw: object, source: Source, layout: _Layout | None = None) -> Pro
     todo: list[tuple[object, int]] = [(raw, 0)]
     while todo:
         node, depth = todo.pop()
-        kids = getattr(node, "children", None)
-        if kids is None:
+        if not isinstance(node, Tree):
             continue
+        kids = node.children
         if depth > MOST_LEVELS:
             meta = getattr(node, "meta", None)
             start, end = getattr(meta, "start_pos", 0), getattr(meta, "end_pos", 0)
             span = layout.span(start, end) if layout is not None else source.span(start, end)
             return Problem(Code.TOO_LARGE, f"this is nested more than {MOST_LEVELS} levels deep", span,
                            help=("name parts of it with `let`, `gather` or fields",))
-        todo.extend((kid, depth + 1) for kid in kids)
+        inside = depth + (len(kids) // 2 if node.data == "compare" else 1)  # a chain of comparisons nests to the left
+        todo.extend((kid, inside) for kid in kids)
     return None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from vlang.syntax.expression_tree import (
+    CONTAINED,
     Binary,
     Call,
     Compare,
@@ -32,7 +33,7 @@ from vlang.syntax.expression_tree import (
 )
 
 __all__ = [
-    "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
+    "CONTAINED", "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
     "EdgeField", "Expr", "File", "ForRange", "ForVertices", "Function", "Gather", "GlobalValue",
     "Index", "Let", "Limit", "Literal", "Logical", "Member", "Name", "Node", "Param",
     "Reduce", "Reduction", "Repeat", "Self", "Span", "Statement", "Sweep", "Target", "TupleExpr",
@@ -308,7 +309,7 @@ class ForVertices(Statement):
     Attributes:
         name: the name of the variable, a vertex.
         name_span: the place of `name`.
-        set_name: the name of the parameter that lists the vertices.
+        set_name: the name of the parameter that lists the vertices, or "vertices" for all.
         set_span: the place of `set_name`.
         block: the statements.
     """

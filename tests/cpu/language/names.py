@@ -11,12 +11,14 @@ import numpy as np
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from vlang.check.calls import FUNCTIONS, SPECIAL
+from vlang.check.numbers import NUMBERS
 from vlang.reductions import REDUCTIONS
-from vlang.syntax.keywords import PREDEFINED, WORDS
+from vlang.syntax.keywords import CONTEXTUAL, PREDEFINED, RESERVED
 
 __all__ = ["NAMES", "OURS", "ROLES", "programs"]
 
-OURS = frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS})  # no function or reduction of a program has such a name
+OURS = frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS}) - frozenset(NUMBERS)
+"""No function or reduction of a program has such a name."""
 
 _PYTHON = """
     print len list dict object type id range self_ cls args kwargs __init__ __class__ __dict__ __doc__ __name__ _ __
@@ -39,11 +41,11 @@ _CUDA = """
 _VLANG = """
     graph options arguments source file allow_pickle values rounds reason converged history ids types globals src
     dst directed threads_ name n m x_0 edge_x scalar_x loop0_limit range0_low level_0 where_0 s0 s1 notify active
-    program_ doc params common position min max sum abs sqrt count mean
+    program_ doc params common position min max sum abs sqrt count mean mode target order sign clamp round
 """
 NAMES = tuple(name for name in dict.fromkeys(
-    [*keyword.kwlist, *keyword.softkwlist, *"".join((_PYTHON, _NUMBA, _C, _CUDA, _VLANG)).split()]
-) if name not in WORDS | PREDEFINED)  # fmt: skip
+    [*sorted(CONTEXTUAL), *keyword.kwlist, *keyword.softkwlist, *"".join((_PYTHON, _NUMBA, _C, _CUDA, _VLANG)).split()]
+) if name not in RESERVED | PREDEFINED)  # fmt: skip
 
 # A program for each kind of thing that has a name.
 ROLES = {

@@ -166,3 +166,66 @@ def test_estimates_of_any_counter() -> None:
     want = interpreted(program, case, precision=64).fields["s"]
     np.testing.assert_allclose(engine_run(program, case, precision=64).s, want, rtol=1e-13)
     assert_both(program, case, ways=1)
+
+
+NUMBERS = """program p(step: float, k: int)
+fn sign(x: float): float = 2.0 if x > 1.5 else -2.0
+vertex a: float = sin(step * degree) + cos(step * degree) + atan2(step, 1 + degree)
+vertex b: float = exp2(-step * degree) + log2(1 + degree) + tan(step * 0.1) + pow(1 + degree, step)
+vertex c: int = ceil(step * degree) + round(step * degree) + trunc(-step * degree) + int(degree == 3) - int(-0.5 - step)
+vertex d: i8 = i8(degree * 100) if 1 <= degree < 9 else i8(-1e9)
+vertex e: u64 = u64(step * degree) + u64(degree > 2)
+vertex f: bool = isnan((step - step) / (degree - degree))
+vertex g: float = sign(degree) + clamp(degree, 1, k) + float(i64(M) + 1)
+vertex h: float[2] = clamp(sin([step, degree]), -0.5, [step, 0.9])
+vertex near: int = 0 if degree > 2 else inf
+repeat:
+    gather hops = min(clamp(u.near + ceil(step), 0, 100) for u -- self if 0 <= u.degree < 50 != k)
+    apply  near = min(near, hops)
+global top: float = max(sin(v.a) for v in vertices if -1 < v.a <= 1)
+"""
+
+
+def test_functions_of_numbers_and_chains() -> None:
+    result = assert_both(NUMBERS, Case(family("messy"), {"step": 0.75, "k": 3}),
+                         inexact=frozenset({"a", "b", "h", "top"}), ways=2)
+    assert result.near.min() == 0
+    facts = compile(NUMBERS).explain("facts")
+    assert "A any order      yes" in facts, facts  # clamp and ceil are monotone
+
+
+CONTAINED = """program p(S: vertices, T: vertices)
+vertex a: bool = self in S
+vertex b: int = count(u in S and u not in T for u -- self) + len(S)
+vertex near: vertex = self if self in S else none
+vertex d: int = 0 if self in T else inf
+vertex e: i64 = 0
+repeat:
+    gather reached = min(u.d + 1 for u -> self if u not in S or self in T)
+    apply  d = min(d, reached)
+for s in vertices:
+    where self == s or s in T and self in S:
+        apply e = 2 * e + 1
+for s in S:
+    where s not in T and near in S:
+        apply e += len(T)
+global both: i64 = count(v in S for v in vertices if v in T)
+global missing = len(S) - 2 * len(T)
+let least = min(v for v in vertices if v not in T)
+vertex f: bool = least in S or none in S
+"""
+
+
+@pytest.mark.parametrize("members", [
+    {"S": [3, 1, 2], "T": [0, 3]}, {"S": [5, 5, 1, 5], "T": [5, 0, 5]}, {"S": [], "T": []},
+    {"S": list(range(17)), "T": list(range(16, -1, -1))},
+])
+def test_vertices_in_sets_and_loops_over_all_vertices(members: dict[str, Any]) -> None:
+    assert_both(CONTAINED, Case(family("messy"), members), inexact=EXACT, ways=1)
+
+
+def test_a_loop_over_all_vertices_follows_their_ids() -> None:
+    graph = Graph.from_edges(["b", "c"], ["c", "a"])
+    program = compile("program p\nvertex a: int = 0\nfor s in vertices:\n    apply a = 2 * a + int(self == s)\n")
+    result = program(graph)
+    assert dict(zip(result.ids.tolist(), result.a.tolist())) == {"a": 4, "b": 2, "c": 1}

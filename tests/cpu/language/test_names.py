@@ -23,7 +23,7 @@ from vlang.api.stage_text import STAGES
 from vlang.cli import main
 from vlang.editor.service import completions, hover, problems_in
 from vlang.syntax.format import format_text
-from vlang.syntax.keywords import PREDEFINED, WORDS
+from vlang.syntax.keywords import PREDEFINED, RESERVED
 
 
 @functools.cache
@@ -46,7 +46,7 @@ def test_every_name_for_everything(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_words_of_the_language_are_refused(role: str) -> None:
-    for name in sorted(WORDS | PREDEFINED):
+    for name in sorted(RESERVED | PREDEFINED):
         with contextlib.suppress(ProgramError):  # the name of a program may be a reserved word
             compile(ROLES[role].format(*[name] * 5))
             assert role == "program", name

@@ -150,7 +150,13 @@ class Expressions:
 
         unsigned = kind == "u8"
         form = self.pick(["+", "-", "*", "//", "%", "min", "max", "bits", "unary", "power", "floor", "infinite",
-                          "widen", "wrap"])
+                          "widen", "wrap", "clamp", "sign", "convert"])
+        if form == "clamp":
+            return f"clamp({part()}, {self.literal(kind)}, {self.leaf(kind, scope)})"
+        if form == "sign":
+            return f"sign({part()})"
+        if form == "convert":
+            return f"{kind}({self.expr(self.pick(['int', 'u8', 'bool', 'float']), scope, depth)})"
         if form == "wrap":
             return f"wrap({part()} {self.pick('+-*')} {self.leaf(kind, scope)})"
         if form in ("+", "-", "*", "//", "%"):
@@ -163,7 +169,8 @@ class Expressions:
         if form == "power":
             return f"({part()} ** {self.number(0, 3)})"
         if form == "floor" and kind == "int":
-            return f"floor({self.expr('float', scope, 0)} * {self.pick(['2', '0.5', '3'])})"
+            word = self.pick(["floor", "ceil", "round", "trunc"])
+            return f"{word}({self.expr('float', scope, 0)} * {self.pick(['2', '0.5', '3'])})"
         if form == "widen" and not unsigned:  # every program has an int parameter k
             return f"(k + {self.expr('u8', scope, depth)})"
         if form == "infinite" and not unsigned:
@@ -175,7 +182,11 @@ class Expressions:
         def part() -> str:
             return self.expr("float", scope, depth)
 
-        form = self.pick(["+", "-", "min", "max", "scale", "abs", "negate"])
+        form = self.pick(["+", "-", "min", "max", "scale", "abs", "negate", "clamp", "sign"])
+        if form == "clamp":
+            return f"clamp({part()}, {self.literal('float')}, {part()})"
+        if form == "sign":
+            return f"sign({part()})"
         if form in ("+", "-"):
             return f"({part()} {form} {part()})"
         if form in ("min", "max"):
@@ -194,7 +205,11 @@ class Expressions:
         def part() -> str:
             return self.expr("real", scope, depth)
 
-        form = self.pick(["+", "*", "/", "tanh", "sqrt", "exp", "log1p"])
+        form = self.pick(["+", "*", "/", "tanh", "sqrt", "exp", "log1p", "smooth", "atan2"])
+        if form == "smooth":
+            return f"{self.pick(['sin', 'cos'])}(tanh({part()}))"
+        if form == "atan2":
+            return f"atan2({part()}, 1.5 + abs({part()}))"
         if form in ("+", "*"):
             return f"tanh({part()} {form} {part()})"
         if form == "/":
@@ -209,10 +224,14 @@ class Expressions:
         return f"{name}({self.expr('vertex', scope, depth)}, {self.expr('vertex', scope, depth)})"
 
     def _bool(self, scope: Scope, depth: int) -> str:
-        form = self.pick(["compare", "compare", "logical", "not", "changed", "vertices"])
+        form = self.pick(["compare", "compare", "logical", "not", "changed", "vertices", "chain"])
         exact = [name for name, kind in scope.fields.items() if kind != "real"]
         if form == "changed" and scope.changed and exact:
             return f"changed({self.pick(exact)})"
+        if form == "chain":
+            kind = self.pick(["int", "float"])
+            low, middle, high = (self.expr(kind, scope, depth) for _ in range(3))
+            return f"({low} {self.pick(['<', '<='])} {middle} {self.pick(['<', '<=', '!='])} {high})"
         if form == "logical":
             left, right = self.expr("bool", scope, depth), self.expr("bool", scope, depth)
             return f"({left} {self.pick(['and', 'or'])} {right})"

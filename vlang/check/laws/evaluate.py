@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import concrete
+from vlang.maths import MATHS
 from vlang.syntax import tree as t
-from vlang.types import BOOL, U64, Scalar, Tuple, Type, common
+from vlang.types import BOOL, CONVERSIONS, U64, Scalar, Tuple, Type, common
 
 __all__ = ["Array", "Evaluator", "Operand", "Unsupported", "converted", "dtype_of", "stored"]
 
 Array = NDArray[Any]
 Operand = Array | tuple[Array, ...]
 
-_REAL: dict[str, Callable[[Array], Array]] = {
-    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "tanh": np.tanh,
-}
+_MATHS: dict[str, Callable[..., Array]] = {name: getattr(np, rule.numpy or name) for name, rule in MATHS.items()}
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.mod,
     "**": np.power, "<<": np.left_shift, ">>": np.right_shift, "|": np.bitwise_or, "&": np.bitwise_and,
@@ -191,26 +190,26 @@ class Evaluator:
             sides = (self._alike(type_, self.value(side, env)) for side in (node.left, node.right))
             return self._compare(node.op, *sides)
         if isinstance(node, t.Binary):
-            return self._binary(node, self._scalar(node.left, env), self._scalar(node.right, env))
+            return self._binary(node, node.op, self._scalar(node.left, env), self._scalar(node.right, env))
         raise Unsupported
 
-    def _binary(self, node: t.Binary, left: Array, right: Array) -> Array:
+    def _binary(self, node: t.Expr, op: str, left: Array, right: Array) -> Array:
         type_ = self._type(node)
         if self.run.types[node] != type_ and left.ndim == right.ndim == 0:
-            return _BINARY[node.op](left, right)  # both operands are literals
-        if node.op == "/" or type_.floating:
-            return _BINARY[node.op](_real(left), _real(right))
+            return _BINARY[op](left, right)  # both operands are literals
+        if op == "/" or type_.floating:
+            return _BINARY[op](_real(left), _real(right))
         left, right = cast(Array, converted(left, type_)), cast(Array, converted(right, type_))
-        if self._wraps and node.op in ("+", "-", "*", "**"):
+        if self._wraps and op in ("+", "-", "*", "**"):
             work = np.dtype(f"{'u' if type_.kind == 'uint' else 'i'}{type_.bits // 8}")
-            return _BINARY[node.op](left.astype(work), right.astype(work)).astype(work).astype(np.int64)
-        result = _BINARY[node.op](left, right)
-        if node.op not in ("+", "-", "*", "**"):
+            return _BINARY[op](left.astype(work), right.astype(work)).astype(work).astype(np.int64)
+        result = _BINARY[op](left, right)
+        if op not in ("+", "-", "*", "**"):
             return result
         far = (np.abs(left) >= _HIGH) | (left == _LOW) | (np.abs(right) >= _HIGH) | (right == _LOW)
-        size = np.abs(_BINARY[node.op](left.astype(np.float64), right.astype(np.float64)))
+        size = np.abs(_BINARY[op](left.astype(np.float64), right.astype(np.float64)))
         self.left = self.left | (~far & ~(size < _LIMIT))
-        return _absorbed(node.op, left, right, result)
+        return _absorbed(op, left, right, result)
 
     def _compare(self, op: str, left: Operand, right: Operand) -> Array:
         if not isinstance(left, tuple) and not isinstance(right, tuple):
@@ -244,17 +243,34 @@ class Evaluator:
             for other in others:
                 best = self._extreme(node.name, best, other)
             return best
-        if len(args) != 1 or isinstance(args[0], tuple):
-            raise Unsupported
-        return self._of_one(node.name, args[0])
+        return self._of_numbers(node, [self._scalar_of(arg) for arg in args])
 
-    def _of_one(self, name: str, value: Array) -> Array:
-        if name in _REAL:
-            return _REAL[name](_real(value))
+    @staticmethod
+    def _scalar_of(value: Operand) -> Array:
+        if isinstance(value, tuple):
+            raise Unsupported
+        return value
+
+    def _of_numbers(self, node: t.Call, args: list[Array]) -> Array:
+        """A function of numbers. Raises Unsupported for others."""
+        name, first = node.name, args[0]
+        if name in MATHS:
+            if not MATHS[name].whole:
+                return _MATHS[name](*map(_real, args))
+            return cast(Array, converted(_MATHS[name](first), self._type(node))) if first.dtype.kind == "f" else first
+        if name in CONVERSIONS:
+            return cast(Array, converted(np.trunc(first) if first.dtype.kind == "f" else first, self._type(node)))
+        if name == "pow":
+            return self._binary(node, "**", *args)
+        if name == "clamp":
+            value, low, high = (cast(Array, self._alike(self.run.types[node], arg)) for arg in args)
+            return np.asarray(np.minimum(np.maximum(value, low), high))
         if name == "abs":
-            return np.where(value < 0, _negative(value), value)
-        if name == "floor":
-            return np.floor(value)
+            return np.where(first < 0, _negative(first), first)
+        if name == "sign":
+            return np.where(first > 0, 1, np.where(first < 0, -1, first)).astype(first.dtype)
+        if name == "isnan":
+            return np.isnan(_real(first))
         raise Unsupported
 
     def _function(self, decl: t.Function, args: list[Operand]) -> Operand:

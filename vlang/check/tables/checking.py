@@ -10,7 +10,7 @@ from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Level, Scope
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.keywords import PREDEFINED, WORDS
+from vlang.syntax.keywords import PREDEFINED, RESERVED, WORDS
 from vlang.syntax.problems import Problem
 from vlang.syntax.rewrite import inside
 from vlang.types import INTEGER, Type, scalar_named
@@ -123,7 +123,7 @@ class Run:
 
     def free(self, scope: Scope, name: str, span: t.Span) -> bool:
         """Whether `name` may be declared in this scope; reports V102 if not."""
-        if name in WORDS:
+        if name in RESERVED:
             self.report(Code.NAME_TAKEN, f"`{name}` is a word of the language", span, "choose another name")
             return False
         if name in PREDEFINED:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from vlang.emit.cpu.skeleton import skeletons
 from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
+from vlang.maths import MATHS
 from vlang.types import Scalar, Type
 
 __all__ = ["NumbaDialect"]
@@ -40,8 +41,8 @@ class NumbaDialect(Dialect):
     def absolute(self, type_: Type, a: str) -> str:
         return f"abs({a})"
 
-    def function(self, name: str, type_: Type, argument: str) -> str:
-        return f"np.{name}({argument})"
+    def function(self, name: str, type_: Type, *arguments: str) -> str:
+        return f"np.{MATHS[name].numpy or name}({', '.join(arguments)})"
 
     def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:
         return f"{a} ** {b}"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
+from vlang.maths import MATHS
 from vlang.types import BOOL, Scalar, Type
 
 __all__ = ["CudaDialect", "edge_name", "indented"]
@@ -125,8 +126,8 @@ class CudaDialect(Dialect):
     def absolute(self, type_: Type, a: str) -> str:
         return f"{self._function('fabs', type_)}({a})"
 
-    def function(self, name: str, type_: Type, argument: str) -> str:
-        return f"{self._function(name, type_)}({argument})"
+    def function(self, name: str, type_: Type, *arguments: str) -> str:
+        return f"{self._function(MATHS[name].library or name, type_)}({', '.join(arguments)})"
 
     def _function(self, name: str, type_: Type) -> str:
         return f"{name}f" if self.typename(type_) == "f32" else name

@@ -177,8 +177,8 @@ class Dialect(ABC):
         """|a|, for a float."""
 
     @abstractmethod
-    def function(self, name: str, type_: Type, argument: str) -> str:
-        """floor, sqrt, exp, log, log1p or tanh of a float."""
+    def function(self, name: str, type_: Type, *arguments: str) -> str:
+        """A function of `vlang.maths`, of floats."""
 
     @abstractmethod
     def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from vlang.emit.shared import integers
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import product as product_range
-from vlang.types import Scalar
+from vlang.maths import MATHS
+from vlang.types import F64, U64, Scalar
 
 if TYPE_CHECKING:
     from vlang.emit.shared.formulas import Writer
@@ -182,19 +183,33 @@ def _absolute(writer: Writer, expr: f.Op) -> str:
 
 
 def _function(writer: Writer, expr: f.Op) -> str:
+    return writer.d.convert(expr.type, writer.d.function(expr.op, expr.type, *_args(writer, expr)))
+
+
+def _sign(writer: Writer, expr: f.Op) -> str:
+    """1 above 0, -1 below, else the value itself: 0 or NaN."""
     (a,) = _args(writer, expr)
-    return writer.d.convert(expr.type, writer.d.function(expr.op, expr.type, a))
+    zero = writer.d.constant(0, expr.type)
+    up = writer.d.select(f"{a} > {zero}", writer.d.constant(1, expr.type), a)
+    if _kind(expr) == "uint":
+        return up
+    return writer.d.select(f"{a} < {zero}", writer.d.constant(-1, expr.type), writer.name(up))
 
 
-def _floor(writer: Writer, expr: f.Op) -> str:
+def _whole(writer: Writer, expr: f.Op) -> str:
     (a,) = _args(writer, expr)
     argument = expr.args[0].type
     assert isinstance(argument, Scalar)
     assert isinstance(expr.type, Scalar)
     if not argument.floating:
         return writer.cast(a, argument, expr.type)
+    rounded = f"f64({a})"
+    if expr.op != "floor":
+        rounded = writer.name(writer.d.function(expr.op, F64, writer.name(rounded)))
+    if expr.type == U64:
+        return f"floor_u64({rounded})"
     high, low = writer.bounds(expr.type)
-    return writer.d.convert(expr.type, f"floor_int(f64({a}), i64({high}), i64({low}))")
+    return writer.d.convert(expr.type, f"floor_int({rounded}, i64({high}), i64({low}))")
 
 
 def _bit(writer: Writer, expr: f.Op) -> str:
@@ -215,6 +230,12 @@ def _position(writer: Writer, expr: f.Op) -> str:
     return writer.d.convert(expr.type, f"position({vertex}, {ordered}, {places}, {count})")
 
 
+def _length(writer: Writer, expr: f.Op) -> str:
+    (group,) = expr.args
+    assert isinstance(group, f.GraphValue)
+    return writer.d.convert(expr.type, writer.place.members(group)[3])
+
+
 def _common(writer: Writer, expr: f.Op) -> str:
     a, b = (writer.name(writer.place.index(number)) for number in _args(writer, expr))
     starts, neighbours = writer.place.neighbours()
@@ -228,8 +249,8 @@ WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
     **dict.fromkeys(("exactadd", "exactsub", "exactmul", "exactpow", "exactneg"), _exact),
     "shl": _shift, "shr": _shift,
     "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
-    "min": _least, "max": _least, "abs": _absolute, "floor": _floor, "bit": _bit, "random": _random,
-    "position": _position, "common": _common,
-    **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), _function),
+    "min": _least, "max": _least, "abs": _absolute, "sign": _sign, "bit": _bit, "random": _random,
+    "position": _position, "len": _length, "common": _common,
+    **{name: _whole if rule.whole else _function for name, rule in MATHS.items()},
 }  # fmt: skip
 

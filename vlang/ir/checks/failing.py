@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from vlang.ir.checks import build as b
 from vlang.ir.forms import forms as f
+from vlang.maths import MATHS, WHOLE
 from vlang.types import VERTEX, Scalar, Vector
 
 __all__ = ["KINDS", "failures", "reduction_failures", "scalars"]
@@ -31,7 +32,8 @@ Failure = tuple[str, f.Expr]
 _DIVISIONS = frozenset({"div", "floordiv", "mod"})
 _ORDERINGS = frozenset({"lt", "le", "gt", "ge", "min", "max"})
 _ARITHMETIC = frozenset({"add", "sub", "mul", "pow", "neg"})
-_ROUNDED = _DIVISIONS | {"add", "sub", "mul", "pow", "sqrt", "exp", "log", "log1p", "cast"}
+_ROUNDED = _DIVISIONS | {"add", "sub", "mul", "pow", "cast",
+                         *(name for name, rule in MATHS.items() if rule.infinite or rule.undefined)}
 
 
 def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
@@ -48,10 +50,8 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
         yield from _index(op)
     elif op.op in ("shl", "shr"):
         yield from _shift(op)
-    elif op.op == "floor":
-        (a,) = op.args
-        yield "nan operand", b.nan(a)
-        yield "infinite", b.both(b.infinite(op), b.no(b.infinite(a)))
+    elif op.op in WHOLE:
+        yield from _rounding(op)
     elif isinstance(op.type, Scalar) and op.type.floating and op.op in _ROUNDED:
         yield from _float(op)
     elif isinstance(op.type, Scalar) and op.type.integral:
@@ -118,10 +118,23 @@ def _float(op: f.Op) -> Iterator[Failure]:
         yield "nan", b.both(b.nan(op), *(b.no(b.nan(arg)) for arg in floats), b.no(b.equal(divisor, 0)))
         return
     finite = [b.no(b.infinite(arg)) for arg in (*floats, *whole) if b.can_be_infinite(arg)]
-    if op.op != "sqrt":
+    rule = MATHS.get(op.op)
+    if rule is None or rule.infinite:
         yield "infinite", b.both(b.infinite(op), *finite)
-    if op.op != "cast":
+    if op.op != "cast" if rule is None else rule.undefined:
         yield "nan", b.both(b.nan(op), *(b.no(b.nan(arg)) for arg in floats))
+
+
+def _rounding(op: f.Op) -> Iterator[Failure]:
+    """A float that becomes an integer."""
+    (a,), target = op.args, op.type
+    assert isinstance(target, Scalar)
+    yield "nan operand", b.nan(a)
+    if target.kind == "int":
+        yield "infinite", b.both(b.infinite(op), b.no(b.infinite(a)))
+    else:  # rounded towards 0: all that is above -1 fits
+        yield "infinite", b.some(b.compare("le", a, f.Const(a.type, -1.0)),
+                                 b.compare("ge", a, f.Const(a.type, 2.0**target.bits)))
 
 
 def _integer(op: f.Op, compared: bool) -> Iterator[Failure]:

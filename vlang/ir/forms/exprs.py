@@ -96,12 +96,13 @@ class Op(Expr):
     exactadd exactsub exactmul exactpow exactneg, which also report results that do not fit in 64 bits. A cast with
     data "wrap" takes an integer modulo the width of its type. On bits: shl shr bitor bitand bitxor. Comparisons:
     eq ne lt le gt ge differs (`changed(f)` on the present and the old value; two NaN are equal). Logic: not and or.
-    Others: select (test, yes, no), cast, min max (of two operands; more are folded from the left), abs sqrt exp log
-    log1p tanh floor.
+    Others: select (test, yes, no), cast, min max (of two operands; more are folded from the left), abs sign, the
+    functions of `vlang.maths`.
 
     Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
-    vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), random (seed,
-    vertex), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function; its name in `data`).
+    vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
+    random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared
+    reduction as a function; its name in `data`).
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
     the distance of a shift has its own integer type. The body of `count` is a bool, and the body of `mean` is an f64.

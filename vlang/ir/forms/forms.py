@@ -251,10 +251,10 @@ class Sweep(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForVertices(Statement):
-    """The statement `for name in set_name`."""
+    """The statement `for name in set_name`; without a name, for all vertices."""
 
     name: str
-    set_name: str
+    set_name: str | None
     body: tuple[Statement, ...]
 
 

@@ -7,6 +7,7 @@ from functools import reduce as fold
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import LoopScope, statements
+from vlang.maths import MATHS
 from vlang.types import Scalar, Type, Vector
 
 __all__ = ["CONSTANT", "DOWN", "UNKNOWN", "UP", "Known", "Move", "Moves", "flip", "join"]
@@ -16,8 +17,12 @@ CONSTANT, UP, DOWN, UNKNOWN = "0", "+", "-", "?"
 _WAY = {"up": UP, "down": DOWN}
 
 _EXACT = 1 << 53  # below this, a float holds every integer exactly
-_JOINED = frozenset({"add", "and", "or", "bitor", "bitand", "min", "max", "sqrt", "exp", "log", "log1p", "tanh",
-                     "floor", "reverse", "vsum", "cast", "broadcast"})
+_JOINED = frozenset({"add", "and", "or", "bitor", "bitand", "min", "max", "sign", "reverse", "vsum", "cast",
+                     "broadcast", *(name for name, rule in MATHS.items() if rule.rises)})
+_KEPT = frozenset({"add", "mul", "div", "floordiv", "min", "sign", "cast", "broadcast", "vsum",
+                   *(name for name, rule in MATHS.items() if rule.positive == "kept")})
+_POSITIVE = frozenset({"abs", "common", "len", "random", "hll_size",
+                       *(name for name, rule in MATHS.items() if rule.positive == "always")})
 _UP_REDUCTIONS = frozenset({"any", "max", "bitor", "count", "hindex"})
 _DOWN_REDUCTIONS = frozenset({"min", "all", "bitand"})
 
@@ -119,10 +124,10 @@ class Known:
         return reduce.name in ("sum", "prod", "min", "mean", "mode", "median") and self.nonnegative(reduce.body)
 
     def _op(self, expr: f.Op) -> bool:
-        if expr.op in ("sqrt", "exp", "abs", "common", "random", "hll_size"):
+        if expr.op in _POSITIVE:
             return True
         each = [self.nonnegative(arg) for arg in expr.args]
-        if expr.op in ("add", "mul", "div", "floordiv", "min", "cast", "broadcast", "floor", "log1p", "tanh", "vsum"):
+        if expr.op in _KEPT:
             return all(each)
         if expr.op == "max":
             return any(each)

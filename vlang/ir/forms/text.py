@@ -167,7 +167,7 @@ def _block(statement: f.Statement) -> tuple[str, tuple[f.Statement, ...]]:
     if isinstance(statement, f.Sweep):
         return f"sweep {statement.field} {'up' if statement.up else 'down'}", statement.body
     if isinstance(statement, f.ForVertices):
-        return f"for {statement.name} in {statement.set_name}", statement.body
+        return f"for {statement.name} in {statement.set_name or 'vertices'}", statement.body
     assert isinstance(statement, f.ForRange)
     until = "" if statement.until is None else f" until {expression(statement.until)}"
     span = f"from {expression(statement.low)} to {expression(statement.high)}"

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.phases import Phase
 from vlang.ir.rules.context import Context, Verdict, listed
+from vlang.maths import REAL
 from vlang.reductions import REDUCTIONS
 from vlang.types import Scalar, Tuple, Vector
 
 __all__ = ["buffers", "fuse", "messages", "only_neighbour", "replicate"]
 
-_CALLS = frozenset({"sqrt", "exp", "log", "log1p", "tanh", "random", "pow", "hll_unit", "hll_size", "dot", "common",
-                    "user"})
+_CALLS = REAL | {"random", "pow", "position", "hll_unit", "hll_size", "dot", "common", "user"}
 _DIVIDES = frozenset({"div", "floordiv", "mod"})
 
 

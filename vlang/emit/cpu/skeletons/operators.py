@@ -93,6 +93,15 @@ def floor_int(x, high, low):
 
 
 @inner
+def floor_u64(x):
+    """The floor of a float as a u64: the nearest value of the type, and 0 for NaN."""
+    y = np.floor(x)
+    if not y > 0.0:
+        return np.uint64(0)
+    return np.uint64(y) if y < 2.0**64 else np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@inner
 def half_to_float(h):
     """An IEEE half, given as its 16 bits, as f32."""
     sign = np.float32(-1.0) if h & 0x8000 else np.float32(1.0)

@@ -75,6 +75,15 @@ __device__ __forceinline__ i64 floor_int(f64 x, i64 high, i64 low) {
   return y <= f64(low) ? low : i64(y);
 }
 
+// The floor of a float as a u64: the nearest value of the type, and 0 for NaN.
+__device__ __forceinline__ u64 floor_u64(f64 x) {
+  const f64 y = floor(x);
+  if (!(y > 0)) {
+    return 0;
+  }
+  return y < 18446744073709551616.0 ? u64(y) : 0xFFFFFFFFFFFFFFFFull;
+}
+
 // The f32 value of the 16 bits of an IEEE half.
 __device__ __forceinline__ f32 half_to_float(u16 h) {
   const u32 sign = u32(h & 0x8000) << 16, exponent = (h >> 10) & 31, fraction = h & 1023;

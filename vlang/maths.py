@@ -1,0 +1,72 @@
+"""The one table of functions of numbers: how many operands, how a value moves, and what it may become.
+
+Checker, analysis, both writers, check mode and the editor read it. The meaning of each function is in language.md
+section 8, and independently in the reference interpreter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["MATHS", "REAL", "WHOLE", "MathFunction"]
+
+
+@dataclass(frozen=True)
+class MathFunction:
+    """Properties of a function of floats.
+
+    Attributes:
+        name: As programs write it, and the name of its operator in the IR.
+        help: One line for the editor.
+        operands: How many it takes; all have one type.
+        whole: It rounds to an integer (`int`), instead of giving a float.
+        rises: Whether a larger operand never gives a smaller value.
+        positive: "always" where every value is >= 0, "kept" where it is if the operand is, else "".
+        infinite: Whether a value may be infinite though no operand is.
+        undefined: Whether a value may be NaN though no operand is.
+        numpy: The function of NumPy, if that has another name.
+        library: The function of the C library, if that has another name.
+    """
+
+    name: str
+    help: str
+    operands: int = 1
+    whole: bool = False
+    rises: bool = True
+    positive: str = ""
+    infinite: bool = False
+    undefined: bool = False
+    numpy: str = ""
+    library: str = ""
+
+
+MATHS: dict[str, MathFunction] = {
+    rule.name: rule
+    for rule in (
+        MathFunction("sqrt", "`sqrt(x)`: the square root", positive="always", undefined=True),
+        MathFunction("exp", "`exp(x)`: e to the power x", positive="always", infinite=True),
+        MathFunction("exp2", "`exp2(x)`: 2 to the power x", positive="always", infinite=True),
+        MathFunction("log", "`log(x)`: the natural logarithm", infinite=True, undefined=True),
+        MathFunction("log2", "`log2(x)`: the logarithm to base 2", infinite=True, undefined=True),
+        MathFunction("log1p", "`log1p(x)`: the logarithm of 1 + x, exact for small x", positive="kept", infinite=True,
+                     undefined=True),
+        MathFunction("tanh", "`tanh(x)`: the hyperbolic tangent", positive="kept"),
+        MathFunction("sin", "`sin(x)`: the sine of x, in radians", rises=False, undefined=True),
+        MathFunction("cos", "`cos(x)`: the cosine of x, in radians", rises=False, undefined=True),
+        MathFunction("tan", "`tan(x)`: the tangent of x, in radians", rises=False, undefined=True),
+        MathFunction("atan2", "`atan2(y, x)`: the angle of the point (x, y), in radians from -pi to pi", operands=2,
+                     rises=False, numpy="arctan2"),
+        MathFunction("floor", "`floor(x)`: the integer at or below", whole=True, positive="kept"),
+        MathFunction("ceil", "`ceil(x)`: the integer at or above", whole=True, positive="kept"),
+        MathFunction("round", "`round(x)`: the nearest integer; of two equally near ones the even one", whole=True,
+                     positive="kept", numpy="rint", library="rint"),
+        MathFunction("trunc", "`trunc(x)`: the integer next to x towards 0", whole=True, positive="kept"),
+    )
+}
+"""Every function, by name."""
+
+REAL = frozenset(name for name, rule in MATHS.items() if not rule.whole)
+"""The functions that give a float."""
+
+WHOLE = frozenset(name for name, rule in MATHS.items() if rule.whole)
+"""The functions that round to an integer."""
