@@ -15,6 +15,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.edges.karate import karate
 from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.random_graphs import attached, blocks, count_within, geometric, pairs_of, rewired, sampled
 from vlang.runtime.threads.processors import available_threads
 from vlang.runtime.threads.workers import over
 
@@ -22,6 +23,7 @@ __all__ = ["BLOCK_BYTES", "GENERATORS", "generate", "is_spec", "unknown_name", "
 
 MOST_VERTICES = 2**32 - 2
 MOST_SCALE = 31
+_MOST_MODEL = 10**8  # vertices of a model: pairs of vertices are numbered in 53 bits
 FACTOR = 16
 
 _BLOCK = 1 << 13
@@ -101,8 +103,8 @@ def generate(
         threads: how many threads generate the edges; None for one per processor.
         empty: allocates an array for the edges, given the count and the dtype.
 
-    Random edges can be self-loops or parallel edges, which are kept (see `Graph.thinned`). Raises GraphError for an
-    unknown name or argument.
+    Edges of kron, rmat and uniform can be self-loops or parallel edges, which are kept (see `Graph.thinned`). Raises
+    GraphError for an unknown name or argument.
     """
     name, _, rest = spec.partition(":")
     generator = GENERATORS.get(name)
@@ -272,6 +274,84 @@ def _complete(spec: Spec) -> EdgeList:
     return _regular(spec, n, pairs * (1 + spec.directed), ends, "Complete graph.")
 
 
+# ------------------------------------------------------------------ random models without loops and parallel edges
+
+
+def _erdos_renyi(spec: Spec) -> EdgeList:
+    """G(n, M) for an integer, G(n, p) for a fraction (Erdos, Renyi 1959; Gilbert 1959)."""
+    n = _size(spec)
+    pairs = n * max(n - 1, 0) // (1 if spec.directed else 2)
+    exact = re.fullmatch(r"\d+", spec.args[1])
+    count = _integer(spec.text, spec.args[1], "the number of edges", 0, pairs) if exact else \
+        count_within(spec.seed, 1, pairs, _chance(spec, 1))
+    ends = pairs_of(sampled(spec.seed, 0, pairs, count), n, spec.directed)
+    return _model(spec, n, ends, f"Erdos-Renyi graph: {count:,} of {pairs:,} pairs of vertices")
+
+
+def _barabasi_albert(spec: Spec) -> EdgeList:
+    n = _size(spec)
+    k = _integer(spec.text, spec.args[1], "the edges of a new vertex", 1, max(n - 1, 1))
+    ends = attached(spec.seed, n, k) if n else ((), ())
+    return _model(spec, n, ends, f"Barabasi-Albert graph: each new vertex is joined to {k} earlier ones")
+
+
+def _watts_strogatz(spec: Spec) -> EdgeList:
+    n = _size(spec)
+    k = _integer(spec.text, spec.args[1], "the number of neighbours on the ring", 0, max(n - 1, 0))
+    if k % 2:
+        raise GraphError(f"{spec.text}: a vertex has as many neighbours on both sides of the ring, so not {k} in all")
+    chance = _chance(spec, 2)
+    return _model(spec, n, rewired(spec.seed, n, k, chance),
+                  f"Watts-Strogatz graph: a ring with {k} neighbours, edges rewired with probability {chance:g}")
+
+
+def _stochastic_blocks(spec: Spec) -> EdgeList:
+    match = re.fullmatch(r"(\d+)x(\d+)", spec.args[0])
+    if not match or int(match[1]) * int(match[2]) > _MOST_MODEL:
+        raise GraphError(f"{spec.text}: write {_usage(spec)}, at most {_MOST_MODEL} vertices")
+    count, size = int(match[1]), int(match[2])
+    inside, between = _chance(spec, 1), _chance(spec, 2)
+    return _model(spec, count * size, blocks(spec.seed, size, count, inside, between),
+                  f"Stochastic block model: {count:,} blocks of {size:,} vertices, probabilities {inside:g} inside of "
+                  f"a block and {between:g} between two")
+
+
+def _geometric(spec: Spec) -> EdgeList:
+    n, distance = _size(spec), _number(spec, 1, "the distance", 2)
+    return _model(spec, n, geometric(spec.seed, n, distance),
+                  f"Random geometric graph: points of the unit square at most {distance:g} apart")
+
+
+def _usage(spec: Spec) -> str:
+    return GENERATORS[spec.text.partition(":")[0]].usage
+
+
+def _size(spec: Spec) -> int:
+    """The number of vertices. Raises GraphError, also for too few arguments."""
+    if len(spec.args) < GENERATORS[spec.text.partition(":")[0]].most:
+        raise GraphError(f"{spec.text}: write {_usage(spec)}")
+    return _integer(spec.text, spec.args[0], "the number of vertices", 0, _MOST_MODEL)
+
+
+def _chance(spec: Spec, place: int) -> float:
+    return _number(spec, place, "a probability", 1)
+
+
+def _number(spec: Spec, place: int, what: str, most: float) -> float:
+    """An argument from 0 to `most`. Raises GraphError."""
+    if place >= len(spec.args):
+        raise GraphError(f"{spec.text}: write {_usage(spec)}")
+    text = spec.args[place]
+    if not re.fullmatch(r"\d*\.?\d+(e-?\d+)?", text) or float(text) > most:
+        raise GraphError(f"{spec.text}: {what} must be a number from 0 to {most:g}, not {text!r}")
+    return float(text)
+
+
+def _model(spec: Spec, n: int, ends: tuple[Any, Any], what: str) -> EdgeList:
+    src, dst = (np.asarray(end, dtype=np.uint32) for end in ends)
+    return EdgeList(src, dst, VertexIds(base=0, count=n), directed=spec.directed, notes=[f"{what}, seed {spec.seed}."])
+
+
 GENERATORS: dict[str, Generator] = {
     "kron": Generator("kron:SCALE[,EDGES]", False, True, 2, _kronecker),
     "rmat": Generator("rmat:SCALE[,EDGES]", True, True, 2, _kronecker),
@@ -280,5 +360,10 @@ GENERATORS: dict[str, Generator] = {
     "path": Generator("path:N", True, False, 1, _path),
     "star": Generator("star:N", False, False, 1, _star),
     "complete": Generator("complete:N", False, False, 1, _complete),
+    "er": Generator("er:N,EDGES_OR_PROBABILITY", False, True, 2, _erdos_renyi),
+    "ba": Generator("ba:N,EDGES", None, True, 2, _barabasi_albert),
+    "ws": Generator("ws:N,NEIGHBOURS,PROBABILITY", None, True, 3, _watts_strogatz),
+    "sbm": Generator("sbm:BLOCKSxSIZE,INSIDE,BETWEEN", None, True, 3, _stochastic_blocks),
+    "rgg": Generator("rgg:N,DISTANCE", None, True, 2, _geometric),
     "karate": Generator("karate", None, False, 0, lambda spec: karate()),
 }

@@ -105,7 +105,7 @@ def test_falling_back_to_networkx() -> None:
 
 
 def test_small_graphs_stay_with_networkx() -> None:
-    small, large = nx.gnm_random_graph(100, 200, seed=1), nx.gnm_random_graph(3000, 12_000, seed=1)
+    small, large = nx.gnm_random_graph(100, 200, seed=1), nx.gnm_random_graph(3000, 30_000, seed=1)
     assert "faster on fewer than" in str(backend.should_run("pagerank", (small,), {}))
     assert backend.should_run("pagerank", (large,), {}) is True
     assert "converting the graph" in str(backend.should_run("degree_centrality", (large,), {}))

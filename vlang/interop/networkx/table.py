@@ -73,6 +73,8 @@ _UNWEIGHTED = (_without("weight"),)
 _FIRST = "Nearest nodes come first; those at equal distance are in the order of the graph."
 _BY_LENGTHS = ("The least of parallel edges counts. Weights that are negative or not finite, and integers whose sums "
                "need more than 53 bits, are left to NetworkX when the graph is read.")
+_ONE_PATH = "Of several shortest paths the one whose last nodes come first in the graph."
+_LENGTHS_EQUAL = "paths of equal length"
 _PARTS = "Components come in the order of their first nodes."
 _HOPS = "By hops. Searches from 512 nodes run at once, as bits of one array."
 
@@ -119,8 +121,8 @@ FUNCTIONS: dict[str, Row] = {
     "wiener_index": Row("distances", ("nx_distances",), _HOPS, EXACT, CALL, _UNWEIGHTED),
     "global_efficiency": Row("distances", ("nx_distances",), _HOPS, ROUNDED, CALL),
     # ---- paths
-    "single_source_shortest_path_length": Row("paths", ("bfs",), _FIRST, EXACT, SEARCH),
-    "single_target_shortest_path_length": Row("paths", ("bfs",), _FIRST, EXACT, SEARCH),
+    "single_source_shortest_path_length": Row("paths", ("bfs",), _FIRST, EXACT, LINEAR),
+    "single_target_shortest_path_length": Row("paths", ("bfs",), _FIRST, EXACT, LINEAR),
     "all_pairs_shortest_path_length": Row("paths", ("bfs",), _FIRST, EXACT, CALL),
     "shortest_path_length": Row(
         "paths", ("bfs", "sssp"), f"{_FIRST} {_BY_LENGTHS}", EXACT, SEARCH, (_attribute("weight"),)),
@@ -135,26 +137,30 @@ FUNCTIONS: dict[str, Row] = {
     "single_source_bellman_ford_path_length": Row(
         "paths", ("sssp",), f"{_FIRST} {_BY_LENGTHS}", EXACT, SEARCH, (_attribute("weight"),)),
     "bellman_ford_path_length": Row("paths", ("sssp",), _BY_LENGTHS, EXACT, SEARCH, (_attribute("weight"),)),
-    "descendants": Row("paths", ("bfs",), "", EXACT, SEARCH),
-    "ancestors": Row("paths", ("bfs",), "", EXACT, SEARCH),
-    "descendants_at_distance": Row("paths", ("bfs",), "", EXACT, SEARCH),
+    "single_source_shortest_path": Row("trees", ("bfs_tree",), f"{_FIRST} {_ONE_PATH}", _LENGTHS_EQUAL, LINEAR),
+    "single_source_dijkstra_path": Row(
+        "trees", ("sssp_tree",), f"{_FIRST} {_ONE_PATH} Weights that are not above 0 are left to NetworkX.",
+        _LENGTHS_EQUAL, SEARCH, (_attribute("weight"),)),
+    "descendants": Row("paths", ("bfs",), "", EXACT, LINEAR),
+    "ancestors": Row("paths", ("bfs",), "", EXACT, LINEAR),
+    "descendants_at_distance": Row("paths", ("bfs",), "", EXACT, LINEAR),
     "ego_graph": Row(
         "paths", ("bfs", "sssp"), "The subgraph is made by NetworkX, with all attributes.", EXACT, LINEAR,
         (_attribute("distance"), Condition("`undirected` is true", lambda given: bool(given["undirected"])))),
     # ---- components
-    "connected_components": Row("components", ("components",), _PARTS, EXACT, SEARCH),
-    "number_connected_components": Row("components", ("components",), "", EXACT, SEARCH),
-    "is_connected": Row("components", ("components",), "", EXACT, SEARCH),
-    "node_connected_component": Row("components", ("components",), "", EXACT, SEARCH),
-    "weakly_connected_components": Row("components", ("components",), _PARTS, EXACT, SEARCH),
-    "number_weakly_connected_components": Row("components", ("components",), "", EXACT, SEARCH),
-    "is_weakly_connected": Row("components", ("components",), "", EXACT, SEARCH),
+    "connected_components": Row("components", ("components",), _PARTS, EXACT, LINEAR),
+    "number_connected_components": Row("components", ("components",), "", EXACT, LINEAR),
+    "is_connected": Row("components", ("components",), "", EXACT, LINEAR),
+    "node_connected_component": Row("components", ("components",), "", EXACT, LINEAR),
+    "weakly_connected_components": Row("components", ("components",), _PARTS, EXACT, LINEAR),
+    "number_weakly_connected_components": Row("components", ("components",), "", EXACT, LINEAR),
+    "is_weakly_connected": Row("components", ("components",), "", EXACT, LINEAR),
     "strongly_connected_components": Row(
         "components", ("scc", "nx_height"), "A component comes after those that it leads to.", EXACT, CALL),
     "number_strongly_connected_components": Row("components", ("scc",), "", EXACT, CALL),
     "is_strongly_connected": Row("components", ("scc",), "", EXACT, CALL),
-    "is_tree": Row("components", ("components",), "", EXACT, SEARCH),
-    "is_forest": Row("components", ("components",), "", EXACT, SEARCH),
+    "is_tree": Row("components", ("components",), "", EXACT, LINEAR),
+    "is_forest": Row("components", ("components",), "", EXACT, LINEAR),
     # ---- cores, triangles, two-colourings
     "core_number": Row("cohesion", ("kcore",), "", EXACT, CALL, (_DIRECTED,)),
     "k_core": Row("cohesion", ("kcore",), "The subgraph is made by NetworkX.", EXACT, SEARCH, (_DIRECTED,)),
