@@ -17,7 +17,7 @@ from vlang.check.tables.typing import a
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import INTEGER, VERTEX, VERTICES, Scalar
+from vlang.types import INTEGER, VERTEX, VERTICES, Scalar, Tuple
 
 __all__ = ["Around", "Statements"]
 
@@ -145,9 +145,13 @@ class Statements:
         value = self.x.value(item.value, at)
         good = graph_level(self.x, item.value, value, at, "`let` names one value for the whole graph")
         type_ = self.x.concrete(value.type) if good else None
-        if type_ is not None and not isinstance(type_, Scalar):
+        if type_ is not None and item.parts and not (isinstance(type_, Tuple) and len(type_.items) == item.parts):
+            self.run.report(Code.WRONG_TYPE, f"`let ({item.name})` needs a tuple of {item.parts} values",
+                            item.value.span, f"this is {a(type_)}")
+            type_ = None
+        elif type_ is not None and not isinstance(type_, (Scalar, Tuple)):
             self.run.report(Code.WRONG_TYPE, f"`{item.name}` cannot be {a(type_)}", item.value.span,
-                            "a `let` is one scalar")
+                            "a `let` is one scalar, or a tuple of scalars")
             type_ = None
         self.run.declare(around.scope, item, "let", item.name, item.name_span, type_)
 
