@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vlang.check.foreign import foreign_name
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
@@ -191,6 +192,10 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
     if at.place == "require" and name in NEEDS:
         run.report(Code.UNKNOWN_NAME, f"`{name}` stands alone after `require`", span, "part of a condition",
                    help=f"on a line of its own, `require {name}` says that {NEEDS[name]}")
+        return Value(None)
+    advice = foreign_name(name)
+    if advice is not None:
+        run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, help=advice[0] or (), write=advice[1] or ())
         return Value(None)
     whole = isinstance(at.item, t.Contract) and at.item.cond.span == span
     close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | VALUES | run.broken

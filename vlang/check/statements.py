@@ -9,6 +9,7 @@ from typing import Any
 from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
+from vlang.check.foreign import NEIGHBOURS
 from vlang.check.graphlevel import graph_level
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.reduce import over_edges, reduced
@@ -122,7 +123,15 @@ class Statements:
         run, text = self.run, self.run.file.text
         inner = [n for n in rewrite.inside(item.value) if isinstance(n, t.Reduce)]
         edges = [n for n in inner if over_edges(n.domain)]
-        if isinstance(item.value, t.Reduce):
+        group = item.value.domain.set_name if isinstance(item.value, t.Reduce) else None
+        if isinstance(item.value, t.Reduce) and group in NEIGHBOURS and at.scope.find(group or "") is None:
+            domain = item.value.domain
+            lists = group == "edges"
+            run.report(Code.UNKNOWN_NAME, "neighbours are written with an arrow", domain.span, "not a list of vertices",
+                       help="an edge field stands for itself: `sum(weight for u -> self)`" if lists else
+                       "in-edges: `u -> self`; out-edges: `self -> u`; both:",
+                       write=() if lists else f"{domain.name} -- self")
+        elif isinstance(item.value, t.Reduce):
             write = rewrite.edited(text, item.span, [(_word(item.span, "gather"), "let")])
             run.report(Code.BAD_GATHER, "`gather` reduces over edges, and there are none here", item.value.domain.span,
                        "all vertices", help="one value for the whole graph is named with `let`:", write=write,
