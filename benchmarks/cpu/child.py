@@ -1,4 +1,4 @@
-"""Jobs that run in a process of their own, to measure its memory."""
+"""Jobs that run in a separate process, so that its peak memory is theirs."""
 
 from __future__ import annotations
 

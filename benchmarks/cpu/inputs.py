@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.gpu.inputs import Kind, generated
 from vlang import Graph
 
-__all__ = ["INPUTS", "Input", "build"]
+__all__ = ["INPUTS", "Input", "build", "folder"]
 
 MOST_WEIGHT = 255
 
@@ -63,7 +63,7 @@ def build(name: str, quick: bool, threads: int) -> Input | None:
     """The graph of that name; with `quick` a small one. None for a published graph that is missing, or with `quick`."""
     begin = time.perf_counter()
     if name in _PUBLISHED:
-        path = _folder() / name / f"{name}.{_PUBLISHED[name]}"
+        path = folder() / name / f"{name}.{_PUBLISHED[name]}"
         if quick or not path.exists():
             return None
         own = path.suffixes[-2] == ".gr"
@@ -78,6 +78,6 @@ def build(name: str, quick: bool, threads: int) -> Input | None:
     return Input(name, graph, source, time.perf_counter() - begin)
 
 
-def _folder() -> Path:
+def folder() -> Path:
     here = Path(__file__).resolve().parents[2]
     return Path(os.environ.get("VLANG_DATA") or here.parent / "shared" / "data")

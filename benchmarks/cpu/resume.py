@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.001, help="of the edges that are added or removed")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    whole = Graph.read(options.graph, weights="1..255", self_loops="drop", parallel="drop").edges()  # `kcore`
+    whole = Graph.read(options.graph, weights="1..255", self_loops="drop", parallel="drop").edges()  # for `kcore`
     count = max(1, int(options.share * len(whole.src)))
     order = np.random.default_rng(1).permutation(len(whole.src))
     kept, rest = np.sort(order[count:]), order[:count]

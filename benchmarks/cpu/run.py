@@ -18,7 +18,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # import vlang from the checkout of this script
 
 from benchmarks.cpu import peers, report
 from benchmarks.cpu.conditions import conditions

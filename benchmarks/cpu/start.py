@@ -16,7 +16,7 @@ __all__ = ["cpu_seconds", "measure_start"]
 
 LIMITS = {"import": 0.1, "warm": 0.6, "first": 3.0, "warm, phases": 1.0, "first, phases": 6.0}
 PHASES = "scc"
-"""A program of 14 lines and several phases: two loops inside one, blocks, a condition around a loop."""
+"""A program of 14 lines with several phases: two loops inside another loop, blocks, a condition around a loop."""
 
 RUNS = {"bfs": ["bfs", "karate", "source=1"], "sssp": ["sssp", "karate", "source=1"],
         "components": ["components", "karate"], "pagerank": ["pagerank", "karate"],
@@ -69,7 +69,7 @@ def _limited(name: str, limit: str, samples: list[float]) -> Figure:
 def cpu_seconds(arguments: list[str], cache: str) -> float:
     """User and system time of `python ARGUMENTS`; the command must succeed."""
     environment = {**os.environ, "VLANG_CACHE": cache, "PYTHONPATH": str(ROOT)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # commands use their cached byte code, as for users
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # commands use cached byte code, as they do for users
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment, stdout=said, stderr=said)
         _, status, usage = os.wait4(process.pid, 0)

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # import vlang from the checkout of this script
 
 from benchmarks.cpu.conditions import conditions
 from benchmarks.cpu.report import line, table
@@ -66,7 +66,7 @@ class Session:
         self.found: dict[str, Any] = {}
 
     def job(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The figures of a job in a process of its own."""
+        """The figures of a job, run in a separate process."""
         command = [*self.prefix, sys.executable, str(Path(__file__).with_name("works.py")), name, json.dumps(arguments)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -1,6 +1,6 @@
 """One job of the disk measurements, run in a separate process. It prints its figures as JSON.
 
-    python benchmarks/disk/works.py JOB '{"argument": value}'
+python benchmarks/disk/works.py JOB '{"argument": value}'
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # import vlang from the checkout of this script
 
 from vlang import Graph, Result, load
 from vlang.runtime.convert.convert import convert

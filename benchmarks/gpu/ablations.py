@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # import vlang from the checkout of this script
 
 from benchmarks.gpu import inputs, report
 from benchmarks.gpu.inputs import Kind
@@ -30,7 +30,7 @@ from benchmarks.gpu.works import Work
 from vlang import Graph, Program, compile
 
 PARTS = ("replication", "kernels", "streams", "cache")
-FEW, MANY = 2, 8  # sweeps of the two runs whose difference gives the time of one
+FEW, MANY = 2, 8  # sweeps of two runs; the difference of their times gives the time of one sweep
 REPEATS = 3
 
 # Sweeps that change all values, so that no work is skipped.

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # import vlang from the checkout of this script
 
 from benchmarks.gpu import inputs
 from benchmarks.gpu.report import table_line

@@ -28,7 +28,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # import vlang from the checkout of this script
 
 from benchmarks.gpu import inputs, report
 from benchmarks.gpu.limits import Limits, gather_seconds, measure_limits

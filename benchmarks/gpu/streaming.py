@@ -19,7 +19,7 @@ from statistics import median
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # import vlang from the checkout of this script
 
 from benchmarks.gpu import inputs, report
 from vlang.emit.cuda.cuda_target import CudaTarget

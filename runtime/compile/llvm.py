@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
-from llvmlite import binding as llvm
+from vlang.runtime.storage.room import require_address_space
 
-__all__ = ["cpu", "execution_engine", "target_machine"]
+__all__ = ["cpu", "execution_engine", "llvm", "target_machine"]
+
+_LIBRARY = 160 << 20  # bytes of address space that the library takes
+_LEAST = 64 << 20  # bytes beside it; where an allocation of LLVM fails, it ends the process
+
+
+def _binding() -> Any:
+    """llvmlite, which is not loaded where its initialisation would end the process. Raises OutOfMemory."""
+    if "llvmlite.binding" not in sys.modules:
+        require_address_space(_LIBRARY + _LEAST, "LLVM")
+    import llvmlite.binding  # start-up: after the check
+
+    return llvmlite.binding
+
+
+llvm = _binding()
 
 
 @cache
@@ -23,7 +39,8 @@ def _initialize() -> None:
 
 
 def target_machine() -> Any:
-    """LLVM's target machine for this processor, at full optimisation."""
+    """LLVM's target machine for this processor, at full optimisation. Raises OutOfMemory where LLVM would abort."""
+    require_address_space(_LEAST, "machine code")
     _initialize()
     name, features = cpu()
     return llvm.Target.from_default_triple().create_target_machine(

@@ -22,13 +22,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import InternalError
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
-from vlang.runtime.compile.llvm import cpu, execution_engine
+from vlang.runtime.compile.llvm import cpu, execution_engine, llvm
 from vlang.runtime.compile.sources import sources_digest
 from vlang.runtime.threads.tasks import completed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from vlang.runtime.storage.ring import LEAST_BUFFERS, Ring
 from vlang.runtime.storage.windows import Windows
 from vlang.runtime.threads.processors import available_threads
 
-__all__ = ["Placement", "page_sizes", "place"]
+__all__ = ["Placement", "directions", "page_sizes", "place"]
 
 _PLENTY = 1 << 62  # bytes: the budget if the system does not report free memory
 _MERGING = 14  # bytes per vertex, while in-edges and out-edges are merged to pages of both directions
@@ -70,14 +71,26 @@ class Placement:
         return None if self.windows is None else Windows(self.windows, n)
 
 
-def page_sizes(plan: Plan, stored: StoredEdges) -> list[int]:
-    """A list with the sizes in bytes of all pages that a plan may read, and a 0, so that it is not empty."""
-    return [0, *(stored.nbytes(kind, page) for kind in _kinds(plan, stored) for page in range(stored.cuts(kind).count))]
+def page_sizes(stored: StoredEdges, kinds: Iterable[str]) -> list[int]:
+    """A list with the sizes in bytes of all pages of some directions, and a 0, so that it is not empty."""
+    return [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
 
 
-def _kinds(plan: Plan, stored: StoredEdges) -> set[str]:
-    """The adjacency directions that a plan may read."""
-    kinds = {kind for stage in plan.stages for kind in (stage.domain, stage.notify) if kind is not None}
+def directions(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) -> set[str]:
+    """The adjacency directions whose pages a run may read.
+
+    Args:
+        plan: the program.
+        stored: the edges.
+        shape: the counts of the graph.
+        options: the options of the run.
+    """
+    kinds, inside = set[str](), set[int]()
+    for loop in plan.loops:
+        kinds |= way_of(WAYS, loop, shape, options).streamed(loop, plan, options)
+        inside |= {id(stage) for stage in loop.stages}
+    kinds |= {kind for stage in plan.stages if id(stage) not in inside
+              for kind in (stage.domain, stage.notify) if kind is not None}
     return kinds if stored.directed or not kinds else {"in"}
 
 
@@ -97,20 +110,21 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     limit = min((limit for limit in (options.memory, ledger.limit) if limit is not None), default=None)
     limit = limit or default_budget() or _PLENTY
     here = graph.shape()
-    both = stored.directed and "both" in _kinds(plan, stored)
+    kinds = directions(plan, stored, here, options)
+    both = stored.directed and "both" in kinds
     merging = _MERGING * here.n + _CUT * min(here.n, 1 << 16) if both else 0
     if merging > _free(limit, here):
         raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
                           f"out-edges, and the budget is {in_bytes(limit)}: give memory="
                           f"{size_option(merging + limit - _free(limit, here))}")
-    sizes = page_sizes(plan, stored)
+    sizes = page_sizes(stored, kinds)
     largest, streamed = max(sizes), _need(plan, here, options)
     whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=largest), options).peak
     if whole <= _free(limit, graph.in_memory.shape()):
         text = f"edges in memory: {in_bytes(whole)} are needed"
         return Placement(False, 0, largest, limit, whole, text)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
-    spare = max((stored.spare(kind) for kind in _kinds(plan, stored)), default=0)
+    spare = max((stored.spare(kind) for kind in kinds), default=0)
     state = streamed.peak + _SPARE + spare + _converted(plan, stored)
     state += _scratch(plan, stored, options.threads or available_threads())
     least = state + LEAST_BUFFERS * largest

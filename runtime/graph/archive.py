@@ -21,8 +21,13 @@ from vlang.runtime.storage.room import require_room
 __all__ = ["Archive"]
 
 _PIECE = 1 << 20
+_HEADER = 1 << 16  # bytes of the description of an array
 _WORDS = 1 << 24  # maximum bytes of an array without vertices or edges, such as a name or the notes
-_KINDS = {"b": "truth values", "i": "integers", "u": "unsigned integers", "f": "floats", "U": "text", "S": "bytes"}
+_KINDS = {"b": "truth values", "i": "integers", "u": "unsigned integers", "f": "floats", "c": "complex numbers",
+          "U": "text", "S": "bytes", "m": "times", "M": "dates", "V": "records"}
+
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, SyntaxError, IndexError, KeyError,
+           OverflowError, AttributeError, RecursionError, tokenize.TokenError)  # of zipfile and of NumPy's format
 
 Array = NDArray[Any]
 
@@ -77,6 +82,11 @@ class Archive:
         with self._member(name) as file:
             dimensions = len(_header(file)[0])
         return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
+
+    def length(self, name: str) -> int:
+        """The first length of an array, from its header; 1 for a single value. Raises GraphError."""
+        with self._member(name) as file:
+            return next(iter(_header(file)[0]), 1)
 
     def array(self, name: str, kinds: str, shape: tuple[int | None, ...], *, words: bool = False) -> Array:
         """Read an array, converted to the byte order of this machine.
@@ -143,8 +153,7 @@ class Archive:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         except RuntimeError as error:  # a password, or a compression that zipfile does not know
             raise self._wrong(f"{what} cannot be unpacked: {error}; save the graph again") from error
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, SyntaxError, IndexError, KeyError,
-                OverflowError, AttributeError, tokenize.TokenError) as error:  # fmt: skip
+        except _DAMAGE as error:
             raise self._wrong(f"damaged or cut off: {what}: {error}") from error
 
 
@@ -163,10 +172,26 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"version {version[0]}.{version[1]} of NumPy's format, and 1.0 and 2.0 are known")
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, order, dtype = read(file)
+    try:
+        shape, order, dtype = read(_Header(file))
+    except _DAMAGE:  # its messages quote the header, or objects of Python's parser
+        raise ValueError("its header is no description of an array") from None
     if any(size < 0 for size in shape):
         raise ValueError("a negative length")
     return shape, order, dtype
+
+
+class _Header:
+    """The beginning of a file, of which nothing long is read at once."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes. Raises ValueError if they are more than a header has."""
+        if not 0 <= size <= _HEADER:
+            raise ValueError(f"a header of {size:,} bytes")
+        return self._file.read(size)
 
 
 def _fill(file: IO[bytes], array: Array) -> None:

@@ -14,7 +14,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.edges.given import given_path, given_whole
 from vlang.runtime.graph.edges.order import Order
-from vlang.runtime.graph.held import HeldGraph
+from vlang.runtime.graph.everyday import EverydayGraph
 from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note, rule_note
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.build import Rows
@@ -24,7 +24,7 @@ from vlang.runtime.storage.room import memory_named
 __all__ = ["Graph"]
 
 
-class Graph(HeldGraph):
+class Graph(EverydayGraph):
     """The graph that a program runs on. Its public state never changes, and threads may share it.
 
     Create a graph by `Graph.read`, `open`, `from_edges`, `from_scipy` or `from_networkx`. The thread that first needs

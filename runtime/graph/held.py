@@ -18,7 +18,7 @@ from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.notes import KEPT, kept_note, stored_note, symmetrized_note
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
-from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.build import MANY, Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops
 from vlang.runtime.storage.room import require_room
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["HeldGraph"]
 
 _TEXT_ID = 72  # approximate bytes of an id that is a string: the object and its array entry
-_MANY = 1 << 22
 
 
 class HeldGraph:
@@ -262,7 +261,7 @@ class HeldGraph:
 
 def _checked(edges: EdgeList) -> EdgeList:
     """The edge list with narrowed columns and contiguous, valid, read-only arrays: kernels index by them unchecked."""
-    if len(edges.ids) >= _MANY:  # a few bytes of a file may declare many vertices
+    if len(edges.ids) >= MANY:  # a few bytes of a file may declare many vertices
         require_room(8 * (len(edges.ids) + 1), f"an adjacency of {len(edges.ids):,} vertices")
     src, dst = (taken(np.ascontiguousarray(ends, dtype=np.uint32)) for ends in (edges.src, edges.dst))
     if len(src) != len(dst):

@@ -243,8 +243,10 @@ def matrix_entries(archive: Archive, path: Path) -> Entries:
     if kind == "coo":
         row, col = _coordinates(archive)
     elif kind in ("csr", "csc"):
+        indptr = archive.array("indptr", "iu", (n + 1,))
+        _check_pointers(archive, indptr, archive.length("indices"))
         minor = archive.array("indices", "iu", (None,))
-        major = _major(archive, archive.array("indptr", "iu", (n + 1,)), len(minor))
+        major = _major(archive, indptr, len(minor))
         row, col = (major, minor) if kind == "csr" else (minor, major)
     else:
         raise GraphError(f"{path}: a matrix of format {kind!r}; save it as csr, csc or coo")
@@ -278,8 +280,8 @@ def _coordinates(archive: Archive) -> tuple[Array, Array]:
     return row, col
 
 
-def _major(archive: Archive, indptr: Array, entries: int) -> Array:
-    """The row of each entry (csr), or the column (csc), uint32[entries]. Raises GraphError for an invalid `indptr`."""
+def _check_pointers(archive: Archive, indptr: Array, entries: int) -> None:
+    """Raise GraphError for pointers that are wrong."""
     path, first, last = archive.path, int(indptr[0]), int(indptr[-1])
     if first != 0 or last != entries:
         hint = "; pointers that count from 1 are those of another system" if first == 1 else ""
@@ -287,6 +289,10 @@ def _major(archive: Archive, indptr: Array, entries: int) -> Array:
                          f"entries{hint}")
     if bool((indptr[1:] < indptr[:-1]).any()):
         raise GraphError(f"{path}: indptr decreases")
+
+
+def _major(archive: Archive, indptr: Array, entries: int) -> Array:
+    """The row of each entry (csr), or its column (csc)."""
     rows: NDArray[np.uint32] = archive.empty(entries, np.uint32)
     kernels("rows")["expand"](indptr.astype(np.uint64), 0, len(indptr) - 1, rows)
     return rows

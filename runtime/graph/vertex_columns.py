@@ -90,7 +90,7 @@ class _OfFile:
         if files is not None:
             return _OfTable(VertexTable.of(FileTable.open(self.path, files), None, {name})).joined(name, ids)
         with Workers(available_threads()) as workers:
-            found, places, values = column_of(TextFile(self.path), name, workers)
+            found, places, values = column_of(TextFile(self.path, "a table of vertices"), name, workers)
         return _joined(self.source, found.values[places], values, ids)
 
 

@@ -11,7 +11,7 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.storage.available import available_bytes, in_bytes
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["memory_named", "named", "out_of_memory", "require_room"]
+__all__ = ["memory_named", "named", "out_of_memory", "require_address_space", "require_room"]
 
 _ADVICE = ("end other programs, read fewer edge columns, or use a machine with more memory; reading a graph that "
            "`vlang convert` saved takes less")  # fmt: skip
@@ -25,6 +25,15 @@ def require_room(need: int, what: str) -> None:
     have, limited = _available()
     if have is not None and need > have:
         raise out_of_memory(f"{what} needs {in_bytes(need)}", have, limited)
+
+
+def require_address_space(need: int, what: str) -> None:
+    """Raise OutOfMemory if a limit on address space leaves fewer than `need` bytes; for libraries that abort then.
+
+    what: that needs them, as the beginning of a sentence.
+    """
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        require_room(need, what)
 
 
 def out_of_memory(need: str, have: int | None = None, limited: bool = False) -> OutOfMemory:

@@ -134,7 +134,7 @@ def test_fields_of_vertices() -> None:
 
 
 def test_arrays_with_named_coordinates_are_refused() -> None:
-    class Labelled:  # as an xarray.DataArray is
+    class Labelled:  # has the members of an xarray.DataArray
         def __init__(self) -> None:
             self.indexes = {"vertex": [30, 10, 20]}
 

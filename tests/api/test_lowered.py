@@ -1,4 +1,4 @@
-"""A program lowered for a graph: its texts are those of explain, and its cost agrees with the counts of a run."""
+"""A program lowered for a graph has the texts that `explain` prints and a cost that agrees with the counts of a run."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_columns_and_vectors_have_their_widths() -> None:
     cost = program.lower(graph).cost()
     (superstep,) = cost.supersteps
     assert superstep.bytes == 2 * (4 + 4 + 12) + 8 * (3 + 1) + 12 * 3
-    assert (cost.columns, cost.state) == (2 * 4, 2 * 12 * 3 + 3)  # and a byte per vertex for the frontier
+    assert (cost.columns, cost.state) == (2 * 4, 2 * 12 * 3 + 3)  # the last 3 are a byte per vertex for the frontier
 
 
 def test_texts_are_those_of_explain(graph: vlang.Graph) -> None:

@@ -17,6 +17,7 @@ LOAD: Any = load
 COMPILE: Any = compile
 KARATE: Any = Graph.read("karate")
 BFS: Any = load("bfs")
+MASKED: Any = np.ma.array([1, 2], mask=[False, True])
 RESULT: Any = BFS(KARATE, source=1, threads=1)
 
 CALLS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -32,6 +33,10 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "explained for a text": (lambda: BFS.explain("ir", "karate"), "bfs runs on a vlang.Graph, not on 'karate'"),
     "resumed from nothing": (lambda: BFS.resume(None), "bfs.resume goes on from a vlang.Result, not from None"),
     "resumed from a graph": (lambda: BFS.resume(KARATE), "goes on from a vlang.Result"),
+    "an array as vertex": (lambda: BFS(KARATE, source=np.array([1])), "vertex array([1]) is not in the graph"),
+    "a folder with NUL": (lambda: BFS(KARATE, source=1, checkpoint="\0"), "checkpoint is the path of a folder, not '"),
+    "a folder that is no text": (lambda: BFS(KARATE, source=1, checkpoint="\ud800"), "checkpoint is the path of a"),
+    "load what is no text": (lambda: LOAD("\ud800"), r"takes the name of a program or a path, not '\ud800'"),
     "load None": (lambda: LOAD(None), "vlang.load takes the name of a program or a path, not None"),
     "load bytes": (lambda: LOAD(b"bfs"), "vlang.load takes the name of a program or a path"),
     "load a NUL": (lambda: LOAD("a\0"), "vlang.load takes the name of a program or a path"),
@@ -48,6 +53,9 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "no ends": (lambda: ANY.from_edges(None, [1]), "src must have one dimension"),
     "ragged ends": (lambda: ANY.from_edges([[1], [1, 2]], [1, 2]), "src is no array"),
     "ragged weights": (lambda: ANY.from_edges([1], [2], weight=[[1], [1, 2]]), "edge column 'weight' is no array"),
+    "numbers and texts": (lambda: ANY.from_edges([1, "a"], ["b", 2]), "src holds texts and other values; vertex ids"),
+    "masked ends": (lambda: ANY.from_edges(MASKED, [1, 2]), "src has masked values (1): leave these out, or fill them"),
+    "masked weights": (lambda: ANY.from_edges([1, 2], [2, 3], weight=MASKED), "'weight' has masked values (1)"),
     "weights of decimals": (lambda: ANY.from_edges([1], [2], weight=[decimal.Decimal(1)]), "must hold numbers"),
     "ids that are no text": (lambda: ANY.from_edges(["\ud800"], ["a"]), r"src holds '\ud800', which is not Unicode"),
     "given ids that are no text": (lambda: ANY.from_edges([0], [1], ids=["a", "b\udfff"]), "which is not Unicode text"),

@@ -38,6 +38,8 @@ def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
         (" = b * a, identity 1", "structure", False, False),
         (" = min(a, b), identity inf", "structure", True, False),
         (": bool = a and b, identity true", "structure", True, False),
+        (": int = max(a, b), identity -2147483648", "structure", True, False),  # that is -inf
+        (": (i8, int) = min(a, b), identity (127, 0x7fffffff)", "structure", True, False),
         (": int = a ^ b, identity 0", "structure", False, False),
         (": (float, int) = (a[0] + b[0], a[1] + b[1]), identity (0, 0)", "structure", False, False),
         (": (float, vertex) = min(a, b), identity (inf, none)", "structure", True, False),
@@ -52,7 +54,7 @@ def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
         (": int = a + b if k > 1 else b + a, identity 0", "sampling", False, None),  # z3 may run out of time
         (": u32 = a + b + 3 * a * b, identity 0", "sampling", False, True),
         (": int = a if a > b else b, identity -inf", "sampling", True, True),
-        (": (float, int) = a if a <= b else b, identity (inf, inf)", "sampling", True, None),  # half a second
+        (": (float, int) = a if a <= b else b, identity (inf, inf)", "sampling", True, None),  # z3 takes half a second
         (": float = a + b - 1 / 7, identity 1 / 7", "sampling", False, True),
     ],
 )
@@ -96,10 +98,12 @@ def test_contracts_restrict_the_domain(declaration: str, contract: str, body: st
         (": int = a + b + 1073741824 * a * 4, identity 0", "commutative", "f(1, 0) = 4294967297"),
         (f" = {LOGSUM}, identity -inf", "identity", "f(-inf, -inf) = nan"),
         (": u8 = a + b + 1, identity 0", "identity", "f(0, 0) = 1"),
+        (": int = min(a, b), identity -2147483648", "identity", "f(-inf, 0) = -inf"),
+        (": int = a + b, identity 2147483647", "identity", "f(inf, 0) = inf"),
         (": u64 = min(a, b), identity 9223372036854775808", "identity", "inf"),
         *((f": int = 3 if {text} and a < inf else max(a, b), identity -inf", "commutative", "inf) = 3")
           for text in ("b == inf", "0 + b == inf", "b + 0 == inf", "0 - b == -inf", "min(b, inf) == inf",
-                       "(b if a < 9 else inf) == inf", "b >= inf")),  # infinite operands count
+                       "(b if a < 9 else inf) == inf", "b >= inf")),  # laws must also hold for infinite operands
     ],
 )
 def test_refuted(declaration: str, law: str, witness: str) -> None:

@@ -98,6 +98,16 @@ def test_sizes_are_those_of_the_text_that_is_written_out() -> None:
     assert large.code is Code.TOO_LARGE
 
 
+def test_an_argument_counts_once_for_each_of_its_uses() -> None:
+    text = "program p\nfn f(x: float): float = {}\nvertex x: float = 1\nvertex y: float = 0\n"
+    line = f"apply y = f({'x + ' * 90}x)\n"
+    many = MOST_OPERATIONS // 181
+    for body, uses in (("x * x", 2), ("x * x - x", 3), ("f0(x) + f0(x)", 4)):
+        whole = text.format(body).replace("fn f(", "fn f0(x: float): float = x * x\nfn f(")
+        assert problems(whole + line * int(0.9 * many / uses)) == ()
+        assert [p.code for p in problems(whole + line * int(1.1 * many / uses))] == [Code.TOO_LARGE]
+
+
 def test_a_function_that_ignores_its_argument_does_not_count_it() -> None:
     text = "program p\nfn one(x: float): float = 1\n" + functions("{}(x) * {}(x)", 12).split("\n", 1)[1]
     assert problems(text.replace("g11(degree)", "one(g11(degree))")) == ()

@@ -65,7 +65,7 @@ CASES: Mapping[str, Case] = {
     "for-vertices": Case("lcc_directed", "rmat:6", {"sources": list(range(1, 40))}),
     "for-range": Case("kcore_peel", "kron:7", {}),
     "repeating": Case(FLIP, "ring", {"x": np.where(np.arange(24) % 5 == 0, np.float32(0.25), np.float32(0.5))},
-                      ({}, {"mode": "pull"})),  # with a period of 24 supersteps
+                      ({}, {"mode": "pull"})),  # repeats itself after 24 supersteps
     "several passes": Case("hits", _SPREAD, {}),
 }
 

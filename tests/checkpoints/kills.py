@@ -60,7 +60,7 @@ def on_page_file(case: str, draw: random.Random) -> Part:
 
 
 def child(run: Part, folder: Path) -> int:
-    """Start a part of a run in a process of its own."""
+    """Start a part of a run in a child process; returns the process id."""
     number = os.fork()
     if number == 0:
         status = 3
@@ -109,7 +109,7 @@ def main(kills: int, seed: int) -> None:
         begin = time.monotonic()
         wanted[case] = program_of(case)(graph_of(case), progress=slow, **CASES[case].given)
         spans[case] = max(0.01, time.monotonic() - begin)
-        for research in CASES[case].others:  # compiled before the first fork
+        for research in CASES[case].others:  # compile before the first fork
             program_of(case)(graph_of(case), **{**CASES[case].given, "research": research})
         with streaming(2):
             for research in streamed_options(case):

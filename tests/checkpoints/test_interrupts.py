@@ -139,7 +139,7 @@ def test_signals_that_are_noted_in_time_are_not_sent_again() -> None:
     time.sleep(0.4)
     with pytest.raises(KeyboardInterrupt):
         interrupts.raise_noted()
-    interrupts.raise_noted()  # once
+    interrupts.raise_noted()  # a second call raises nothing
 
 
 def test_handlers_of_the_caller_stay() -> None:

@@ -55,7 +55,7 @@ def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: p
     resumed = bool(result.resumed)
     assert_same(case, result, want)
     assert resumed or part == 0
-    assert program(graph, checkpoint=tmp_path, **given).resumed == ""  # it had finished
+    assert program(graph, checkpoint=tmp_path, **given).resumed == ""  # the run before it had finished
 
 
 def test_a_run_to_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_a_streamed_run_stopped_again_and_again(case: str, tmp_path: Path, monke
         break
     assert_same(case, result, want)
     assert result.resumed or part == 0
-    assert program(Graph.open(file), checkpoint=tmp_path, **CASES[case].given).resumed == ""  # it had finished
+    assert program(Graph.open(file), checkpoint=tmp_path, **CASES[case].given).resumed == ""  # that run had finished
 
 
 def test_a_search_goes_on_by_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

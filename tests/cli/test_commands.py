@@ -149,7 +149,7 @@ def test_page_files(vlang: Call, tmp_path: Path) -> None:
     assert vlang("info", path, "--sums").out.endswith("right sums          6\n")
     changed = json.loads(vlang("info", path, "--weights", "1..3", "--json").out)
     assert changed["columns"]["weight"]["largest"] == 3
-    with open(path, "r+b") as file:  # a byte of a page
+    with open(path, "r+b") as file:  # damage a byte of a page
         file.seek(5000)
         file.write(b"\xff")
     assert vlang("info", path).status == 0, "no page is read"

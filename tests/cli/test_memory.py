@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import Call
 from vlang.cli import _too_little
 from vlang.errors import OutOfMemory
+from vlang.runtime.compile.llvm import target_machine
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.storage import room
 
@@ -49,6 +50,7 @@ def test_other_errors_of_memory(error: MemoryError, vlang: Call, monkeypatch: py
 @pytest.mark.parametrize("error", [
     ImportError("libx.so: failed to map segment from shared object"), RuntimeError("can't start new thread"),
     OSError("Could not find/load shared object file 'libllvmlite.so'"),
+    SystemError("error return without exception set"),
 ])  # fmt: skip
 def test_too_little_address_space(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (300 << 20, 300 << 20))
@@ -57,9 +59,15 @@ def test_too_little_address_space(error: Exception, monkeypatch: pytest.MonkeyPa
     assert _too_little(RuntimeError("a bug")) == ""
     monkeypatch.setattr(resource, "getrlimit", unlimited)
     assert _too_little(OSError("another")) == ""
+    assert _too_little(SystemError("error return without exception set")) == ""
 
 
 def test_a_limit_on_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (1, 1))
     with pytest.raises(OutOfMemory, match="x needs 2 bytes, and 0 bytes are available under the limit"):
         room.require_room(2, "x")
+    with pytest.raises(OutOfMemory, match=r"machine code needs 64\.0 MB, and 0 bytes are available under the limit"):
+        target_machine()
+    monkeypatch.setattr(resource, "getrlimit", unlimited)
+    monkeypatch.setattr(room, "available_bytes", lambda: 0)
+    target_machine()

@@ -263,7 +263,7 @@ def test_uploads_of_memory_that_is_not_locked(cuda: Cuda, nbytes: int) -> None:
     assert (back == array).all()
     device.register(array)
     device.upload(target.pointer, array)
-    assert len([name for name, _ in cuda.calls if name == "memcpy"]) == len(copies) + 2  # at once
+    assert len([name for name, _ in cuda.calls if name == "memcpy"]) == len(copies) + 2  # two immediate copies
     device.close()
     assert (cuda.held, cuda.live, cuda.locked) == ({}, set(), {})
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.networkx_table import PAGE
+from tests.docs.networkx_table import page as networkx_page
 from tests.docs.option_tables import PAGES, TABLES, page
 from tests.docs.transcripts import ROOT
 from vlang import __all__ as public
@@ -35,3 +37,7 @@ def test_errors_that_documents_name_are_public() -> None:
             assert name in public, name
         else:
             assert name not in whole
+
+
+def test_the_table_of_the_networkx_backend_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == networkx_page(), "write it with: python -m tests.docs.networkx_table"

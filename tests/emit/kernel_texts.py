@@ -55,7 +55,7 @@ def _modules_of_numba(name: str, bits: int) -> Iterator[str]:
     vlang = importlib.import_module("vlang")
     try:
         numba = importlib.import_module("vlang.runtime.compile.compile_numba")
-    except ModuleNotFoundError:  # its place in older checkouts
+    except ModuleNotFoundError:  # older checkouts have the module in another place
         numba = importlib.import_module("vlang.runtime.devices.compile_numba")
     texts: list[str] = []
     link = vars(numba).setdefault("_plain_link", numba.link)

@@ -29,6 +29,7 @@ INTEGERS = ("a | b", "a & b", "a ^ b", "a << s", "a >> s")
 WHOLE = ("wrap(a + b)", "wrap(a - b)", "wrap(a * b)", "wrap(-a)", "wrap(a ** 3)", "wrap(a * b) + b", "a + 1", "a - 1",
          "a + 5", "5 - a", "a * 3", "(a // 2) * 2", "abs(a) + abs(b)", "max(a, 0) - max(b, 0)", "a % 8 + b % 8",
          "(a % 4) * (b % 4)", "a ** min(b, 9)", "min(a, 0) * max(b, 0)", "min(a, 0) + min(b, 0)")
+SIGNS = ("a * -1", "-1 * a", "a * max(min(b, 1), -1)", "a * max(min(b, 0), -1)", "a // -1", "a // max(min(b, 1), -1)")
 Array = NDArray[Any]
 
 
@@ -38,6 +39,7 @@ def expressions(type_: str) -> list[str]:
     texts += [f"{type_} = {text}" for text in INTEGERS if type_ not in FLOATS]
     texts += [f"{type_} = -a"]
     texts += [f"{type_} = {text}" for text in WHOLE if type_ not in FLOATS]
+    texts += [f"{type_} = {text}" for text in SIGNS if type_ in SIGNED]
     real = [f"{rule.name}({', '.join('ab'[: rule.operands])})" for rule in maths.MATHS.values() if not rule.whole]
     texts += [f"{type_} = {text}" for text in real if type_ in FLOATS]
     texts += [f"{type_} = a / b", *(f"i64 = {f}(a)" for f in sorted(maths.WHOLE))] if type_ in FLOATS else ["f64 = a"]

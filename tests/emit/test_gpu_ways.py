@@ -46,7 +46,7 @@ class PlodWay(FullWay):
 
 @pytest.fixture
 def plod(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Put the way first in the list of runs and last in the list of texts."""
+    """Put the way first in the list of ways that run and last in the list of text writers."""
     monkeypatch.setattr(ways, "WAYS", (PlodWay(), *ways.WAYS))
     GPU_WAY_TEXTS.append(PlodText)
     yield

@@ -68,7 +68,7 @@ def constants() -> dict[str, int]:
     for name, value in re.findall(r"^constexpr (?:u32|u64|int) (\w+) = ([\w+*/ ()]+);", SOURCE, re.MULTILINE):
         try:
             found[name] = eval(re.sub(r"(?<=[0-9A-F])u\b", "", value), {}, found)
-        except NameError:  # of a type or a template
+        except NameError:  # the name of a type or a template
             continue
     for body in re.findall(r"^enum : \w+ { ([\w, =]*) };", SOURCE, re.MULTILINE):
         number = 0

@@ -1,4 +1,4 @@
-"""The table of unified operations: complete, and equal to the one in language.md section 13."""
+"""The table of unified operations is complete and equals the table in language.md section 13."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_an_exception_in_the_callback_ends_the_run_and_no_more() -> None:
         if row.round == 3:
             raise KeyError("from the callback")
 
-    program(graph, max_rounds=3, threads=2)  # its threads may stay
+    program(graph, max_rounds=3, threads=2)  # the worker threads of this run may stay
     before = running()
     with pytest.raises(KeyError, match="from the callback"):
         program(graph, progress=progress, threads=2)

@@ -36,7 +36,7 @@ from vlang.runtime.cpu.ways import push, reach
 
 __all__ = ["GRAPHS", "Fuzzed", "drawn", "examples", "judge", "load_case", "save_case", "variants"]
 
-fix_draws()  # also outside of pytest
+fix_draws()  # needed if the module is used outside of pytest
 
 GRAPHS = 5  # number of graphs for each program
 CUTS: tuple[dict[str, Any], ...] = (

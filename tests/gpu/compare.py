@@ -141,7 +141,7 @@ def budget(name: str, graph: str, kind: str) -> dict[str, int]:
 
 
 class _Runs(Exception):
-    """A superstep has ended."""
+    """Raised when a superstep has ended."""
 
 
 def least_memory(run: Given, options: dict[str, Any]) -> int:

@@ -33,7 +33,7 @@ def test_arrays_outlive_the_run_and_travel_by_dlpack() -> None:
     depth = given("bfs", "hubs")(device="gpu", device_arrays=True)["depth"]
     gc.collect()
     for _ in range(3):
-        given("pagerank", "hubs")(device="gpu")  # would reuse the memory if the array did not own it
+        given("pagerank", "hubs")(device="gpu")  # this run would reuse the memory if the array did not own it
     np.testing.assert_array_equal(cupy.asnumpy(cupy.from_dlpack(depth)), on_cpu("bfs", "hubs")["depth"])
     torch = pytest.importorskip("torch")
     tensor = torch.from_dlpack(depth)

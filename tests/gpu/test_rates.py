@@ -16,7 +16,7 @@ pytestmark = needs_gpu
 
 def test_rates_are_measured_soon_and_alike(device: CudaDevice) -> None:
     text = CudaTarget().module((), (), (), {}).text
-    first = measure_rates(device, text)  # also compiles
+    first = measure_rates(device, text)  # this call also compiles
     begin = time.perf_counter()
     again = measure_rates(device, text)
     print(f"{first}\n{again}\nin {time.perf_counter() - begin:.2f} s; {Costs().on(again)}; reference: {REFERENCE}")

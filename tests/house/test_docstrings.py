@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from tests.house.test_layers import FILES, ROOT
 
-MOST = 3  # parameters that a sentence describes
-LISTS = ("Args:", "Attributes:", "arguments as for `")  # the last one: the list of another function
+MOST = 3  # functions with more parameters need a list
+LISTS = ("Args:", "Attributes:", "arguments as for `")  # the last one refers to the list of another function
 
 
 class Described(NamedTuple):

@@ -1,6 +1,6 @@
 """Rules of imports: no cycles between files or folders, layers, and a reason for each lazy import.
 
-Imports for the type checker only do not count. `vlang/__init__.py`, which names public objects as strings, and
+Imports under `if TYPE_CHECKING` do not count. `vlang/__init__.py`, which names public objects as strings, and
 `vlang/__main__.py` are above all folders. The other modules directly in `vlang/` are the ground below all folders.
 """
 
@@ -14,13 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation.plan import TESTS
+
 ROOT = Path(__file__).parents[2]
 GROUND = {"vlang.errors", "vlang.maths", "vlang.options", "vlang.reductions", "vlang.types"}
 TOP = {"vlang", "vlang.__main__"}
 MOST_FILES = 20
 SOURCES = {".py", ".h", ".cpp", ".cu", ".cuh"}
 """The endings of the files that count in tests/ and benchmarks/. Programs (.vp) are data, one file a case."""
-MOST_LINES = 420  # of a module: about 400
+MOST_LINES = 420  # the limit for a module; CONTRIBUTING.md says about 400
 REASONS = ("start-up", "optional")
 """The reasons allowed in the comment of an import inside a function: start-up time, or an optional library."""
 
@@ -119,7 +121,7 @@ def test_folders_are_small() -> None:
                if path.suffix in SOURCES and path.name != "__init__.py"]
     assert len(scripts) > 200
     sizes = Counter(path.parent.relative_to(ROOT).as_posix() for path in [*FILES.values(), *scripts])
-    skeletons = {name for name in sizes if name.endswith("skeletons")}  # one per kernel
+    skeletons = {name for name in sizes if name.endswith("skeletons")}  # have one file per kernel
     assert {name: count for name, count in sizes.items() if count > MOST_FILES and name not in skeletons} == {}
 
 
@@ -127,3 +129,12 @@ def test_modules_are_short() -> None:
     lines = {path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
              for path in FILES.values()}
     assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_lists_of_tests_name_files_that_exist() -> None:
+    """The lists of `make quick` and `make nightly`, and the tests that `tests/mutation/plan.py` assigns to files."""
+    names = [name for _, tests in TESTS for name in tests]
+    for listed in ("quick", "nightly"):
+        names += (ROOT / "tests" / f"{listed}.txt").read_text(encoding="utf-8").split()
+    assert len(names) > 100
+    assert [name for name in names if not (ROOT / name).exists()] == []

@@ -15,6 +15,11 @@ OPERATORS = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": oper
 SMALL = [(low, high) for low in range(4) for high in range(low, 4)]
 
 
+def test_both_ends_are_in_a_range() -> None:
+    for low, high in SMALL:
+        assert [x for x in range(-2, 6) if Range(low, high, I32).has(x)] == list(range(low, high + 1))
+
+
 @pytest.mark.parametrize("op", OPERATORS)
 def test_compared_values(op: str) -> None:
     for a, b in itertools.product(SMALL, SMALL):

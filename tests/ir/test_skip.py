@@ -48,7 +48,7 @@ def test_kind_and_activation(text: str, kind: str, default: bool) -> None:
 
 
 @pytest.mark.parametrize(("apply", "default"), [
-    ("y = max(y, x)", False),  # x is read outside a normal form, but y is not
+    ("y = max(y, x)", False),  # only x is read outside of a normal form
     ("y = max(y, 3)", True),
 ])
 def test_own_reads_must_be_covered(apply: str, default: bool) -> None:

@@ -9,5 +9,11 @@ __all__ = ["JUDGED"]
 JUDGED: Mapping[str, str] = {
     "runtime/gpu/passes/rates.py: atomic: float = 2 / 100e9":
         "the rate of the reference device, by which costs are scaled; it decides how fast a run is, never its result",
+    'runtime/gpu/kernels/replication.py: _ROOM = 32 << 11  # bytes of shared memory of a shard under "auto": the size '
+    "at which the constants were measured":
+        "how large the shards of a kernel are: at most what a block has, so they always fit; only the time differs, "
+        "and the last bits of float sums, which a GPU may change",
+    "runtime/graph/read/vertices.py: _BLOCK = 1 << 19":
+        "how many ends are renumbered at once, for the memory that this takes",
 }
 """The path of a file, its line with the mutation, and the reason why the mutation is no bug."""

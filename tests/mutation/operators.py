@@ -126,7 +126,7 @@ def _droppable(node: ast.AST) -> bool:
 # -------------------------------------------------------------------------------------------------- kernels as text
 
 _NAME = r"[\w.\[\]]+"
-_ARGUMENT = r"((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)"  # balanced to two levels
+_ARGUMENT = r"((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)"  # with parentheses nested at most twice
 
 
 def _cuda(work: str) -> str:

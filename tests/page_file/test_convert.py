@@ -51,7 +51,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     ends = rng.integers(0, 250, (EDGES, 2))
     ends[rng.random(EDGES) < 0.2, 1] = 9
-    ends[:300] = (3, 4)  # parallel edges, more than a bucket has
+    ends[:300] = (3, 4)  # more parallel edges than a bucket holds
     values = rng.integers(-5, 100_000, EDGES)
     rows = [(int(a), int(b), int(c)) for (a, b), c in zip(ends, values)]
 

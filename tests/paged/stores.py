@@ -18,7 +18,7 @@ from vlang import Graph
 from vlang.errors import DiskError
 from vlang.options import Options
 from vlang.runtime.cpu import placement
-from vlang.runtime.cpu.placement import Placement, page_sizes
+from vlang.runtime.cpu.placement import Placement, directions, page_sizes
 from vlang.runtime.gpu import gpu_placement
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
@@ -56,7 +56,7 @@ class MemoryStore:
 
     def __init__(self, graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> None:
         self._graph, self._size, self._late, self._broken = graph, page_size, late, broken
-        self.path = self.seal = ""  # in memory
+        self.path = self.seal = ""  # empty, as there is no file
         self.name, self.n, self.m, self.directed = graph.name, graph.n, graph.m, graph.directed
         self.columns = {name: Column(dtype, *graph.column_range(name)) for name, dtype in graph.columns.items()}
         self.note = ""
@@ -159,7 +159,7 @@ def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> I
 
     def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         assert graph.stored is not None
-        sizes = page_sizes(plan, graph.stored)
+        sizes = page_sizes(graph.stored, directions(plan, graph.stored, graph.shape(), options))
         return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers,
                          windows)
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cpu.compare import same_bits
 from tests.paged.stores import streaming
-from vlang import Graph, Result, load
+from vlang import Graph, Result, compile, load
 from vlang.cli import main
 from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
 from vlang.runtime.graph.paged.in_memory import save
@@ -89,9 +89,27 @@ def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None
 
 
 def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
-    file, found = PageFile.open(path), load("components")(Graph.open(path), memory="500K")
+    """So they need no memory to merge the two directions, which other ways of the same loop need."""
+    file, components = PageFile.open(path), load("components")
+    found = components(Graph.open(path), memory="230K")
     assert {row.mode for row in found.history} == {"connect"}
     assert found.read_bytes == sum(file.extent("in", page).nbytes for page in range(file.directory("in").count))
+    for more in ({"max_rounds": 2}, {"research": {"mode": "pull"}}):
+        with pytest.raises(OutOfMemory, match="merge"):
+            components(Graph.open(path), memory="230K", **more)
+
+
+def test_values_whose_order_matters_are_copied_in_passes(graph: Graph, path: Path) -> None:
+    """A NaN is found only when the loop begins, so floats need memory to merge the directions in any case."""
+    program = compile("program copies\nvertex x: float\nrepeat:\n    gather a = min(u.x for u -- self)\n"
+                      "    apply x = min(x, a)\n")
+    values = np.arange(graph.n, dtype=np.float32)
+    for nan, modes in ((False, {"connect"}), (True, {"pull", "notify-pull", "push"})):
+        values[7] = np.nan if nan else 7
+        found = program(Graph.open(path), x=values, memory="800K")
+        assert found.read_bytes > 0
+        assert {row.mode for row in found.history} <= modes
+        assert_same(program(graph, x=values), found)
 
 
 def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, path: Path, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from tests.stdlib.test_more import outputs, program, spoiled
 from vlang import Graph, GraphError, Result, stdlib
 
 THREADS = 2
-SEED = 4  # of sources and inputs
+SEED = 4  # for sources and inputs
 UNDIRECTED = ("triangles", "lcc")  # defined on undirected graphs only
 DIRECTED = ("rome99", "wiki-Vote", "soc-Slashdot0902", "USA-road-d.NY")
 

@@ -1,7 +1,7 @@
 """The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
 
 It works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and types are
-resolved at run time. Where the document leaves a choice, `operators` and `run` document the one taken.
+resolved at run time. If the document leaves a choice, `operators` and `run` document what the interpreter does.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class _Machine:
                 self._for_vertices(statement, selected, env)
             case t.ForRange():
                 self._for_range(statement, selected, env)
-            case _:  # contracts, edge fields, functions and reductions are bound already; activate belongs to its loop
+            case _:  # the others are already bound, and the loop handles `activate when`
                 pass
 
     def _rows(self, selected: Array) -> Rows:
@@ -218,7 +218,7 @@ class _Machine:
         type_ = declared(statement.type, self.precision)
         for name in statement.names:
             if env is self.env and name in self.inputs:
-                continue  # bound before
+                continue  # already bound
             if statement.init is None:
                 raise BindError(f"field {name} needs an array")
             value = self.evaluator.eval(statement.init, self._rows(self.all), env)

@@ -272,7 +272,7 @@ def meet(a: Type, b: Type) -> Type:
 def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apart: bool = False) -> Value:
     """A value of `type_`. `make` computes its elements in a scalar type, for a weak type when the type is known.
 
-    operands: of the operation. apart: whether they, rather than the value, are converted to the type of the place.
+    operands: the operands of `make`. apart: whether they, rather than the value, get the type of the place of use.
     """
     scalar = item(type_)
     if not scalar.weak:

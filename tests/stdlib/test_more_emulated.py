@@ -1,4 +1,4 @@
-"""Programs of the standard library whose kernels differ in kind from those of other tests on an emulated GPU."""
+"""Programs of the standard library with kinds of kernels that no other test runs on an emulated GPU."""
 
 from __future__ import annotations
 

@@ -292,9 +292,19 @@ def _size(option: Option, value: Any) -> int:
 
 
 def _path(option: Option, value: Any) -> str:
-    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value) or isinstance(os.fspath(value), bytes):
+    path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(path, str) or not path or "\0" in path or not _is_text(path):
         raise BindError(f"{option.name} is the path of a folder, not {value!r}")
-    return str(os.fspath(value))
+    return path
+
+
+def _is_text(path: str) -> bool:
+    """Whether the system can have a file of this name."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _seconds(option: Option, value: Any) -> float:

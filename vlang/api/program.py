@@ -327,6 +327,8 @@ def load(name: str | Path, precision: int = 32) -> Program:
         text = program_bytes("-" if str(name) == "-" else path).decode("utf-8-sig")
     except DiskError:
         raise
+    except UnicodeEncodeError:
+        raise BindError(f"vlang.load takes the name of a program or a path, not {str(name)!a}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(str(name), error, stdlib.names()) from None
     return Program(text, str(path), precision)

@@ -242,7 +242,8 @@ def _listed(x: Expressions, node: t.Call, arg: t.Expr, everywhere: str, at: Sigh
     symbol = x.run.symbols.get(arg)
     x.run.report(Code.WRONG_TYPE, f"`{name}` needs a parameter of type `vertices`", arg.span,
                  f"this is {a(group.type)}", notes=x.run.note(symbol, "declared here") if symbol is not None else (),
-                 help="a list of vertices is declared in the header: `program p(S: vertices)`")
+                 help="one vertex is compared: `self == s`" if group.type == VERTEX else
+                 "a list of vertices is declared in the header: `program p(S: vertices)`")
     return Value(None)
 
 

@@ -218,7 +218,10 @@ def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -
         at: the context of the name.
     """
     symbol = at.scope.find(name)
-    if symbol is None:
+    if symbol is None and name in ("self", "edges"):
+        run.report(Code.UNKNOWN_NAME, f"`{name}` is no set of vertices", span,
+                   help="edges are `u -> self`, `self -> u` and `u -- self`; all vertices are `u in vertices`")
+    elif symbol is None:
         unknown(run, t.Name(span, name), name, span, at)
     else:
         run.symbols[node] = symbol

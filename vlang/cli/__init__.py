@@ -129,7 +129,11 @@ def _no_memory(error: MemoryError) -> str:
 
 
 def _too_little(error: BaseException) -> str:
-    """The message if a lack of memory caused an error of the system's loader, of threads or of LLVM; else ""."""
+    """The message if a lack of memory caused an error of a library, of threads or of LLVM; else "".
+
+    Under a limit of the address space, errors of the loader and of extension modules count as such, even if they do
+    not mention memory.
+    """
     from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit  # start-up
 
     texts, limit = [], getrlimit(RLIMIT_AS)[0]
@@ -139,7 +143,7 @@ def _too_little(error: BaseException) -> str:
         cause = cause.__cause__ or cause.__context__
     sure = any(sign in text.lower() for text in texts for sign in _NO_ROOM)
     load = isinstance(error, (ImportError, OSError))
-    if not sure and (limit == RLIM_INFINITY or not load):
+    if not sure and (limit == RLIM_INFINITY or not (load or isinstance(error, SystemError))):
         return ""
     what = "a library cannot be loaded" if load else " ".join(texts[0].split())[:120]
     if limit == RLIM_INFINITY:

@@ -84,6 +84,14 @@ class Components(CpuWay):
             return PagedConnectLoop(copied, passes.source, values, passes.cpu)
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
 
+    def streamed(self, loop: LoopSpec, plan: Plan, options: Options) -> frozenset[str]:
+        """In-edges alone, unless `begin` may return None: then another way reads the pages of the loop's stages."""
+        copied = loop.copied
+        bounded = loop.limit is not None or options.max_rounds is not None or options.checkpoint is not None
+        floats = copied is not None and any(field.name == copied.field and field.dtype.startswith("f")
+                                            for field in plan.fields)
+        return super().streamed(loop, plan, options) if bounded or floats else frozenset({"in"})
+
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
         """The forest, and in memory the second neighbours and the arrays from which tasks are cut."""
         return 4 * shape.n if shape.streamed else 8 * shape.n + 16 * shape.n

@@ -284,9 +284,10 @@ def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
     """The rule for shards, if the kernel chosen for the whole graph is pull_shards."""
     gpu, options = stage.gpu, machine.options
     assert gpu is not None
+    assert stage.domain is not None
     if not gpu.cell or options.kernel not in ("auto", "edge"):
         return None
-    offsets = machine.side(stage.domain or "in").offsets
+    offsets = machine.side(stage.domain).offsets
     choice = choose_kernel(gpu, machine.n, int(offsets[-1]), options.kernel, options.deterministic,
                            rows=Rows.measured(offsets))
     if choice.template != "pull_shards":

@@ -160,8 +160,8 @@ class VertexIds:
 
     def key(self, vertex: object) -> int | str | None:
         """`vertex` in the type of these ids; None if it cannot be one of them."""
-        if isinstance(vertex, np.ndarray) and vertex.ndim == 0:
-            vertex = vertex[()]
+        if isinstance(vertex, np.ndarray):  # of which those with one value have an index
+            vertex = vertex[()] if vertex.ndim == 0 else None
         if isinstance(vertex, (bool, np.bool_)):
             return None
         if self.text:

@@ -107,8 +107,9 @@ def refuse_nan(row: Array, col: Array, data: Array) -> None:
     lacking = [first + np.flatnonzero(np.isnan(data[first : first + CHUNK])) for first in range(0, len(data), CHUNK)]
     if count := sum(map(len, lacking)):
         at = next(int(places[0]) for places in lacking if len(places))
-        raise GraphError(f"the value at [{row[at]}, {col[at]}] is NaN, and {count - 1:,} more: a weight is a "
-                         "number; take these entries out, or put numbers there")
+        more = f", and {count - 1:,} more: a weight is a number; take these entries out" if count > 1 else \
+            ": a weight is a number; take this entry out"
+        raise GraphError(f"the value at [{row[at]}, {col[at]}] is NaN{more}, or put a number there")
 
 
 def _symmetric(row: Array, col: Array, data: Array) -> bool:
@@ -150,6 +151,8 @@ def ends_of(name: str, values: ArrayLike) -> Array:
     if len(array) == 0:
         return array.astype(np.int64) if array.dtype.kind in "bf" else np.empty(0, dtype=np.int64)
     if array.dtype.kind in "UT":
+        if isinstance(values, (list, tuple)) and not all(isinstance(one, str) for one in values):
+            raise GraphError(f"{name} holds texts and other values; vertex ids are all integers or all strings")
         return _texts(name, array.astype(object))
     if array.dtype.kind == "O":
         return _objects(name, array)

@@ -53,7 +53,10 @@ def given_path(value: object) -> str | Path:
 
 
 def given_array(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """Convert a value to an array. Raises GraphError if NumPy cannot, as for lists of different lengths."""
+    """A value as an array. Raises GraphError for lists of different lengths, and for an array with masked values."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        count = int(np.ma.getmaskarray(value).sum())
+        raise GraphError(f"{name} has masked values ({count:,}): leave these out, or fill them with .filled(...)")
     try:
         return np.asarray(value)
     except (ValueError, TypeError, OverflowError) as error:

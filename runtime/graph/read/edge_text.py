@@ -16,7 +16,7 @@ from vlang.runtime.graph.read.end_columns import EndColumns, choose_ends, names_
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
-from vlang.runtime.graph.read.lookalikes import refuse_by_head, refuse_by_rows
+from vlang.runtime.graph.read.lookalikes import doubts, refuse_by_head, refuse_by_rows, refuse_second_header
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, NUMBER, Table, delimiter_of, first_text_id
@@ -65,11 +65,15 @@ def read_edge_text(
         text = found.args
         read = scan_edges(file, replace(layout, text_ids=True), workers, space)
     if not len(read.source) and vertices is None:
-        why = "every row has a missing cell" if read.dropped else "nothing follows its header"
+        comments = any(line.number > table.first.number for line in head.comments)
+        why = "every row has a missing cell" if read.dropped else \
+            "all lines after its header are comments" if comments else "nothing follows its header"
         raise problem(file.path, f"the file has no edges: {why}")
+    refuse_second_header(file, table, ends, read)
     left_out |= {fields[i].name: LeftOut(why, numbers=True) for i, why in read.left_out.items()}
     notes = [*_column_notes(file, table, fields, left_out), *_id_notes(text), *_count_notes(head, read)]
-    warnings = [*ends.warnings, *refuse_by_rows(file, table, read), *read.rounded.values()]
+    warnings = [*ends.warnings, *refuse_by_rows(file, table, read), *read.rounded.values(),
+                *doubts(file, head, table, read, asked)]
     warnings += _beside(file.path, asked.ends)
     if vertices is not None:
         kept, read = read, _placed(file, read, vertices, space)

@@ -107,6 +107,8 @@ def _at(path: Path | str, line: int | None) -> str:
 
 
 def _guess(path: Path | str, header: Sequence[str], line: int | None, why: str) -> str:
+    if line is not None:
+        why = f"read as a header, and {why}"
     return (f"{_at(path, line)}: {why}, so {_label(header, 0)} is the source and {_label(header, 1)} the target; "
             f"{_HOW}")
 

@@ -28,13 +28,25 @@ _PACKED = (
 )
 _BINARY = ((b"PAR1", "a Parquet file"), (b"\x89HDF", "an HDF5 file"), (b"\x93NUMPY", "a NumPy array (.npy)"),
            (b"%PDF", "a PDF"), (b"\x7fELF", "a program"))  # fmt: skip
+_UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _PROBLEM = re.compile(r"p\s+(sp|edges?|col|max|min|asn|aux|cnf)\b")
 _ANY_PROBLEM = re.compile(r"p\s+\S+\s+\d+\s+\d+\s*")
+_FORMATS = "lines of two vertices each, MatrixMarket, or DIMACS (.gr)"
+_EDGES = "two vertices on each line, between them white space, a comma or a semicolon"
 _OTHER_TEXT = (
-    ("XML", re.compile(r"<(\?xml|!doctype|html|graphml|gexf)\b", re.IGNORECASE)),
-    ("JSON", re.compile(r"[{\[]")),
-    ("GML", re.compile(r"graph\s*\[", re.IGNORECASE)),
+    ("XML", re.compile(r"<(\?xml|!doctype|html|graphml|gexf)\b", re.IGNORECASE), _FORMATS),
+    ("JSON", re.compile(r"[{\[]"), _FORMATS),
+    ("GML", re.compile(r"graph\s*\[", re.IGNORECASE), _FORMATS),
+    ("DOT", re.compile(r"(strict\s+)?(di)?graph\b[^{]*\{", re.IGNORECASE), _FORMATS),
+    ("Pajek", re.compile(r"\*(vertices|network|arcs|edges)\b", re.IGNORECASE), _FORMATS),
+    ("graph6", re.compile(r">>(graph|sparse|digraph)6<<"), _FORMATS),
+    ("a pointer of Git LFS", re.compile(r"version https://git-lfs\.github\.com/spec/"),
+     "the file itself: git lfs pull"),
+    ("tuples", re.compile(r"\(\s*[^\s,;()]+\s*[,;]\s*[^,;()]+([,;][^()]*)?\)\s*[,;]?$"),
+     f"{_EDGES}, without brackets"),
+    ("edges with arrows", re.compile(r"\S+\s+(-+>|=+>|--+|<-+>?|\u2192)\s+\S"), _EDGES),
+    ("lists of neighbours", re.compile(r"-?\d+:\s+-?\d+(\s|$)"), _EDGES),
 )
 _BARE_ARC = re.compile(r"\s*[ae]\s+\d+\s+\d+(\s+\S+)?\s*")
 
@@ -94,6 +106,8 @@ def _refuse_binary(file: TextFile, text: bytes) -> None:
     for magic, name, tool in _PACKED:
         if text.startswith(magic):
             raise problem(file.path, f"this is {name}{inside}", expected=f"text or gzip; unpack it first ({tool})")
+    if text.startswith(_UTF32):
+        raise problem(file.path, "this is text in UTF-32", expected="UTF-8; convert it: iconv -f UTF-32 -t UTF-8")
     if text.startswith(_UTF16) or _every_other_zero(text):
         raise problem(file.path, "this is text in UTF-16", expected="UTF-8; convert it: iconv -f UTF-16 -t UTF-8")
     for magic, name in _BINARY:
@@ -150,11 +164,11 @@ def _refuse_other_text(file: TextFile, head: Head) -> None:
     if not head.data or head.format != Format.EDGE_TEXT:
         return
     first = head.data[0]
-    for name, pattern in _OTHER_TEXT:
+    for name, pattern, expected in _OTHER_TEXT:
         if pattern.match(first.text.lstrip()):
             raise problem(
                 file.path, f"this looks like {name}, not like a list of edges", line=first.number, found=first.text,
-                expected="lines of two vertices each, MatrixMarket, or DIMACS (.gr)",
+                expected=expected,
             )  # fmt: skip
     arcs = [*itertools.dropwhile(lambda line: line.text.startswith("c"), head.data)]
     if arcs and all(_BARE_ARC.fullmatch(line.text) for line in arcs):

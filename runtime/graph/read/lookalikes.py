@@ -1,26 +1,33 @@
 """Detects texts that look like edge lists but are not: METIS, MatrixMarket without its first line, lines of counts.
 
 If such a text were read as an edge list, it would have a wrong edge, or raise an error for a correct line. A text that
-is certainly not an edge list raises GraphError; a doubtful one adds a warning. With a header such as `source target`,
-all lines after it are taken as edges.
+is certainly not an edge list raises GraphError, as does a second header in the middle; a doubtful one adds a warning.
+With a header such as `source target`, all lines after it are taken as edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from vlang.errors import GraphError
-from vlang.runtime.graph.read.head import SAMPLE
+from vlang.runtime.graph.edges.ends import plain_name
+from vlang.runtime.graph.read.asked import Asked
+from vlang.runtime.graph.read.end_columns import SOURCES, TARGETS, EndColumns
+from vlang.runtime.graph.read.head import SAMPLE, Head
+from vlang.runtime.graph.read.layout import cut_line
 from vlang.runtime.graph.read.scan import Scanned
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import Table
-from vlang.runtime.graph.read.text_errors import problem
+from vlang.runtime.graph.read.text_errors import problem, shortened
 
-__all__ = ["refuse_by_head", "refuse_by_rows"]
+__all__ = ["doubts", "refuse_by_head", "refuse_by_rows", "refuse_second_header"]
 
 _ANYWAY = "; if these are edges, a header such as `source target` before them"
+_WIDE = 4  # columns from which a square of numbers is taken for a matrix
+_WINDOW = 1 << 23
 _MANY = 10  # lines of another length than the first; so many are evidence enough if only a part of the file is known
 
 
@@ -62,6 +69,66 @@ def refuse_by_rows(file: TextFile, table: Table, read: Scanned) -> list[str]:
         return [f"{line} may be counts, as {rows:,} lines follow; it is read as an edge. Remove it, or write a header "
                 "such as `source target` before it"]
     return []
+
+
+def refuse_second_header(file: TextFile, table: Table, ends: EndColumns, read: Scanned) -> None:
+    """Raise GraphError if an edge has the names of the header as its ends, as where files were joined."""
+    if not table.header or not read.ids.text:
+        return
+    source, target = (read.ids.lookup(table.header[end]) for end in (ends.source, ends.target))
+    if source is None or target is None or not bool(((read.source == source) & (read.target == target)).any()):
+        return
+    raise problem(file.path, "this is the header once more", line=_next_line(file, table), found=table.first.text,
+                  expected="one header in a file, as where files were joined")
+
+
+def _next_line(file: TextFile, table: Table) -> int | None:
+    """The number of the next line with the text of the header."""
+    number, wanted = 0, table.first.text.encode()
+    for window in file.windows(_WINDOW):
+        for line in window.text[: window.size].tobytes().split(b"\n")[:-1]:
+            number += 1
+            if number > table.first.number and line.strip() == wanted.strip():
+                return number
+    return None
+
+
+def doubts(file: TextFile, head: Head, table: Table, read: Scanned, asked: Asked) -> Iterator[str]:
+    """Warnings about what a text may mean otherwise.
+
+    Args:
+        file: the file.
+        head: its first lines.
+        table: these lines, cut into fields.
+        read: all rows.
+        asked: the options.
+    """
+    at = f"{file.path}, line"
+    places: dict[str, list[int]] = defaultdict(list)
+    for column, name in enumerate(table.header, 1):
+        places[name].append(column)
+    for name, (first, *more) in places.items():
+        if name and more and not any(name == shown for shown in _ends_twice(table)):
+            shown = " and ".join(map(str, (first, *more)))
+            yield f"{at} {table.first.number}: columns {shown} are all called {shortened(name)}; the first has the name"
+    for column, name in enumerate(table.header):
+        says = {cell.lower() for cell in table.cells(column)}
+        if name.lower() == "type" and says == {"undirected"} and asked.directed is None:
+            yield (f"{at} {table.first.number}: the column {name} says that edges are undirected, and they are read as "
+                   "directed ones; --undirected (directed=False) reads them so")
+    if not table.header and table.width >= _WIDE and len(read.source) == table.width and not read.left_out:
+        yield (f"{file.path}: {table.width} rows of {table.width} numbers may be a matrix, and each row is read as one "
+               "edge; a header such as `source target` says that they are edges")
+    hidden = [line for line in head.comments if table.delimiter and line.number > table.first.number
+              and line.text.startswith("#") and len(cut_line(line.text, table.delimiter)) == table.width]
+    if hidden:
+        yield (f"{at} {hidden[0].number}: `{shortened(hidden[0].text)}` is a comment, as it begins with #; write such "
+               "an id in quotes")
+
+
+def _ends_twice(table: Table) -> list[str]:
+    """The names of columns that are ends by their names, about which `choose_ends` speaks."""
+    return [name for name in table.header if plain_name(name) in (*SOURCES, *TARGETS)]
 
 
 def _integers(row: Sequence[str]) -> list[int] | None:

@@ -29,6 +29,7 @@ READ_AHEAD = 8
 _NEWLINE, _RETURN = 10, 13
 _INSIDE = re.compile(rb"\r[^\r\n]")
 _RETURNS = re.compile(rb"\r")
+_MARK = re.compile("\ufeff".encode())
 _BLOCK = 1 << 16
 _PIECE = 1 << 18
 
@@ -105,9 +106,10 @@ class TextFile:
     Raises DiskError if the file does not exist, is not a regular file, or is not readable.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], needed: str = "a file of edges") -> None:
+        """needed: what it should be, for messages."""
         self.path = path if isinstance(path, Path) else Path(path)
-        check_file(self.path, "a file of edges")
+        check_file(self.path, needed)
         try:
             kind = self.path.stat()
             with self._open() as file:
@@ -169,16 +171,28 @@ class TextFile:
                 fraction = min(1.0, max(file.tell(), 1) / max(self.size, 1))
                 if have < size:
                     last = self._final(text, have, damage)
-                    self._refuse_returns(last, before)
+                    self._refuse_bytes(last, before)
                     yield last
                     return
                 end = last_line_end(text, size)
                 if end == 0:
                     raise GraphError(f"{self.path}: a line is longer than {size:,} bytes; this is no list of edges")
                 window = Window(text, end, fraction)
-                self._refuse_returns(window, before)
+                self._refuse_bytes(window, before)
                 yield window
                 kept, turn, before = text[end:size], 1 - turn, before + end
+
+    def _refuse_bytes(self, window: Window, before: int) -> None:
+        """Raise GraphError for bytes that no line should hold. before: the bytes of the text before the window."""
+        self._refuse_returns(window, before)
+        text = window.text[: window.size]
+        for found in _MARK.finditer(text.data):
+            at = found.start()
+            first = before == 0 and at in (0, len(found[0]))  # of two marks at the beginning, the second
+            if (at > 0 or before > 0) and (first or at == 0 or text[at - 1] == _NEWLINE):
+                line = 1 + self._line_ends(before) + int(np.count_nonzero(text[:at] == _NEWLINE))
+                raise problem(self.path, "a byte order mark at the beginning of this line", line=line,
+                              expected="one at the beginning of the file at most, as where files were joined")
 
     def _refuse_returns(self, window: Window, before: int) -> None:
         """Raise GraphError for a CR inside a line. before: the number of bytes of the text before the window."""

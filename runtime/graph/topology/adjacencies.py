@@ -14,9 +14,10 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column, describe
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.topology.adjacency import COMMON, Adjacency, frozen
-from vlang.runtime.graph.topology.build import EdgeScan, Rows, RowScan, build_rows
+from vlang.runtime.graph.topology.build import MANY, EdgeScan, Rows, RowScan, build_rows
 from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, simple_neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
+from vlang.runtime.storage.room import require_room
 
 __all__ = ["WEIGHT", "Adjacencies"]
 
@@ -99,10 +100,12 @@ class Adjacencies:
         return simple_neighbours(self.adjacency("both"), self.threads)
 
     def degree(self, kind: str) -> NDArray[np.uint32]:
-        """Lengths of the rows of an adjacency, uint32[n]. Raises GraphError beyond 2^32 - 1."""
+        """Lengths of the rows of an adjacency, uint32[n]. Raises GraphError beyond 2^32 - 1, OutOfMemory."""
         kind = kind if self.directed else "in"
         with self._lock:
             if kind not in self._degrees:
+                if self.n >= MANY:
+                    require_room(12 * self.n, f"counting the degrees of {self.n:,} vertices")
                 self._degrees[kind] = frozen(self._counted(kind))
             return self._degrees[kind]
 

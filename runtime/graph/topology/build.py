@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.passing import passing
+from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.workers import cut, on_threads, over
 
-__all__ = ["EdgeScan", "RowScan", "Rows", "build_rows", "bytes_in_flight", "take"]
+__all__ = ["MANY", "EdgeScan", "RowScan", "Rows", "build_rows", "bytes_in_flight", "take"]
 
 ENTRIES_PER_BUCKET = 1 << 14
 MOST_BUCKETS = 1 << 10
@@ -32,6 +33,9 @@ BYTES_IN_FLIGHT = 4
 
 NARROW = 32
 """Bits of a key that is stored as uint32."""
+
+MANY = 1 << 22
+"""Vertices from which memory is compared with what is there before it is taken: few bytes may declare many."""
 
 SMALL = 1 << 14
 """Up to this number of entries NumPy sorts, in a few milliseconds, since compiling the kernels takes a second."""
@@ -183,7 +187,14 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
         columns: name -> one value of 1, 2, 4 or 8 bytes per scanned position. `Rows.columns` has them in the order of
             the targets.
         threads: how many threads to use.
+
+    Raises:
+        OutOfMemory: there are many vertices, and not enough memory for their lists.
     """
+    if n >= MANY:
+        entry = 4 + sum(values.itemsize for values in columns.values())
+        require_room(8 * (n + 1) + entry * scan.most + bytes_in_flight(n, scan.most, bool(columns)),
+                     f"an adjacency of {n:,} vertices and {scan.most:,} edges")
     if scan.most <= SMALL:
         return _by_numpy(*scan.entries(), n, columns)
     layout = _layout(n, scan.most)
@@ -233,7 +244,8 @@ def _by_numpy(owners: Array, others: Array, places: Array, n: int, columns: Mapp
     """Build adjacency lists of few entries by NumPy, so that a first run on a small graph compiles no kernel."""
     order = np.lexsort((places, others, owners))
     offsets = np.zeros(n + 1, dtype=np.uint64)
-    np.cumsum(np.bincount(owners, minlength=n), out=offsets[1:])
+    np.add.at(offsets, owners.astype(np.int64) + 1, np.uint64(1))
+    np.cumsum(offsets, out=offsets)  # in place, as vertices may be many
     return Rows(offsets, others[order].astype(np.uint32), {name: c[places[order]] for name, c in columns.items()})
 
 

@@ -15,7 +15,7 @@ from tests.spelled import spelled
 from vlang import Graph, compile
 from vlang.runtime.plan.plan import SEGMENT
 
-HUBS: dict[str, dict[int, int]] = {  # vertex -> edges into it, of 30 vertices
+HUBS: dict[str, dict[int, int]] = {  # vertex -> its in-edges, in graphs of 30 vertices
     "around a segment": {3: SEGMENT - 1, 7: SEGMENT, 11: SEGMENT + 1, 19: 2 * SEGMENT + 1},
     "side by side": {10: 2 * SEGMENT, 11: SEGMENT + 500, 12: SEGMENT + 1},
     "first and last": {0: 2 * SEGMENT + 1000, 29: SEGMENT + 2},

@@ -18,7 +18,7 @@ from vlang.syntax.keywords import CONTEXTUAL, PREDEFINED, RESERVED
 __all__ = ["NAMES", "OURS", "ROLES", "programs"]
 
 OURS = frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS}) - frozenset(NUMBERS)
-"""No function or reduction of a program has such a name."""
+"""Names that functions and reductions of a program may not have."""
 
 _PYTHON = """
     print len list dict object type id range self_ cls args kwargs __init__ __class__ __dict__ __doc__ __name__ _ __

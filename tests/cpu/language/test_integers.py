@@ -53,3 +53,16 @@ def test_orders_agree_where_a_path_leaves_the_type() -> None:
     for research in ({"schedule": "rounds"}, {}, {"asynchronous": True}, {"mode": "pull"}, {"mode": "push"}):
         result = program(graph, s=0, research=research, threads=1)
         assert result.d.tolist() == [0, 2000000000, far, 1500000000, far], research
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("term", ["change(u.x)", "change(u.x) * 2", "abs(change(u.x)) + 1"])
+def test_the_first_change_is_the_whole_value(term: str, most: int) -> None:
+    """So its range is not that of a difference of two values, and sums with it may leave the type."""
+    text = ["program p", "vertex x: int = 2147483646", f"repeat at most {most} times:",
+            f"    gather s = sum({term} for u -> self)", "    apply x += s", "    activate when abs(change(x)) > 0"]
+    program = compile("\n".join(text))
+    case = Case(RefGraph(3, np.array([0, 1, 2]), np.array([1, 1, 0]), {}, True), {})
+    for mode in ("auto", "pull", "push"):
+        result = engine_run(program, case, threads=1, mode=mode)
+        assert_as_interpreted(program, case, result, interpreted(program, case))

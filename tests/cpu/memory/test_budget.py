@@ -114,7 +114,7 @@ def test_the_need_is_what_the_ledger_counts(spec: str) -> None:
     costs_of(MEASURED_FROM)  # the measurement, done once on a machine, needs memory of its own
     for name, arguments in CASES.items():
         program = vlang.load(name)
-        program(vlang.Graph.read("grid:9x9", weights="1..64"), **arguments)  # compiled
+        program(vlang.Graph.read("grid:9x9", weights="1..64"), **arguments)  # compile the kernels
         gc.collect()
         with budget(2 << 30):
             before = ledger.used

@@ -46,7 +46,7 @@ def test_zeros_are_zeros() -> None:
             assert not array.any()
             array.fill(7)
             del array
-    assert memory.made == 3  # one of each size
+    assert memory.made == 3  # one block of each size
 
 
 def test_what_is_idle_is_bounded() -> None:

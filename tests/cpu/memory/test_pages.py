@@ -1,4 +1,4 @@
-"""Pages and tasks by brute force: every edge in exactly one page and one task, whatever the sizes."""
+"""Pages and tasks by brute force: every edge is in exactly one page and one task, for all sizes."""
 
 from __future__ import annotations
 

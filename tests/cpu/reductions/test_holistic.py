@@ -1,4 +1,4 @@
-"""mode, mex and hindex: every type and direction, beside other gathers, on vertices of any length, in every mode."""
+"""mode, mex and hindex: every type, direction and mode, together with other gathers, and rows of any length."""
 
 from __future__ import annotations
 

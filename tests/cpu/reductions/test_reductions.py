@@ -1,4 +1,4 @@
-"""Every reduction over every type, in every direction: the engine against the interpreter, alike for every cut."""
+"""Every reduction over every type, in every direction: the engine against the interpreter, for every cut."""
 
 from __future__ import annotations
 

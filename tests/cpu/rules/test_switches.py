@@ -94,7 +94,7 @@ def test_without(name: str) -> None:
 
 def test_sweeps_by_level() -> None:
     made = program(LEVELS)
-    assert made.explain("plan").count("own factors") == 1  # the first sum is kept for a later pass
+    assert made.explain("plan").count("own factors") == 1  # the other sum has a later reader
     assert made.explain("plan").count("senders: the vertices of") == 4
     for _, graph in [*GRAPHS, *all_families()[1::4]]:
         case = Case(graph)
@@ -117,8 +117,8 @@ def test_a_sum_of_nothing_is_zero_whatever_the_factor() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "sum(weight * u.y for u -> self if u.f == f - 1)",  # an edge field
-    "sum(u.y for u -> self if u.f < f)",  # from all lower levels
+    "sum(weight * u.y for u -> self if u.f == f - 1)",  # reads an edge field
+    "sum(u.y for u -> self if u.f < f)",  # gathers from all lower levels
     "sum(u.y * (1 if u.f == f else 2) for u -> self)",
     "mean(u.y for u -> self if u.f == f - 1, default = 0)",
 ])

@@ -49,7 +49,7 @@ def test_the_faster_way_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The kernels of passes, as they are launched."""
+    """A list to which the kernel of each launched pass is appended."""
     names: list[str] = []
     launch = Passes._launch
 

@@ -94,7 +94,7 @@ def program(name: str) -> Program:
 
 @functools.cache
 def graph(spec: str) -> Graph:
-    """A graph by its text, built once."""
+    """The graph that a generator text describes, built once."""
     return Graph.read(spec)
 
 

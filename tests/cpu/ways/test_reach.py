@@ -45,7 +45,7 @@ def program(form: str) -> Program:
 
 @functools.cache
 def graph(spec: str) -> Graph:
-    """A graph by its text, built once. Some graphs are directed, and some have vertices without edges."""
+    """The graph that a generator text describes, built once."""
     made = Graph.read(spec)
     edges = made.edges()
     some = np.arange(len(edges.src)) % 3 != 1

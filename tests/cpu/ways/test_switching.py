@@ -58,15 +58,15 @@ def test_look_by_cost() -> None:
     def look(active: int, reached: int, left: int) -> bool:
         return should_look(EVEN, False, 10_000, 100_000, active, reached, left, 10 * left)
 
-    assert look(5000, 50_000, 4000)  # 4000 rows and 8000 edges against 5000 and 50,000
+    assert look(5000, 50_000, 4000)  # a look costs 4000 rows and 8000 edges, a push 5000 vertices and 50,000 edges
     assert not look(10, 100, 9990)
-    assert look(1, 10, 0)  # no vertex is left: nothing to do
+    assert look(1, 10, 0)  # no vertex is left, so a look costs nothing
 
 
 @pytest.fixture
 def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An empty cache directory."""
-    cost_kernels().prepare(cost_kernels())  # from the cache of all tests
+    cost_kernels().prepare(cost_kernels())  # compiles, or loads from the cache of all tests
     monkeypatch.setenv("VLANG_CACHE", str(tmp_path))
     cachedir.cache_dir.cache_clear()
     yield

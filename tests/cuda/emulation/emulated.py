@@ -35,7 +35,7 @@ class EmulatedBuffer:
     nbytes: int
     what: str
     fence: Fence
-    until: dict[EmulatedStream, int] = field(default_factory=dict)  # once freed: operations that streams must complete
+    until: dict[EmulatedStream, int] = field(default_factory=dict)  # if freed: operations that must complete first
 
     def holds(self, pointer: int, nbytes: int) -> bool:
         """Whether a range of bytes is inside the buffer."""
@@ -49,7 +49,7 @@ class Operation:
     act: Callable[[], None]
     ready: Callable[[], bool] = lambda: True
     marks: bool = False  # records an event, which happens as soon as all earlier operations are done
-    reads: int = 0  # address of the host memory that it reads
+    reads: int = 0  # address of the host memory that the operation reads
 
 
 @dataclass(eq=False)

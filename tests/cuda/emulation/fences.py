@@ -1,4 +1,4 @@
-"""Memory between fences: inaccessible pages before and behind it, and garbage in the rest of its own pages."""
+"""Memory between fences: inaccessible pages before and after it, and garbage in the rest of its own pages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ALIGNED = 256  # bytes
 _PAGE = mmap.PAGESIZE
 _MARGIN = 256 * _PAGE
 _RIM = 0xC5
-_NONE, _READ_WRITE = 0, 3  # of mprotect
-_PRIVATE, _ANONYMOUS = 2, 32  # of mmap
+_NONE, _READ_WRITE = 0, 3  # constants of mprotect
+_PRIVATE, _ANONYMOUS = 2, 32  # constants of mmap
 
 
 @cache

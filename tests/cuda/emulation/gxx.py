@@ -26,7 +26,7 @@ ORDERS = ("ascending", "descending", "random")
 _HERE = Path(__file__).parent
 _FLAGS = ("-O1", "-std=c++17", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off",
           "-fstack-clash-protection", "-fPIC")
-_ODD = ("-Wno-tautological-compare", "-Wno-bool-compare", "-Wno-int-in-bool-context")  # as a program may write
+_ODD = ("-Wno-tautological-compare", "-Wno-bool-compare", "-Wno-int-in-bool-context")  # which programs may cause
 _MESSAGE = 4096  # bytes
 _WORD = 0xFFFFFFFFFFFFFFFF
 

@@ -182,7 +182,7 @@ def test_uninitialised_shared_memory_shows(device: EmulatedDevice) -> None:
 @pytest.mark.parametrize("at", [64, -1])
 def test_writes_around_memory_show(at: int) -> None:
     device = EmulatedDevice()
-    out = device.allocate(256, "some values")  # bytes: ends at a fence
+    out = device.allocate(256, "some values")  # the buffer of 256 bytes ends at a fence
     if at == 64:
         assert "illegal address" in fails(device, "write_at", out.pointer, at)
         device.close()

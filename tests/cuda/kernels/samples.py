@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 def sample_text() -> str:
-    """The skeletons followed by the samples."""
+    """The text of the skeletons, followed by the samples."""
     return CudaTarget().module([], [], [], {}).text + (Path(__file__).parent / "samples.cuh").read_text()
 
 
@@ -70,7 +70,7 @@ class State:
         self.results = [np.zeros(n, dtypes[0]), np.zeros(n, dtypes[1])]
         self.longs = rows.segments()
         room = len(self.longs[0]) + n // 4096 + 2
-        self.parts = [np.full(4 * room, np.nan) for _ in range(4)]  # of at most 32 bytes each
+        self.parts = [np.full(4 * room, np.nan) for _ in range(4)]  # a partial result has at most 32 bytes
         self.stats = np.zeros(4, np.uint64)
         self.frame = np.zeros(FIRST_SLOT + 10, np.uint64)
         self.frame[SLOT_STATS] = self.stats.ctypes.data

@@ -56,7 +56,7 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 
 @cache
 def sample_text() -> str:
-    """The skeletons followed by the samples."""
+    """The text of the skeletons, followed by the samples."""
     samples = (Path(__file__).parent / "sparse_samples.cuh").read_text()
     return CudaTarget().module((), (), (), {}).text + samples
 

@@ -78,7 +78,7 @@ def test_density_decides() -> None:
         return choose_kernel(stage, len(degrees), int(degrees.sum()), rows=rows_of(degrees)).name
 
     rng = np.random.default_rng(3)
-    assert chosen(np.ones(1 << 20, dtype=np.int64)) == "thread"  # as many lanes as edges
+    assert chosen(np.ones(1 << 20, dtype=np.int64)) == "thread"  # each lane has one edge
     assert chosen(np.full(1 << 20, 4)).startswith("virtual-warp")
     skewed = np.minimum(SEGMENT, rng.pareto(1.2, 1 << 18) * 4).astype(np.int64)
     assert chosen(skewed) in ("stream", "warp-segmentation")  # with a thread per row, a warp would wait for one row

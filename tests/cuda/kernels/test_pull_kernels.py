@@ -35,7 +35,7 @@ Kernel = tuple[str, tuple[int, ...]]
 
 @functools.cache
 def library() -> Library:
-    """Every kernel over every sample."""
+    """A compiled library of every kernel for every sample."""
     wanted = [("segments", ()), ("finish", ()), ("finish_list", ()), ("pull_shards", ()),
               *(k for k in KERNELS if k[0] != "pull_shards")]
     entries = dict(entry(template, struct, *constants) for struct in SAMPLES for template, constants in wanted)

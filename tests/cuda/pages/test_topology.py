@@ -278,7 +278,7 @@ def test_only_pages_with_marked_vertices_are_loaded(slots: int, unified: bool, s
         use = str(rng.choice(list(USES)))
         visits.sweep(topology, use)
         visits.clear()
-        if topology.readable:  # the rows are updated
+        if topology.readable:  # then the rows point to other memory
             rows = rows or topology.rows("weighted")
             arguments = (visits.at("list"), len(listed), visits.at("targets"), visits.at("weights"))
             visits.launch("visit_listed", 2, (rows, *arguments))
@@ -315,7 +315,7 @@ def test_every_edge_has_its_place_in_a_shard(slots: int, seed: int) -> None:
         assert np.array_equal(visits.array("receivers", np.uint32)[short], receivers)
         assert set(visits.array("copies", np.uint8).tolist()) == {1, 4}
         visits.clear()
-        visits.sweep(topology, "weighted")  # pages move
+        visits.sweep(topology, "weighted")  # this pass moves pages
         assert_seen(visits, weighted=True)
     closed(topology)
 

@@ -77,7 +77,7 @@ def test_known_names(header: str, expected: list[tuple[int, int]], tmp_path: Pat
 )  # fmt: skip
 def test_a_guess_is_said(header: str, why: str, tmp_path: Path) -> None:
     graph = Graph.read(written(tmp_path, "g", f"{header}\n1,2,3\n"))
-    assert graph.warnings == (f"{tmp_path}/g, line 1: {why}; {HOW}",)
+    assert graph.warnings == (f"{tmp_path}/g, line 1: {'' if 'both' in why else 'read as a header, and '}{why}; {HOW}",)
     assert edges(graph) == [(1, 2)]
     assert graph.thinned(self_loops="drop").with_rule_weights(1, 2).warnings == graph.warnings
 

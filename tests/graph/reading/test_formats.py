@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vlang.runtime.graph.edges.space import IN_MEMORY
 from vlang.runtime.graph.read import read_edges
+from vlang.runtime.graph.read.scan import reading_bytes
 
 MATRIX = b"%%MatrixMarket matrix coordinate "
 
@@ -225,9 +227,19 @@ def test_notes_say_what_was_read(content: bytes, tmp_path: Path) -> None:
 def test_repetitions_far_apart_in_gzip(members: int, tmp_path: Path) -> None:
     """Deflate data may refer back up to 32 KiB, in each member of a gzip file."""
     rng = np.random.default_rng(members)
-    ends = np.tile(rng.integers(10_000, 99_999, (2200, 2)), (3, 1))  # 26 kB, three times
+    ends = np.tile(rng.integers(10_000, 99_999, (2200, 2)), (3, 1))  # the same 26 kB three times
     text = "".join(f"{u} {v}\n" for u, v in ends.tolist()).encode()
     (tmp_path / "g").write_bytes(gzip.compress(text) * members)
     found = read_edges(tmp_path / "g")
     assert len(found.src) == members * len(ends)
     assert np.array_equal(np.asarray(found.ids[found.src[-len(ends) :]]), ends[:, 0])
+
+
+def test_the_memory_of_reading_ends_with_the_windows() -> None:
+    """That of a small text grows with it; that of a large one is two windows, and the rows of one."""
+    sizes = [1 << k for k in range(10, 45)]
+    needs = [reading_bytes(2, 3, size) for size in sizes]
+    window = IN_MEMORY.window_for(2)
+    assert needs == sorted(needs)
+    assert len({need for need, size in zip(needs, sizes) if size >= window}) == 1
+    assert len({need for need, size in zip(needs, sizes) if size < window}) > 3

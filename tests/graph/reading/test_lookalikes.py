@@ -156,3 +156,87 @@ def test_integers_beyond_64_bits_make_a_warning(number: str, tmp_path: Path) -> 
     assert graph.warnings == (f"{tmp_path}/g, line 2: {number} in column 3 is beyond the integers of 64 bits (-2^63 to "
                               "2^63 - 1), so the column is read as floats, which round it",)
     assert read(tmp_path, "1 2 3\n2 3 0.5\n").warnings == ()
+
+
+# ------------------------------------------------------------------ other texts, and lists that were joined
+
+
+OTHERS = {
+    "DOT": ["digraph g {\n a -> b;\n}\n", "strict graph {\na -- b\nb -- c\n}\n"],
+    "Pajek": ["*Vertices 3\n*Edges 2\n1 2\n", "*arcs 7\n1 2\n"],
+    "graph6": [">>graph6<<DQc\n", ">>sparse6<<:An 5\n"],
+    "a pointer of Git LFS": ["version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"],
+    "tuples": ["(1, 2)\n(2, 3)\n", "(1,2),\n(2,3),\n", "('a', 'b', 3)\n", "(1; 2)\n"],
+    "edges with arrows": ["1 -> 2\n2 -> 3\n", "a -- b\n", "1 --> 2 5\n", "1 => 2\n", "1 \u2192 2\n", "1 <-> 2\n"],
+    "lists of neighbours": ["0: 1 2\n1: 2 0\n", "7: -8\n"],
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in OTHERS.items() for text in texts])
+def test_other_texts_are_refused(name: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match=f"g, line 1: this looks like {name}, not like a list of edges"):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", [
+    "a:1 b:2\n", "http://a.org http://b.org\n", "(a b)\n", "a - 3\n", "10:00 11:00\n", "source target\n0: 1\n",
+    "source target\n-> 2\n", "graph edge\n", "a-->b c\n", "a: b\n", "ns:a, ns:b\n", '"a: b" c\n',
+])  # fmt: skip
+def test_odd_ids_are_no_other_texts(text: str, tmp_path: Path) -> None:
+    assert read(tmp_path, text).m == 1
+
+
+def test_utf32(tmp_path: Path) -> None:
+    for text in ("\ufeff1 2\n".encode("utf-32-le"), "\ufeff1 2\n".encode("utf-32-be")):
+        with pytest.raises(GraphError, match=r"g: this is text in UTF-32\n.*iconv -f UTF-32 -t UTF-8"):
+            read(tmp_path, text)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_byte_order_marks(packed: bool, tmp_path: Path) -> None:
+    """One at the beginning is read over; in front of another line it would be a part of an id that no one can see."""
+    mark = b"\xef\xbb\xbf"
+    def kept(text: bytes) -> bytes:
+        return gzip.compress(text, 1) if packed else text
+
+    assert edges(read(tmp_path, kept(mark + b"1 2\n2 3\n"))) == [(1, 2), (2, 3)]
+    assert read(tmp_path, kept(mark + "source,target\n\u5317\uff11,\uff12\ufeff\n".encode())).m == 1
+    far = b"1234567 7654321\n" * 600_000
+    assert len(far) > IN_MEMORY.window_for(1)
+    for text, line in ((mark + b"s,target\na,b\n" + mark + b"a,c\n", 3), (mark + mark + b"1 2\n", 1),
+                       (far + mark + b"1 2\n", 600_001)):
+        with pytest.raises(GraphError, match=rf"g, line {line}: a byte order mark at the beginning of this line"):
+            read(tmp_path, kept(text))
+
+
+def test_a_second_header_is_refused(tmp_path: Path) -> None:
+    far = "".join(f"v{i},w{i}\n" for i in range(9000))
+    for text, line in (("source,target\n1,2\nsource,target\n3,4\n", 3), (f"source,target\n{far}source,target\n", 9002),
+                       ("# c\nsource,target,name\na,b,c\n\nsource,target,name\na,b,c\n", 5)):
+        with pytest.raises(GraphError, match=f"g, line {line}: this is the header once more\n  found:    source,"):
+            read(tmp_path, text)
+    assert read(tmp_path, "source,target\nsource,a\na,target\ntarget,source\n").m == 3
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("source,target,weight,weight\n1,2,5,6\n", "line 1: columns 3 and 4 are all called weight; the first has the"),
+    ("Source,Target,Type\n1,2,Undirected\n2,3,Undirected\n", "line 1: the column Type says that edges are undirected"),
+    ("0 1 0 1\n1 0 1 0\n0 1 0 1\n1 0 1 0\n", "4 rows of 4 numbers may be a matrix, and each row is read as one edge"),
+    ("source,target\nlove,peace\n#sun,#sea\n", "line 3: `#sun,#sea` is a comment, as it begins with #; write such"),
+])
+def test_what_a_text_may_mean_otherwise(text: str, why: str, tmp_path: Path) -> None:
+    (warning,) = read(tmp_path, text).warnings
+    assert why in warning
+
+
+@pytest.mark.parametrize("text", [
+    "source,target,Type\n1,2,Undirected\n2,3,Directed\n", "1 2 3 4\n2 3 4 5\n",
+    "a,b\n# a remark, with a comma, and one\n", "1,2,3\n2,3,4\n3,4,5\n", "source,target,,\n1,2,,\n",
+])
+def test_what_is_clear_makes_no_warning(text: str, tmp_path: Path) -> None:
+    assert read(tmp_path, text).warnings == ()
+
+
+def test_ids_that_are_all_comments(tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match="g: the file has no edges: all lines after its header are comments"):
+        read(tmp_path, "source,target\n#1,#2\n#3,#4\n")

@@ -19,9 +19,9 @@ from vlang.ir.facts import Facts
 __all__ = ["GRAPHS", "same"]
 
 GRAPHS = 60
-_SMALL = 9  # vertices at most
+_SMALL = 9  # graphs have at most so many vertices
 _ROUNDS = 5  # for loops with a tolerance; rules that apply to them change no superstep
-_TOL = 1e-4  # of the delta loop
+_TOL = 1e-4  # the tolerance of the delta loop
 
 
 @functools.cache

@@ -70,7 +70,7 @@ class Writer:
     def fresh(self, stem: str) -> str:
         self.counter += 1
         name = f"{stem}{self.counter}"
-        return self.fresh(stem) if name in ("f16", "f32", "f64") else name  # types
+        return self.fresh(stem) if name in ("f16", "f32", "f64") else name  # these are names of types
 
     def line(self, indent: int, text: str) -> None:
         self.lines.append("    " * (self.base + indent) + text)
@@ -97,7 +97,7 @@ class Writer:
                  "vertex": ["min", "max"], "u8": ["sum", "min", "max", "bitor", "bitand", "bitxor", "prod"],
                  "i64": ["sum", "min", "max", "bitxor"], "float": ["sum", "min", "max"], "dist": ["min"],
                  "real": ["sum", "mean"]}[kind]
-        if "self" in domain:  # all contributions of a vertex at once
+        if "self" in domain:  # over edges, reductions of all contributions at once are possible, too
             whole = {"int": ["mode", "median", "mex", "hindex"], "float": ["median"], "u8": ["mode"]}
             names = [*names, *whole.get(kind, [])]
         name = e.pick(names)

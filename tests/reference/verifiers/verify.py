@@ -249,7 +249,7 @@ def verify_pagerank(graph: RefGraph, params: Params, result: Result) -> None:
     step = _matrix(graph, 1 / np.maximum(degree, 1)[graph.src])
     step[:, degree == 0] += 1 / n
     want = _solve(np.eye(n) - damping * step, np.full(n, (1 - damping) / n))
-    slack = damping / max(1 - damping, 1e-9) * tol + 1e-5  # the error from stopping early, and from f32
+    slack = damping / max(1 - damping, 1e-9) * tol + 1e-5  # the error of the tolerance, and that of f32
     error = abs(rank - want).sum()
     assert error <= slack, f"rank is {error:.3g} from the solution, {slack:.3g} allowed"
 

@@ -149,7 +149,12 @@ class _Trial:
                                for row in rows])
 
     def _identity_for(self, evaluator: Evaluator) -> Operand:
-        return converted(evaluator.value(self.node.identity, {}), self.type)
+        """The identity; an integer that is an end of its type is infinite, as it is in an array."""
+        value = converted(evaluator.value(self.node.identity, {}), self.type)
+        parts = value if isinstance(value, tuple) else (value,)
+        found = tuple(stored([part.item()], scalar).reshape(part.shape) if scalar.kind == "int" else part
+                      for part, scalar in zip(parts, self._scalars(), strict=True))
+        return found if isinstance(value, tuple) else found[0]
 
     def _scalars(self) -> tuple[Scalar, ...]:
         if isinstance(self.type, Tuple):

@@ -185,8 +185,8 @@ class Ranges:
 
     def _field(self, expr: f.Field) -> Found:
         found = self._names.get(expr.name, parts(expr.type))
-        if expr.time == "change":
-            return tuple(part and (difference(part, part) if part.type.kind == "int" else whole(part.type))
+        if expr.time == "change":  # the first change is the whole value: nothing has been sent before
+            return tuple(part and (difference(part, part).joined(part) if part.type.kind == "int" else whole(part.type))
                          for part in found)
         if isinstance(expr.of, f.Expr):  # a field read at `none` is 0
             return tuple(part and part.joined(Range(0, 0, part.type)) for part in found)

@@ -1,0 +1,30 @@
+"""Which programs of the library have integers that may leave their type: all others are plain instructions."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import vlang
+from vlang import stdlib
+from vlang.emit.shared.dialect import SATURATED
+from vlang.ir.forms.ranges import SIZES, Sizes
+
+CALLS = {*SATURATED.values(), "sum_of_words"}
+TRIANGLES = ("triangles", "sum_of_words")  # two words, put together once a run
+SCC = ("scc", "add_sizes")  # indegree + outdegree, once a vertex outside of the loops over edges
+PAIRS = ("lcc_directed", "saturated_mul")  # degree * (degree - 1), once a vertex outside of the loops over edges
+
+
+@pytest.mark.parametrize(("sizes", "expected"), list(zip(
+    SIZES, [set(), {TRIANGLES, SCC}, {TRIANGLES, SCC, PAIRS}])))
+def test_kernels_of_the_library_are_plain(sizes: Sizes, expected: set[tuple[str, str]]) -> None:
+    """What is left is outside of every loop over edges. Kernels of other graphs call no such function at all."""
+    found = set()
+    for name in stdlib.names():
+        program = vlang.load(name)
+        given = frozenset(field.name for field in program.fields if field.required)
+        text = program.plan(frozenset(edge.name for edge in program.edges), given, sizes=sizes).text
+        found |= {(name, call) for call in re.findall(r"\b(\w+)\(", str(text)) if call in CALLS}
+    assert found == expected

@@ -1,0 +1,186 @@
+"""What the NetworkX backend says of itself, what it refuses, how it converts, and what importing it loads."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import os
+import pickle
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from vlang import stdlib
+from vlang.interop.networkx.backend import backend
+from vlang.interop.networkx.converted import VlangGraph
+from vlang.interop.networkx.running import FOLDER, program
+from vlang.interop.networkx.table import FUNCTIONS
+
+REGISTERED = nx.utils.backends._registered_algorithms
+
+
+def _chain(**weights: Any) -> Any:
+    """0 - 1 - 2 - 3 with the weights given by name, such as b=3 for the second edge."""
+    graph = nx.path_graph(4)
+    for name, value in weights.items():
+        graph.edges[list(graph.edges)["abc".index(name)]]["weight"] = value
+    return graph
+
+
+def test_entry_points() -> None:
+    (found,) = entry_points(group="networkx.backends", name="vlang")
+    assert found.load() is backend
+    assert nx.config.backends.vlang is not None
+    assert "vlang : Compiled vertex programs" in nx.pagerank.__doc__
+
+
+def test_the_table_names_functions_and_programs_that_exist() -> None:
+    assert len(FUNCTIONS) >= 25
+    used = {name for row in FUNCTIONS.values() for name in row.programs}
+    own = {path.stem for path in FOLDER.glob("*.vp")}
+    assert own <= used <= own | set(stdlib.names())
+    assert not own & set(stdlib.names())
+    for name, row in FUNCTIONS.items():
+        assert row.programs, name
+        wanted = inspect.signature(REGISTERED[name].orig_func).parameters
+        found = inspect.signature(getattr(backend, name)).parameters
+        assert [(p.name, p.default) for p in wanted.values()] == [(p.name, p.default) for p in found.values()], name
+
+
+def test_programs_are_valid_and_laid_out() -> None:
+    for path in FOLDER.glob("*.vp"):
+        assert not program(path.stem).warnings
+    done = subprocess.run([sys.executable, "-m", "vlang", "fmt", "--check", *FOLDER.glob("*.vp")], check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(("call", "reason"), [
+    (lambda: nx.betweenness_centrality(nx.path_graph(3), endpoints=True, backend="vlang"), "`endpoints` is true"),
+    (lambda: nx.closeness_centrality(nx.path_graph(3), distance="weight", backend="vlang"), "`distance` is given"),
+    (lambda: nx.clustering(nx.path_graph(3, nx.DiGraph), backend="vlang"), "a directed graph"),
+    (lambda: nx.dijkstra_path_length(_chain(), 0, 1, weight=lambda u, v, d: 1, backend="vlang"), "is a function"),
+    (lambda: nx.average_clustering(nx.path_graph(3), nodse=1, backend="vlang"), "the arguments do not fit"),
+    (lambda: nx.pagerank(nx.approximation.kcomponents._AntiGraph(nx.path_graph(3)), backend="vlang"),
+     "a _AntiGraph may have neighbours of its own"),
+])  # fmt: skip
+def test_calls_that_mean_something_else_are_refused(
+    call: Any, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "networkx.utils.backends"), pytest.raises(NotImplementedError):
+        call()
+    assert reason in caplog.text
+
+
+@pytest.mark.parametrize(("value", "reason"), [
+    ("heavy", "has other values"), (None, "has other values"), (float("nan"), "NaN or infinity"),
+    (float("inf"), "NaN or infinity"), (2**60, "beyond 2^53"), (1j, "has other values"), ([1], "has other values"),
+])  # fmt: skip
+def test_weights_that_are_no_numbers_are_refused(value: Any, reason: str) -> None:
+    with pytest.raises(NotImplementedError) as error:
+        nx.pagerank(_chain(b=value), backend="vlang")
+    assert reason in str(error.value.__cause__)
+    assert nx.pagerank(_chain(b=value), weight=None, backend="vlang")
+
+
+def test_weights_that_dijkstra_takes_otherwise_are_refused() -> None:
+    for value, reason in ((-1, "negative"), (2**52, "53 bits")):
+        with pytest.raises(NotImplementedError) as error:
+            nx.single_source_dijkstra_path_length(_chain(b=value), 0, backend="vlang")
+        assert reason in str(error.value.__cause__)
+
+
+def test_falling_back_to_networkx() -> None:
+    """With a priority instead of `backend=`, what is refused is computed by NetworkX."""
+    graph = nx.gnm_random_graph(300, 3000, seed=1)
+    graph.add_edge(0, 1, weight=float("inf"))
+    with nx.config(backend_priority=["vlang"]):
+        assert nx.single_source_dijkstra_path_length(graph, 0)[0] == 0
+
+
+def test_small_graphs_stay_with_networkx() -> None:
+    small, large = nx.gnm_random_graph(100, 200, seed=1), nx.gnm_random_graph(3000, 12_000, seed=1)
+    assert "faster on fewer than" in str(backend.should_run("pagerank", (small,), {}))
+    assert backend.should_run("pagerank", (large,), {}) is True
+    assert "converting the graph" in str(backend.should_run("degree_centrality", (large,), {}))
+    nx.pagerank(large, backend="vlang")
+    assert backend.should_run("degree_centrality", (large,), {}) is True
+
+
+def test_conversions_are_kept_until_the_graph_changes() -> None:
+    graph = _chain(a=2, b=3)
+    assert nx.dijkstra_path_length(graph, 0, 2, backend="vlang") == 5
+    ((kept,),) = (list(each.values()) for each in graph.__networkx_cache__["backends"].values())
+    assert isinstance(kept, VlangGraph)
+    with nx.config(warnings_to_ignore={"cache"}):
+        assert nx.number_connected_components(graph, backend="vlang") == 1
+        assert [id(kept)] == [id(one) for one in graph.__networkx_cache__["backends"]["vlang"].values()]
+        graph.add_edge(0, 2, weight=1)
+        assert nx.dijkstra_path_length(graph, 0, 2, backend="vlang") == 1
+    assert nx.pagerank(pickle.loads(pickle.dumps(kept)), backend="vlang") == nx.pagerank(kept, backend="vlang")
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_converted_graphs_are_graphs_of_networkx_again(kind: type) -> None:
+    graph = kind([("a", "b"), ("b", "b"), ("b", "c"), ("c", "b"), ("b", "c")])
+    graph.add_node("alone")
+    assert nx.utils.graphs_equal(backend.convert_to_nx(backend.convert_from_nx(graph)), graph)
+    if not graph.is_multigraph():
+        nx.set_edge_attributes(graph, 2, "cost")
+        again = backend.convert_to_nx(backend.convert_from_nx(graph, edge_attrs={"cost": 1}))
+        assert nx.utils.graphs_equal(again, graph)
+
+
+def test_attributes_of_parallel_edges() -> None:
+    """Paths take the least one, PageRank their sum, and missing ones are 1."""
+    graph = nx.MultiDiGraph()
+    graph.add_edges_from([(0, 1, {"weight": 5}), (0, 1, {"weight": 3}), (0, 2, {}), (2, 1, {"weight": 1.5})])
+    for function, named in ((nx.dijkstra_path_length, {"source": 0, "target": 1}), (nx.pagerank, {})):
+        wanted = function(graph, **named, backend="networkx")
+        assert function(graph, **named, backend="vlang") == pytest.approx(wanted, rel=1e-12)
+
+
+def _loaded(code: str) -> list[str]:
+    found = subprocess.run([sys.executable, "-c", f"{code}; import json, sys; print(json.dumps(sorted(sys.modules)))"],
+                           capture_output=True, text=True, check=True)
+    return list(json.loads(found.stdout))
+
+
+def test_imports_load_no_more_than_they_need() -> None:
+    assert "networkx" not in _loaded("import vlang; vlang.Graph")
+    others = ("vlang", "numpy", "numba", "llvmlite", "lark")
+    mine = [name for name in _loaded("import networkx") if name.partition(".")[0] in others]
+    assert mine == ["vlang", "vlang.interop", "vlang.interop.networkx", "vlang.interop.networkx.info",
+                    "vlang.interop.networkx.table"]
+
+
+
+SUITE = ("link_analysis/tests/test_pagerank.py", "link_analysis/tests/test_hits.py",
+         "centrality/tests/test_katz_centrality.py", "components/tests/test_connected.py",
+         "components/tests/test_weakly_connected.py", "components/tests/test_strongly_connected.py",
+         "shortest_paths/tests/test_unweighted.py", "tests/test_core.py", "tests/test_cluster.py",
+         "tests/test_isolate.py", "tests/test_wiener.py", "bipartite/tests/test_basic.py")
+"""Some of the tests of NetworkX for functions of the table; `make nightly` runs all tests of NetworkX."""
+EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
+
+
+@pytest.mark.parametrize("fallback", ["True", ""])
+def test_the_tests_of_networkx(fallback: str, tmp_path: Path) -> None:
+    """With fallback, and without: then NetworkX expects tests to fail that need a function not in the table."""
+    folder = Path(nx.__file__).parent
+    files = [folder] if EXHAUSTIVE else [folder / "algorithms" / name for name in SUITE]
+    env = {**os.environ, "NETWORKX_TEST_BACKEND": "vlang", "NETWORKX_FALLBACK_TO_NX": fallback}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", folder,
+         "-c", os.devnull, *files],
+        env=env, cwd=tmp_path, capture_output=True, text=True, check=False)  # fmt: skip
+    closing = done.stdout.rstrip().rpartition("\n")[2]
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert re.match(r"\d{2,} passed", closing), closing
+    assert bool(re.search(r"\d+ xfailed", closing)) == (not fallback) or EXHAUSTIVE, closing

@@ -1,0 +1,131 @@
+"""Components: connected, weakly and strongly connected; trees and forests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import networkx
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.interop.networkx.answers import nodes_of, parts
+from vlang.interop.networkx.converted import VlangGraph
+from vlang.interop.networkx.running import run
+from vlang.runtime.graph.graph import Graph
+
+__all__ = [
+    "connected_components", "is_connected", "is_forest", "is_strongly_connected", "is_tree", "is_weakly_connected",
+    "node_connected_component", "number_connected_components", "number_strongly_connected_components",
+    "number_weakly_connected_components", "strongly_connected_components", "weakly_connected_components",
+]
+
+_NULL = "Connectivity is undefined for the null graph."
+
+
+def connected_components(G: VlangGraph) -> Iterator[set[Any]]:
+    """The result and the arguments as for `networkx.connected_components`."""
+    return iter(parts(G, _weak(G)))
+
+
+def number_connected_components(G: VlangGraph) -> int:
+    """The result and the arguments as for `networkx.number_connected_components`."""
+    return _number(_weak(G))
+
+
+def is_connected(G: VlangGraph) -> bool:
+    """The result and the arguments as for `networkx.is_connected`."""
+    return _one(G, _weak)
+
+
+def node_connected_component(G: VlangGraph, n: Any) -> set[Any]:
+    """The result and the arguments as for `networkx.node_connected_component`."""
+    if n not in G:
+        raise KeyError(n)
+    labels = _weak(G)
+    return set(nodes_of(G, np.flatnonzero(labels == labels[G.index[n]])))
+
+
+def weakly_connected_components(G: VlangGraph) -> Iterator[set[Any]]:
+    """The result and the arguments as for `networkx.weakly_connected_components`."""
+    return iter(parts(G, _weak(G)))
+
+
+def number_weakly_connected_components(G: VlangGraph) -> int:
+    """The result and the arguments as for `networkx.number_weakly_connected_components`."""
+    return _number(_weak(G))
+
+
+def is_weakly_connected(G: VlangGraph) -> bool:
+    """The result and the arguments as for `networkx.is_weakly_connected`."""
+    return _one(G, _weak)
+
+
+def strongly_connected_components(G: VlangGraph) -> Iterator[set[Any]]:
+    """The result and the arguments as for `networkx.strongly_connected_components`.
+
+    A component comes after those that it leads to, as there.
+    """
+    labels = _strong(G)
+    found = parts(G, labels)
+    if len(found) < 2:
+        return iter(found)
+    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    ranks = np.empty(len(first), dtype=np.int64)  # the place in `found` of each label
+    ranks[np.argsort(first)] = np.arange(len(first))
+    tails, heads = (ranks[number[ends]] for ends in (G.ends.src, G.ends.dst))
+    between = tails != heads
+    parted = Graph.from_edges(tails[between], heads[between], n=len(found))
+    order = np.argsort(run("nx_height", parted)["height"], kind="stable")
+    return (found[place] for place in order.tolist())
+
+
+def number_strongly_connected_components(G: VlangGraph) -> int:
+    """The result and the arguments as for `networkx.number_strongly_connected_components`."""
+    return _number(_strong(G))
+
+
+def is_strongly_connected(G: VlangGraph) -> bool:
+    """The result and the arguments as for `networkx.is_strongly_connected`."""
+    return _one(G, _strong)
+
+
+def is_tree(G: VlangGraph) -> bool:
+    """The result and the arguments as for `networkx.is_tree`."""
+    _require_nodes(G)
+    return len(G) - 1 == G.number_of_edges() and _number(_weak(G)) == 1
+
+
+def is_forest(G: VlangGraph) -> bool:
+    """The result and the arguments as for `networkx.is_forest`.
+
+    A graph is a forest if and only if it has as many edges as nodes less components.
+    """
+    _require_nodes(G)
+    return G.number_of_edges() == len(G) - _number(_weak(G))
+
+
+def _require_nodes(G: VlangGraph) -> None:
+    if len(G) == 0:
+        raise networkx.NetworkXPointlessConcept("G has no nodes.")
+
+
+def _weak(G: VlangGraph) -> NDArray[Any]:
+    labels: NDArray[Any] = run("components", G.simple())["label"]
+    return labels
+
+
+def _strong(G: VlangGraph) -> NDArray[Any]:
+    labels: NDArray[Any] = run("scc", G.simple())["scc"]
+    return labels
+
+
+def _number(labels: NDArray[Any]) -> int:
+    """How many labels there are: a component is labelled by one of its nodes."""
+    return int(np.count_nonzero(labels == np.arange(len(labels))))
+
+
+def _one(G: VlangGraph, labels: Any) -> bool:
+    if len(G) == 0:
+        raise networkx.NetworkXPointlessConcept(_NULL)
+    return _number(labels(G)) == 1

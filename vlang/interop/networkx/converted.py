@@ -1,0 +1,191 @@
+"""A NetworkX graph as arrays: what NetworkX keeps in its cache and gives to the functions of this backend."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import networkx
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.interop.networkx.reading import Ends, Weights, ends_of, weights_of
+from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
+from vlang.runtime.graph.graph import Graph
+
+__all__ = ["VlangGraph", "convert_from_nx", "convert_to_nx"]
+
+
+class VlangGraph:
+    """The nodes of a NetworkX graph, its edges as arrays, and the graphs of vlang that are made of these when needed.
+
+    Vertex i of these graphs is the node `nodes[i]`. NetworkX drops its cached copy when a method changes the graph.
+
+    Attributes:
+        nodes: in the order of the graph.
+        directed, multigraph: of the graph.
+        ends: the pairs of adjacent nodes.
+        original: the graph itself if a function needs all of its attributes, else None.
+    """
+
+    __networkx_backend__ = "vlang"
+
+    def __init__(
+        self, nodes: list[Any], directed: bool, multigraph: bool, ends: Ends, weights: Mapping[Hashable, Weights],
+        original: Any = None,
+    ) -> None:
+        """Take over the arrays of a graph.
+
+        Args:
+            nodes: in the order of the graph.
+            directed: whether edges have a direction.
+            multigraph: whether edges may be parallel.
+            ends: the pairs of adjacent nodes.
+            weights: the edge attributes that were converted, by name.
+            original: the graph itself, where it is needed later.
+        """
+        self.nodes = nodes
+        self.directed = directed
+        self.multigraph = multigraph
+        self.ends = ends
+        self.original = original
+        self._weights = dict(weights)
+        self._graphs: dict[tuple[str, Hashable, bool], Graph] = {}
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self.directed
+
+    def is_multigraph(self) -> bool:
+        """Whether edges may be parallel."""
+        return self.multigraph
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.nodes)
+
+    def __contains__(self, node: object) -> bool:
+        try:
+            return node in self.index
+        except TypeError:  # not hashable, so no node
+            return False
+
+    def number_of_nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.nodes)
+
+    def number_of_edges(self) -> int:
+        """How many edges there are, parallel ones included."""
+        return len(self.ends.src) if self.ends.count is None else int(self.ends.count.sum())
+
+    @cached_property
+    def index(self) -> dict[Any, int]:
+        """The position of each node."""
+        return {node: place for place, node in enumerate(self.nodes)}
+
+    @cached_property
+    def loops(self) -> NDArray[np.int64]:
+        """How many self-loops each node has, int64[nodes]."""
+        at = self.ends.src == self.ends.dst
+        count = None if self.ends.count is None else self.ends.count[at]
+        return np.bincount(self.ends.src[at], count, len(self)).astype(np.int64)
+
+    def weights(self, name: Hashable) -> Weights:
+        """An edge attribute; None: 1 for each edge. Raises NotImplementedError if it is not numeric."""
+        if name is None:
+            return Weights(None, self.ends.count, True, 1.0)
+        if name not in self._weights:
+            if self.original is None:
+                raise NotImplementedError(f"this graph was converted without the edge attribute {name!r}")
+            self._weights[name] = weights_of(self.original, self.nodes, self.ends, name, 1)
+        return self._weights[name]
+
+    def simple(self, loops: bool = True, backwards: bool = False) -> Graph:
+        """The graph with one edge for each pair of adjacent nodes; without self-loops, or with every edge turned."""
+        kind = "simple" if loops else "loopless"
+        return self._graph(kind, None, backwards, None)
+
+    def nearest(self, name: Hashable | None, backwards: bool = False) -> Graph:
+        """The graph whose column `weight` is the least value of an attribute between two nodes; None: no column."""
+        return self._graph("nearest", name, backwards, self.weights(name).least)
+
+    def summed(self, name: Hashable | None) -> Graph:
+        """The graph whose column `weight` is the sum of an attribute over parallel edges; None: their number."""
+        return self._graph("summed", name, False, self.weights(name).total)
+
+    def _graph(self, kind: str, name: Hashable, backwards: bool, values: NDArray[Any] | None) -> Graph:
+        backwards = backwards and self.directed
+        key = (kind if values is not None or kind == "loopless" else "simple", name if values is not None else None,
+               backwards)
+        if key not in self._graphs:
+            self._graphs[key] = self._made(*key, values)
+        return self._graphs[key]
+
+    def _made(self, kind: str, name: Hashable, backwards: bool, values: NDArray[Any] | None) -> Graph:
+        if backwards:
+            return self._graph(kind, name, False, values).reverse()
+        if kind == "loopless":
+            return self.simple().thinned(self_loops="drop") if self.loops.any() else self.simple()
+        columns = {} if values is None else {"weight": values}
+        return Graph(EdgeList(self.ends.src, self.ends.dst, VertexIds(base=0, count=len(self)), columns, self.directed))
+
+
+def convert_from_nx(
+    graph: Any,
+    *,
+    edge_attrs: Mapping[Hashable, Any] | None = None,
+    node_attrs: Mapping[Hashable, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    preserve_node_attrs: bool = False,
+    preserve_graph_attrs: bool = False,
+    name: str | None = None,
+    graph_name: str | None = None,
+) -> VlangGraph:
+    """A NetworkX graph as NetworkX asks for it.
+
+    Args:
+        graph: the graph; it is not changed.
+        edge_attrs: names and defaults of the edge attributes that are needed.
+        node_attrs: those of nodes; no function of this backend reads any.
+        preserve_edge_attrs, preserve_node_attrs: whether all attributes are needed: then the graph itself is kept.
+        preserve_graph_attrs: ignored; attributes of the graph stay in the graph itself.
+        name, graph_name: of the function and its parameter.
+
+    Raises:
+        NotImplementedError: an attribute that is needed has a value that is no finite number.
+    """
+    nodes = list(graph)
+    ends = ends_of(graph, nodes)
+    weights = {attribute: weights_of(graph, nodes, ends, attribute, default)
+               for attribute, default in (edge_attrs or {}).items()}
+    whole = graph if preserve_edge_attrs or preserve_node_attrs else None
+    return VlangGraph(nodes, graph.is_directed(), graph.is_multigraph(), ends, weights, whole)
+
+
+def convert_to_nx(found: Any, *, name: str | None = None) -> Any:
+    """A result as NetworkX has it: graphs of this backend become NetworkX graphs, anything else stays.
+
+    A graph that was converted has its nodes and edges, with the attributes that it was converted with. Raises
+    NotImplementedError for attributes of a multigraph, of which only sums and minima are kept. name: of the function.
+    """
+    if not isinstance(found, VlangGraph):
+        return found
+    if found.original is not None:
+        return found.original
+    kinds = {(False, False): networkx.Graph, (True, False): networkx.DiGraph, (False, True): networkx.MultiGraph,
+             (True, True): networkx.MultiDiGraph}
+    graph = kinds[found.directed, found.multigraph]()
+    graph.add_nodes_from(found.nodes)
+    if found.multigraph and found._weights:
+        raise NotImplementedError("the edge attributes of a converted multigraph are not kept one by one")
+    ones = np.ones(len(found.ends.src), dtype=np.int64)
+    columns = {name: (ones if weights.least is None else weights.least).tolist()
+               for name, weights in found._weights.items()}
+    count = (ones if found.ends.count is None else found.ends.count).tolist()
+    for edge, (u, v) in enumerate(zip(found.ends.src.tolist(), found.ends.dst.tolist())):
+        pairs = [(found.nodes[u], found.nodes[v], {name: values[edge] for name, values in columns.items()})]
+        graph.add_edges_from(pairs * count[edge])
+    return graph

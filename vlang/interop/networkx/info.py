@@ -1,0 +1,22 @@
+"""What NetworkX reads about this backend when it is imported: the entry point `networkx.backend_info`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlang.interop.networkx.table import FUNCTIONS
+
+__all__ = ["backend_info"]
+
+
+def backend_info() -> dict[str, Any]:
+    """The name of the backend, and its functions with what a caller should know of each."""
+    functions = {name: {"additional_docs": f"{row.semantics} Tolerance: {row.tolerance}."}
+                 for name, row in FUNCTIONS.items()}
+    return {
+        "backend_name": "vlang",
+        "project": "vlang",
+        "package": "vlang",
+        "short_summary": "Compiled vertex programs, in parallel on a CPU.",
+        "functions": functions,
+    }

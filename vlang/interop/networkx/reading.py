@@ -1,0 +1,148 @@
+"""Arrays from NetworkX graphs: the ends of edges by the positions of their nodes, and numeric edge attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Ends", "Weights", "ends_of", "weights_of"]
+
+EXACT = 2**53
+"""Integers below this are exact in 64-bit floats."""
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The pairs of adjacent nodes of a graph, parallel edges together, and an undirected pair once.
+
+    Attributes:
+        src, dst: positions of the nodes in the order of the graph, uint32[pairs].
+        count: how many edges a pair has, int64[pairs]; None where each has one.
+        listed: whether a pair is kept, bool[entries of the adjacency]; None where all are, as in directed graphs.
+    """
+
+    src: NDArray[np.uint32]
+    dst: NDArray[np.uint32]
+    count: NDArray[np.int64] | None
+    listed: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True)
+class Weights:
+    """An edge attribute as numbers: for each pair the least and the sum over its edges.
+
+    Attributes:
+        least, total: float64 or int64, [pairs]; None where all are 1.
+        integral: whether all values are integers.
+        low: the least value, 0 without edges.
+    """
+
+    least: Array | None
+    total: Array | None
+    integral: bool
+    low: float
+
+
+def ends_of(graph: Any, nodes: list[Any]) -> Ends:
+    """The pairs of adjacent nodes of a NetworkX graph; nodes: all of its nodes."""
+    rows = _rows(graph, nodes)
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    src = np.repeat(np.arange(len(rows), dtype=np.uint32), lengths)
+    dst = _positions(nodes, chain.from_iterable(rows), len(src)).astype(np.uint32)
+    listed = None if graph.is_directed() else src <= dst
+    count = None
+    if graph.is_multigraph():
+        counted = np.fromiter(map(len, _data(rows)), np.int64, len(src))
+        count = None if (counted == 1).all() else _kept(counted, listed)
+    return Ends(_kept(src, listed), _kept(dst, listed), count, listed)
+
+
+def weights_of(graph: Any, nodes: list[Any], ends: Ends, name: Hashable, default: Any) -> Weights:
+    """An edge attribute of a NetworkX graph.
+
+    Args:
+        graph: the graph.
+        nodes: all of its nodes.
+        ends: its pairs of adjacent nodes.
+        name: of the attribute.
+        default: of edges without it.
+
+    Raises:
+        NotImplementedError: a value is no finite real number, or an integer of 2^53 or more.
+    """
+    rows = _rows(graph, nodes)
+    data = _data(rows)
+    if graph.is_multigraph():
+        groups = [[edge.get(name, default) for edge in edges.values()] for edges in data]
+        numbers = _numbers([value for group in groups for value in group], name)
+        starts = np.cumsum([0, *map(len, groups)])[:-1]
+        least, total = (np.minimum.reduceat(numbers, starts), np.add.reduceat(numbers, starts)) if groups \
+            else (numbers, numbers)
+    elif default == 1 and not any(data):  # no edge has any attribute: decided without a look-up for each
+        return Weights(None, _as_weights(ends.count), True, float(len(ends.src) > 0))
+    else:
+        numbers = least = total = _numbers([edge.get(name, default) for edge in _data(rows)], name)
+    low = float(numbers.min()) if len(numbers) else 0.0
+    return Weights(_as_weights(_kept(least, ends.listed)), _as_weights(_kept(total, ends.listed)),
+                   numbers.dtype.kind == "i", low)
+
+
+def _rows(graph: Any, nodes: list[Any]) -> list[Mapping[Any, Any]]:
+    adjacency = graph._adj  # the public `adj` wraps every row in a view
+    return [adjacency[node] for node in nodes]
+
+
+def _data(rows: list[Mapping[Any, Any]]) -> Iterable[Any]:
+    """The data of all entries, one after the other; rows of views are no dictionaries, and are slower."""
+    if set(map(type, rows)) <= {dict}:
+        return chain.from_iterable(map(dict.values, cast("list[dict[Any, Any]]", rows)))
+    return chain.from_iterable(row.values() for row in rows)
+
+
+def _kept(values: Array, listed: NDArray[np.bool_] | None) -> Array:
+    return values if listed is None else values[listed]
+
+
+def _as_weights(values: Array | None) -> Array | None:
+    return None if values is None or bool((values == 1).all()) else values
+
+
+def _positions(nodes: list[Any], keys: Iterable[Any], count: int) -> Array:
+    """The position of each key in `nodes`. Dictionaries are slow, so integers are looked up in arrays."""
+    if set(map(type, nodes)) == {int} and min(nodes) >= -(2**63) and max(nodes) < 2**63:
+        numbers = np.array(nodes, dtype=np.int64)
+        wanted = np.fromiter(keys, np.int64, count)
+        low, span = int(numbers.min()), int(numbers.max()) - int(numbers.min()) + 1
+        if span <= 32 * len(nodes) + (1 << 16):
+            places = np.zeros(span, dtype=np.int64)
+            places[numbers - low] = np.arange(len(nodes))
+            return places[wanted - low]
+        order = np.argsort(numbers)
+        return order[np.searchsorted(numbers, wanted, sorter=order)]
+    index = {node: place for place, node in enumerate(nodes)}
+    return np.fromiter(map(index.__getitem__, keys), np.int64, count)
+
+
+def _numbers(values: list[Any], name: Hashable) -> Array:
+    """The values as int64 or float64. Raises NotImplementedError."""
+    try:
+        array = np.array(values) if values else np.empty(0, dtype=np.int64)
+    except (ValueError, TypeError, OverflowError):
+        array = np.empty(1, dtype=object)
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        raise NotImplementedError(f"vlang reads numbers, and the edge attribute {name!r} has other values")
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)
+        if not np.isfinite(array).all():
+            raise NotImplementedError(f"vlang reads finite numbers; the edge attribute {name!r} has NaN or infinity")
+        return array
+    if array.dtype.kind != "b" and len(array) and not -EXACT < int(array.min()) <= int(array.max()) < EXACT:
+        raise NotImplementedError(f"the edge attribute {name!r} has integers beyond 2^53, which 64-bit floats round")
+    return array.astype(np.int64)

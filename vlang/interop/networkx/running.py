@@ -1,0 +1,27 @@
+"""The programs behind the functions: those of the standard library, and those in `programs`, each loaded once."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from vlang.api.program import Program, load
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.results.result import Result
+
+__all__ = ["FOLDER", "program", "run"]
+
+FOLDER = Path(__file__).parent / "programs"
+
+
+@cache
+def program(name: str) -> Program:
+    """A program by name, in 64 bits as NetworkX computes: a file of `programs` goes before the standard library."""
+    own = FOLDER / f"{name}.vp"
+    return load(own if own.is_file() else name, precision=64)
+
+
+def run(name: str, graph: Graph, /, **arguments: Any) -> Result:
+    """The result of a program on a graph."""
+    return program(name)(graph, **arguments)
