@@ -16,7 +16,8 @@ from vlang.check import check, parse
 from vlang.errors import ProgramError
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = sorted((*(ROOT / "tests/reference/design").glob("*.vp"), *(ROOT / "tests/mistakes").glob("*/*.vp")))
+PROGRAMS = sorted((*(ROOT / "tests/reference/design").glob("*.vp"), *(ROOT / "tests/mistakes").glob("*/*.vp"),
+                   *(ROOT / "tests/drafts").glob("*/*.vp")))
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*|->|--|==|\+=|<=|>=|\*\*|\n *|[^\w\s]")
 EXTRA = ["(", ")", "[", "]", ":", "self", "u", "for", "\n", "\n    ", "\n\t", "gather", "=", "é", "\\", "\0", "!",
          "1e999", "0x", ".5", "true", "none", "inf", "old", "change", "change(u.x)", "repeat:", "vertices", "N",
@@ -63,6 +64,7 @@ def test_any_text(text: str) -> None:
     [
         ("program p\nlet x = " + "(" * 500 + "1" + ")" * 500 + "\n", ""),
         ("program p\nlet x = " + "+".join("1" * 500) + "\n", "nested more than 100 levels"),
+        ("program p\nreduction f(a, b): float = a if b > y else b, identity 0\ngather y = f(1.0 for u\n", "closed"),
         ("program p\nlet x = " + "<".join("1" * 500) + "\n", "nested more than 100 levels"),
         ("program p\nlet x = " + "not " * 5000 + "true\n", "nested more than 100 levels"),
         ("program p\n" + "".join(f"{' ' * k}repeat:\n" for k in range(300)) + " " * 300 + "let x = 1\n", "nested more"),

@@ -77,6 +77,8 @@ class WideExpressions(Expressions):
         holders = [name for name, held in scope.fields.items() if held == "vertex"]
         if own and holders and fields:  # of any vertex; `none` reads the values of the last vertex
             found.append(f"{self.pick(holders)}.{self.pick(fields)}")
+        if fields and not scope.loop and scope.graph.get("s") == "vertex":  # of one vertex of the graph
+            found.append(f"s.{self.pick(fields)}")
         if scope.other is not None and scope.loop and fields:
             found.append(f"old({scope.other}.{self.pick(fields)})")
         if kind in ("int", "float") and (someone := self._someone(scope)):

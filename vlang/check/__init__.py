@@ -88,7 +88,7 @@ def examine(file: t.File, precision: int = 32,
 
 def _laws(run: Run) -> dict[t.Reduction, Laws]:
     """The laws of each declared reduction. A reduction whose laws are refuted is reported (V301) and left out."""
-    nodes = [item for item in run.file.items if isinstance(item, t.Reduction)]
+    nodes = [item for item in run.file.items if isinstance(item, t.Reduction) and item.value in run.types]
     if not nodes:
         return {}
     from vlang.check.laws.judge import judge_reduction  # start-up: loads NumPy, which few programs need here

@@ -217,6 +217,14 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
         if body is not None:
             whole = f"{reduction}({body} for {arrow}{f' if {cond}' if cond else ''})"
             write = (f"gather {word} = {whole}", _joined(name, item.op, reduction, word))
+    names = {p.name for p in rewrite.inside(item.value) if isinstance(p, t.Name)}
+    kinds = {found.kind for found in map(at.scope.find, names) if found is not None}
+    if domain is None and is_field and owner not in names and "edge" not in kinds:
+        write = (f"apply {name} {item.op} {rewrite.one_line(run.text(item.value))}",)
+        run.report(Code.FOREIGN_WRITE, "a vertex can write only its own fields", item.target.span,
+                   "this writes into another vertex", help="`apply` runs for every vertex by itself:", write=write,
+                   replaces=item.span)
+        return
     help_ = "turn it around: say what `self` receives from its neighbours"
     run.report(Code.FOREIGN_WRITE, "a vertex can write only its own fields", item.target.span,
                "this writes into another vertex",

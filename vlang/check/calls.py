@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
+from vlang.check.foreign import NEIGHBOURS, foreign_function
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Sight, Value, joined
@@ -65,6 +66,11 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
         run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs a domain", node.span,
                    "no `for` here",
                    help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
+        return
+    advice = foreign_function(run, node)
+    if advice is not None:
+        run.report(Code.UNKNOWN_NAME, f"there is no function `{name}`", node.name_span, help=advice[0],
+                   write=advice[1], replaces=node.span)
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
     close = None if name in _HABITS else nearest(name, declared | (set(FUNCTIONS) - CONVERSIONS) | set(SPECIAL))
@@ -225,6 +231,10 @@ def _listed(x: Expressions, node: t.Call, arg: t.Expr, everywhere: str, at: Sigh
     if isinstance(arg, t.Name) and arg.name == "vertices":
         x.run.report(Code.WRONG_TYPE, f"`{name}` needs a parameter of type `vertices`", arg.span,
                      "this is all vertices", write=everywhere, replaces=node.span if everywhere else None)
+        return Value(None)
+    if isinstance(arg, t.Name) and arg.name in NEIGHBOURS and node.name == "len" and at.scope.find(arg.name) is None:
+        x.run.report(Code.UNKNOWN_NAME, f"unknown name `{arg.name}`", arg.span, help="the number of neighbours:",
+                     write="degree", replaces=node.span)
         return Value(None)
     group = x.value(arg, at)
     if group.type is None or group.type == VERTICES:

@@ -161,6 +161,10 @@ class Expressions:
                 help_ = "did you mean one of its fields?"
                 named = field if isinstance(node, t.Self) else f"{text}.{field}"
                 write = rewrite.edited(self.run.file.text, whole.span, [(node.span, named)])
+        elif op == "^" and isinstance(whole, t.Binary) and numeric(type_):
+            help_ = "`^` is an operation on bits; a power is written `**`:"
+            sides = (self.run.text(whole.left), self.run.text(whole.right))
+            write = rewrite.one_line(" ** ".join(sides))
         elif type_ == BOOL:
             help_ = {"|": "for bools write `or`", "&": "for bools write `and`"}.get(op, "write `1 if c else 0`")
         self.run.report(Code.WRONG_TYPE, f"`{text}` is {a(type_)}; `{op}` needs {need}", node.span, label,

@@ -93,8 +93,11 @@ def _of_member(x: Expressions, node: t.Expr, at: Sight) -> str | None:
     """
     parts = _own(x, node)
     kinds = {s.kind for s in (x.run.symbols.get(p) for p in parts) if s is not None}
-    if any(isinstance(p, t.Reduce) for p in rewrite.inside(node)) or "accumulator" in kinds:
+    inside = list(rewrite.inside(node))
+    if any(isinstance(p, t.Reduce) for p in inside) or "accumulator" in kinds:
         return None
+    if any(isinstance(p, t.Member) and p.value in parts and isinstance(p.value, t.Name) for p in inside):
+        return None  # a field of a vertex that a field holds cannot be read in a reduction
     v = x.run.variable(at.scope, "v")
     edits = [(p.span, v if isinstance(p, t.Self) else f"{v}.{x.run.text(p)}") for p in parts]
     return f"{rewrite.edited(x.run.file.text, node.span, edits)} for {v} in vertices"

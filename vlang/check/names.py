@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vlang.check.foreign import foreign_name
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
@@ -14,7 +15,7 @@ from vlang.syntax.codes import Code
 from vlang.syntax.keywords import RESERVED, VALUES
 from vlang.syntax.needs import NEEDS
 from vlang.syntax.problems import nearest
-from vlang.types import BOOL, VERTEX, Scalar, Type
+from vlang.types import VERTEX, Scalar, Type
 
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
 
@@ -192,6 +193,10 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
         run.report(Code.UNKNOWN_NAME, f"`{name}` stands alone after `require`", span, "part of a condition",
                    help=f"on a line of its own, `require {name}` says that {NEEDS[name]}")
         return Value(None)
+    advice = foreign_name(name)
+    if advice is not None:
+        run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, help=advice[0] or (), write=advice[1] or ())
+        return Value(None)
     whole = isinstance(at.item, t.Contract) and at.item.cond.span == span
     close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | VALUES | run.broken
                     | (set(NEEDS) if whole else set()))
@@ -256,20 +261,17 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
 def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight) -> Value:
     """The type and level of a field of any vertex, neighbour or not. Reports places that do not allow it."""
     text = rewrite.short(run.text(node.value))
+    if at.place in ("require", "fn", "reduction", "edge", "param"):
+        run.report(Code.NOT_A_VERTEX, f"`{text}.{node.name}` cannot be read here", node.span, "a field of a vertex")
+        return Value(None)
+    if owner.level == GRAPH:
+        return Value(type_)
     if at.inside is not None:
         run.report(Code.NOT_A_VERTEX,
                    f"`{text}` need not be a neighbour: its fields cannot be read inside a reduction", node.span,
                    help=f"read `{text}.{node.name}` with `apply` into a field first, and reduce that field")
-    elif at.place in ("let", "global", "until", "limit"):
-        fold = "any" if type_ == BOOL else "max"
-        run.report(Code.NOT_A_VERTEX,
-                   f"`{text}` is one of many vertices: fold over the vertices to read its `{node.name}`",
-                   node.span, write=f"{fold}(v.{node.name} for v in vertices if v == {text})")
-    elif at.place in ("require", "fn", "reduction", "edge", "param"):
-        run.report(Code.NOT_A_VERTEX, f"`{text}.{node.name}` cannot be read here", node.span, "a field of a vertex")
-    else:
-        return Value(type_, max(VERTEX_LEVEL if owner.level else GRAPH, owner.level), owner.cause or node)
-    return Value(None)
+        return Value(None)
+    return Value(type_, owner.level, owner.cause or node)
 
 
 def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from vlang.check.foreign import foreign_reduction
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
@@ -171,6 +172,12 @@ def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
         run.report(Code.UNKNOWN_REDUCTION, f"`{node.name}` is {SPOKEN[symbol.kind]}, not a reduction", node.name_span,
                    notes=run.note(symbol, "declared here"))
         return
+    advice = foreign_reduction(run, node)
+    if advice is not None:
+        help_, write = advice
+        run.report(Code.UNKNOWN_REDUCTION, f"there is no reduction `{node.name}`", node.name_span, help=help_,
+                   write=write or (), replaces=node.span if write else None)
+        return
     declared = {s.name for s in run.root.names.values() if s.kind == "reduction"}
     close = nearest(node.name, declared | set(REDUCTIONS))
     run.report(Code.UNKNOWN_REDUCTION, f"unknown reduction `{node.name}`", node.name_span,
@@ -211,6 +218,9 @@ def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) ->
         other = {"sum": "count", "min": "all", "max": "any", "prod": "all"}.get(rule.name)
         if other is not None:
             help_, write = f"for bools there is `{other}`:", other + text[len(node.name):]
+    elif rule.name == "count" and body == VERTEX:
+        help_ = "of all that the domain has:"
+        write = rewrite.edited(x.run.file.text, node.span, [(node.body.span, "true")])
     elif rule.name in ("any", "all", "count") and item(body) is not None:
         help_ = "compare it with something"
     x.run.report(Code.WRONG_TYPE, f"`{rule.name}` takes {kinds_spoken(rule.accepts)}", node.body.span,

@@ -9,6 +9,7 @@ from typing import Any
 from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
+from vlang.check.foreign import NEIGHBOURS
 from vlang.check.graphlevel import graph_level
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.reduce import over_edges, reduced
@@ -17,7 +18,7 @@ from vlang.check.tables.typing import a
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import INTEGER, VERTEX, VERTICES, Scalar
+from vlang.types import INTEGER, VERTEX, VERTICES, Scalar, Tuple
 
 __all__ = ["Around", "Statements"]
 
@@ -122,7 +123,15 @@ class Statements:
         run, text = self.run, self.run.file.text
         inner = [n for n in rewrite.inside(item.value) if isinstance(n, t.Reduce)]
         edges = [n for n in inner if over_edges(n.domain)]
-        if isinstance(item.value, t.Reduce):
+        group = item.value.domain.set_name if isinstance(item.value, t.Reduce) else None
+        if isinstance(item.value, t.Reduce) and group in NEIGHBOURS and at.scope.find(group or "") is None:
+            domain = item.value.domain
+            lists = group == "edges"
+            run.report(Code.UNKNOWN_NAME, "neighbours are written with an arrow", domain.span, "not a list of vertices",
+                       help="an edge field stands for itself: `sum(weight for u -> self)`" if lists else
+                       "in-edges: `u -> self`; out-edges: `self -> u`; both:",
+                       write=() if lists else f"{domain.name} -- self")
+        elif isinstance(item.value, t.Reduce):
             write = rewrite.edited(text, item.span, [(_word(item.span, "gather"), "let")])
             run.report(Code.BAD_GATHER, "`gather` reduces over edges, and there are none here", item.value.domain.span,
                        "all vertices", help="one value for the whole graph is named with `let`:", write=write,
@@ -145,9 +154,13 @@ class Statements:
         value = self.x.value(item.value, at)
         good = graph_level(self.x, item.value, value, at, "`let` names one value for the whole graph")
         type_ = self.x.concrete(value.type) if good else None
-        if type_ is not None and not isinstance(type_, Scalar):
+        if type_ is not None and item.parts and not (isinstance(type_, Tuple) and len(type_.items) == item.parts):
+            self.run.report(Code.WRONG_TYPE, f"`let ({item.name})` needs a tuple of {item.parts} values",
+                            item.value.span, f"this is {a(type_)}")
+            type_ = None
+        elif type_ is not None and not isinstance(type_, (Scalar, Tuple)):
             self.run.report(Code.WRONG_TYPE, f"`{item.name}` cannot be {a(type_)}", item.value.span,
-                            "a `let` is one scalar")
+                            "a `let` is one scalar, or a tuple of scalars")
             type_ = None
         self.run.declare(around.scope, item, "let", item.name, item.name_span, type_)
 

@@ -54,12 +54,16 @@ class Names:
     types: dict[Symbol, Type] = field(default_factory=dict)
     origin: dict[str, str] = field(default_factory=dict)
 
-    def declare(self, symbol: Symbol, type_: Type | None = None) -> str:
-        """Give a symbol a unique name: its own name, with a number appended if another symbol has that name."""
-        name, number = symbol.name, 1
-        while name in self.origin or (number > 1 and name in self.written):
+    def declare(self, symbol: Symbol, type_: Type | None = None, wish: str = "") -> str:
+        """Give a symbol a unique name: its own name, with a number appended if another symbol has that name.
+
+        wish: a name for a symbol without an identifier of its own.
+        """
+        made, wish = bool(wish), wish or symbol.name
+        name, number = wish, 1
+        while name in self.origin or ((made or number > 1) and name in self.written):
             number += 1
-            name = f"{symbol.name}_{number}"
+            name = f"{wish}_{number}"
         self.unique[symbol], self.origin[name] = name, symbol.name
         if type_ is not None:
             self.types[symbol] = type_
@@ -74,6 +78,8 @@ class Expressions:
         self.precision = checked.precision
         self.names = names
         self._arguments: dict[Symbol, f.Expr] = {}
+        self._reducing = False  # inside the body or the condition of a reduction
+        self.ahead: dict[f.Expr, f.GraphValue] = {}  # values of one vertex that a reduction reads, by their names
         self._mode = ""  # mode of integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self._by_class: dict[type, Callable[[Any], f.Expr]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
@@ -184,8 +190,22 @@ class Expressions:
         of: str | f.Expr = owner.of if isinstance(owner, f.Vertex) else owner
         symbol = self._checked.symbols[node]
         if symbol.kind == "builtin":
-            return f.Degree(self.symbol_type(symbol), _DEGREES[symbol.name], of)
-        return self._field(symbol, of)
+            read: f.Expr = f.Degree(self.symbol_type(symbol), _DEGREES[symbol.name], of)
+        else:
+            read = self._field(symbol, of)
+        if self._reducing and isinstance(of, f.Expr):
+            return self._read_ahead(node, read)
+        return read
+
+    def _read_ahead(self, node: t.Member, read: f.Expr) -> f.Expr:
+        """A value of one vertex of the graph inside a reduction: a `let` before the statement has it."""
+        known = self.ahead.get(read)
+        if known is None:
+            text = self._checked.file.text[node.span.start : node.span.end]
+            name = self.names.declare(Symbol("let", text, read.type, node), read.type, f"one_{node.name}")
+            known = f.GraphValue(read.type, name, "let")
+            self.ahead[replace(read, span=node.span)] = known
+        return known
 
     def _field(self, symbol: Symbol, of: str | f.Expr, time: str = "now") -> f.Expr:
         return self._read(f.Field(self.symbol_type(symbol), self.names.unique[symbol], of, time))
@@ -328,6 +348,7 @@ class Expressions:
     def reduce(self, node: t.Reduce) -> f.Reduce:
         """Lower a reduction as written; the result has a final type."""
         domain = f.Domain(node.domain.kind, self._set_name(node.domain))
+        self._reducing = True  # reductions do not nest
         cond = None if node.cond is None else self._expr(node.cond)
         symbol = self._checked.symbols.get(node)
         user = symbol is not None and symbol.kind == "reduction"
@@ -337,6 +358,7 @@ class Expressions:
         else:
             name = node.name
             type_, body = self._reduced(name, self._expr(node.body), domain.edges)
+        self._reducing = False
         default = None if node.default is None else self.typed(node.default, type_)
         return f.Reduce(type_, name, body, domain, cond, default, user, span=node.span)
 

@@ -11,6 +11,7 @@ from vlang.ir.express import Expressions, Names
 from vlang.ir.forms import forms as f
 from vlang.syntax import tree as t
 from vlang.syntax.needs import need_of
+from vlang.syntax.tree import Span
 from vlang.types import BOOL, I64, Scalar, Tuple, Type
 
 __all__ = ["lower"]
@@ -133,6 +134,18 @@ class _Lowering:
         return tuple(statement for item in items for statement in self._item(item, top))
 
     def _item(self, node: t.Statement, top: bool) -> list[f.Statement]:
+        """The statements for an item of a block, with the `let`s of the single vertices that its reductions read."""
+        outer, self._x.ahead = self._x.ahead, {}
+        made = self._made(node, top)
+        lets = self._lets(node.span)
+        self._x.ahead = outer
+        return [*lets, *made]
+
+    def _lets(self, span: Span) -> list[f.Statement]:
+        """`let`s of the values of single vertices that were read in reductions."""
+        return [f.Let(span, value.name, read) for read, value in self._x.ahead.items()]
+
+    def _made(self, node: t.Statement, top: bool) -> list[f.Statement]:
         """The statements for an item of a block; none for a declaration without a value."""
         if isinstance(node, t.VertexField):
             return self._vertex_fields(node, top)
@@ -155,7 +168,8 @@ class _Lowering:
             return self._gather(node)
         if isinstance(node, t.Let):
             value = self._x.typed(node.value)
-            return f.Let(node.span, self._names.declare(self._symbol(node), value.type), value)
+            wish = "_".join(node.name.split(", ")) if node.parts else ""
+            return f.Let(node.span, self._names.declare(self._symbol(node), value.type, wish), value)
         if isinstance(node, t.Activate):
             return f.Activate(node.span, self._x.typed(node.cond, BOOL))
         if isinstance(node, t.Where):
@@ -180,11 +194,22 @@ class _Lowering:
             value = self._x.updated(node.op[:-1], self._x.own(symbols[0]), node.value, place)
         return f.Apply(node.span, names, value)
 
+    def _ended(self, block: t.Block, cond: t.Expr | None) -> tuple[tuple[f.Statement, ...], f.Expr | None]:
+        """The block and the `until` of a loop; the `let`s that `until` needs end the block, before `activate when`."""
+        body = self._block(block.items)
+        if cond is None:
+            return body, None
+        outer, self._x.ahead = self._x.ahead, {}
+        until = self._x.typed(cond, BOOL)
+        lets = tuple(self._lets(cond.span))
+        self._x.ahead = outer
+        last = len(body) - 1 if body and isinstance(body[-1], f.Activate) else len(body)
+        return (*body[:last], *lets, *body[last:]), until
+
     def _loop(self, node: t.Statement) -> f.Statement:
         if isinstance(node, t.Repeat):
             limit = None if node.limit is None else self._x.typed(node.limit.count, I64)
-            body = self._block(node.block.items)
-            until = None if node.until is None else self._x.typed(node.until, BOOL)
+            body, until = self._ended(node.block, node.until)
             return f.Repeat(node.span, limit, node.limit is not None and node.limit.exact, until, body)
         if isinstance(node, t.Sweep):
             field = self._names.unique[self._checked.symbols[node]]
@@ -196,6 +221,5 @@ class _Lowering:
         assert isinstance(node, t.ForRange)
         low, high = self._x.typed(node.low, I64), self._x.typed(node.high, I64)
         name = self._names.declare(self._symbol(node))
-        body = self._block(node.block.items)
-        until = None if node.until is None else self._x.typed(node.until, BOOL)
+        body, until = self._ended(node.block, node.until)
         return f.ForRange(node.span, name, low, high, until, body)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from lark.exceptions import LarkError
 
 from vlang.syntax.codes import Code
+from vlang.syntax.habits import habit_of
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
 from vlang.syntax.parser import raw_tree, terminal_text
@@ -122,6 +123,14 @@ def _habit(case: _Case) -> Problem | None:
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
         return case.word(f"there is no `{first.text}` in the language", first)
     return None
+
+
+def _of_other_language(case: _Case) -> Problem | None:
+    """The problem of a line that is a construct of another language."""
+    found = habit_of(case.text(case.line.start, case.line.end))
+    if found is None:
+        return None
+    return case.problem(found.title, case.line.start, case.line.end, help=found.help, write=found.write)
 
 
 def _doubled(case: _Case) -> Problem | None:
@@ -294,6 +303,6 @@ def _general(case: _Case) -> Problem:
 
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
-    _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon,
-    _listed_here, _word_as_name, _statement,
+    _header_twice, _of_other_language, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals,
+    _colon, _listed_here, _word_as_name, _statement,
 )

@@ -34,6 +34,7 @@ _NEW_STATEMENT = re.compile(
     r"|while|def|elif|return)\b"
     r"|(?:vertex|edge)[ \t]+[A-Za-z_]\w*[ \t]*[:,])")
 _CLOSES = {")": "(", "]": "["}
+_CHOICE = re.compile(r"(.*? = )?(.+?) \? (.+?) : (.+)")
 
 
 @dataclass(frozen=True)
@@ -199,11 +200,36 @@ def _character(text: str, words: list[Word], brackets: list[Word], result: Scan)
     return False
 
 
+def _around(word: Word, result: Scan) -> Line:
+    """The line of the text that a word is in, from its first character that is no space, as one word."""
+    text = result.source.text
+    begin, end = text.rfind("\n", 0, word.start) + 1, text.find("\n", word.start)
+    line = text[begin : len(text) if end < 0 else end]
+    begin += len(line) - len(line.lstrip())
+    return Line([Word("bad", line.strip(), begin)], 0)
+
+
+def _around_text(word: Word, result: Scan) -> str:
+    return _around(word, result).first
+
+
 def _unknown(word: Word, result: Scan) -> None:
     if word.text == "!":
         result.problem("`!` is written `not`", word.start, word.end, "not an operator of the language")
     elif word.text in "\"'":
-        result.problem("there are no strings in the language", word.start, word.end)
+        result.problem("there are no strings in the language", word.start, word.end,
+                       help=("values are numbers, bools and vertices",))
+    elif word.text == ";":
+        result.problem("`;` ends no statement", word.start, word.end, help=("a statement ends with its line:",),
+                       line=_around(word, result), write=(_around_text(word, result).rstrip("; "),))
+    elif word.text in "{}":
+        result.problem(f"`{word.text}` marks no block", word.start, word.end,
+                       help=("a block begins with `:` and is indented",))
+    elif word.text == "?":
+        choice = _CHOICE.fullmatch(_around_text(word, result))
+        write = (choice.expand(r"\1\3 if \2 else \4"),) if choice is not None else ()
+        result.problem("`?` chooses no value", word.start, word.end, help=("`c ? a : b` is written `a if c else b`",),
+                       line=_around(word, result), write=write)
     elif word.text == "\\":
         result.problem("`\\` continues a line only at its end", word.start, word.end)
     elif word.text.isprintable():

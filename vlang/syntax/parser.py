@@ -112,6 +112,12 @@ def doc_comment(text: str) -> str:
     return "\n".join(lines).strip()
 
 
+def _flat(kids: list[Any]) -> tuple[t.Statement, ...]:
+    """The statements of a block, where one that stands for several is a list."""
+    lists = (k if isinstance(k, list) else [k] for k in kids)
+    return tuple(one for each in lists for one in each if isinstance(one, t.Statement))
+
+
 @v_args(meta=True)
 class _Build(Transformer[Token, Any]):
     """Builds the nodes of the syntax tree: one method per production, whose children are already built."""
@@ -149,7 +155,7 @@ class _Build(Transformer[Token, Any]):
     def start(self, meta: Any, kids: list[Any]) -> t.File:
         kids = [k for k in kids if not (isinstance(k, Token) or k is None)]
         name, params = kids[0]
-        return t.File(self._span(meta), str(name), self._token(name), params, tuple(kids[1:]),
+        return t.File(self._span(meta), str(name), self._token(name), params, _flat(kids[1:]),
                       self._text, self._filename, doc_comment(self._text))
 
     def header(self, meta: Any, kids: list[Any]) -> tuple[Token, tuple[t.Param, ...]]:
@@ -206,6 +212,18 @@ class _Build(Transformer[Token, Any]):
 
     def let(self, meta: Any, kids: list[Any]) -> t.Let:
         return t.Let(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1])
+
+    def let_many(self, meta: Any, kids: list[Any]) -> list[t.Let]:
+        *names, value = kids
+        whole, first, last = self._span(meta), self._token(names[0]), self._token(names[-1])
+        both = t.Span(first.start, last.end, first.line, first.column)
+        pair = ", ".join(map(str, names))
+        found = [t.Let(whole, pair, both, value, len(names))]
+        for number, name in enumerate(names):
+            span = self._token(name)
+            part = t.Index(span, t.Name(span, pair), t.Literal(span, number, str(number)))
+            found.append(t.Let(span, str(name), span, part))
+        return found
 
     def activate(self, meta: Any, kids: list[Any]) -> t.Activate:
         return t.Activate(self._span(meta), kids[0])
@@ -267,7 +285,7 @@ class _Build(Transformer[Token, Any]):
         return t.ForRange(self._span(meta), str(name), self._token(name), low, high, until, block)
 
     def block(self, meta: Any, kids: list[Any]) -> t.Block:
-        return t.Block(self._span(meta), tuple(k for k in kids if isinstance(k, t.Statement)))
+        return t.Block(self._span(meta), _flat(kids))
 
     # ---- expressions
     def conditional(self, meta: Any, kids: list[Any]) -> t.Conditional:

@@ -238,11 +238,21 @@ class Apply(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Let(Statement):
-    """`let name = value`."""
+    """`let name = value`.
+
+    `let (a, b) = value` is a `let` of the tuple, with the name "a, b", and one of each component.
+
+    Attributes:
+        name: the name of the value.
+        name_span: the place of `name`.
+        value: the expression.
+        parts: how many components the tuple must have; 0 for a `let` of one name.
+    """
 
     name: str
     name_span: Span
     value: Expr
+    parts: int = 0
 
 
 @dataclass(frozen=True, eq=False)

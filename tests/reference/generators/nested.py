@@ -86,7 +86,12 @@ class Nested(Writer):
             name = self.fresh("a")
             self.line(0, f"gather {name} = {self.gathered('int', scope)}")
             return
-        if e.chance(25):
+        if e.chance(10):
+            name, best = self.fresh("l"), self.fresh("l")
+            body = e.expr("i64", self.over_vertices())
+            self.line(0, f"let ({name}, {best}) = {e.pick(['min', 'max'])}(({body}, v) for v in vertices)")
+            scope = scope.with_graph(name, "i64").with_graph(best, "vertex")
+        elif e.chance(25):
             name, kind = self.fresh("l"), e.pick(["i64", "bool", "float"])
             self.line(0, f"let {name} = {self.overall(kind)}")
             scope = scope.with_graph(name, kind)

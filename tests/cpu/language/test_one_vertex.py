@@ -1,0 +1,83 @@
+"""Values of one vertex of the graph, `q.f`, and tuples of graph-level values: both targets beside the interpreter."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cpu.both import assert_both
+from tests.reference.cases import Case
+from tests.reference.graphs import family, to_graph
+from vlang import CheckError, compile
+from vlang.syntax.format import format_text
+
+DOUBLE_SWEEP = """program double_sweep(s: vertex, target: vertex = none)
+vertex depth: int = 0 if self == s else inf
+vertex x: float = degree + 0.5
+let begin = s.x
+repeat until target.depth < inf:
+    gather near = min(u.depth + 1 for u -- self)
+    apply  depth = min(depth, near)
+let (far, last) = max((v.depth, v) for v in vertices if v.depth < inf)
+let pair = max((v.x, v) for v in vertices)
+vertex back: int = 0 if self == last else inf
+repeat:
+    gather near = min(u.back + 1 for u -- self)
+    apply  back = min(back, near)
+    activate when back < old(back)
+vertex above: int = count(u.x > s.x for u -- self)
+global d: int = last.back
+global e = far
+global l: vertex = last
+global p: float = pair[0]
+global c = count(v.depth < last.depth for v in vertices) + begin
+"""
+
+MOVING = """program moving(s: vertex, other: vertex = none)
+vertex x: float = degree + 0.5
+vertex low: int = self == s and 1 or 2
+vertex pair: float[2] = [degree, 1.0]
+vertex y: float = 0
+repeat 3 times:
+    gather more = sum(u.x + other.x for u -> self if u.degree < other.degree + s.outdegree)
+    let (a, b) = (s.x, other)
+    apply x = (min(more, 50) + a + b.x) / (1 + x)
+    gather again = max(u.x - s.x for u -> self, default = -s.x)
+    apply y = again + other.pair[0]
+    where x > other.x:
+        apply x = other.x
+repeat until max(v.x - other.x for v in vertices) < 2 + other.x:
+    apply x = x / 2
+    activate when x > 1
+for k from 1 to s.degree until other.y < -1e6:
+    apply y += s.x
+global top: float = s.y
+""".replace("self == s and 1 or 2", "1 if self == s else 2")
+
+
+@pytest.mark.parametrize("target", [None, 5])
+@pytest.mark.parametrize("shape", ["messy", "path"])
+def test_a_search_there_and_back(shape: str, target: int | None) -> None:
+    given = {} if target is None else {"target": target}
+    assert_both(DOUBLE_SWEEP, Case(family(shape), {"s": 2, **given}), ways=1)
+
+
+@pytest.mark.parametrize("other", [None, 4])
+def test_values_that_the_loop_changes(other: int | None) -> None:
+    """Each is the value before its statement; of `none` it is 0."""
+    given = {} if other is None else {"other": other}
+    assert_both(MOVING, Case(family("messy"), {"s": 2, **given}), inexact=frozenset({"x", "y", "top"}), ways=1)
+
+
+def test_reasons() -> None:
+    facts = compile(MOVING).explain("facts")
+    assert "reads `other.x`" in facts  # a `let` of the loop, by its name in the text
+    text = format_text(DOUBLE_SWEEP)
+    assert "let (far, last) = max((v.depth, v) for v in vertices if v.depth < inf)" in text
+    assert format_text(text) == text
+
+
+def test_check_mode_reports_the_value_of_none() -> None:
+    program = compile("program p(q: vertex = none)\nvertex x: int = 1\nlet a = q.x\nvertex y: int = a\n")
+    assert program(to_graph(family("path")), q=3, check=True).y[0] == 1
+    with pytest.raises(CheckError, match="none"):
+        program(to_graph(family("path")), check=True)

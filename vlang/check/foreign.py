@@ -1,0 +1,61 @@
+"""Names of other languages that a program may use by habit, and what it writes instead."""
+
+from __future__ import annotations
+
+from vlang.check.tables.checking import Run
+from vlang.syntax import rewrite
+from vlang.syntax import tree as t
+
+__all__ = ["NEIGHBOURS", "foreign_function", "foreign_name", "foreign_reduction"]
+
+Advice = tuple[str, str]
+"""Help in words, and the text to write instead of the expression; either may be empty."""
+
+NEIGHBOURS = frozenset({"neighbors", "neighbours", "nbrs", "neighbor", "neighbour", "edges", "adj", "adjacent"})
+"""What other languages call the neighbours of a vertex, or its edges."""
+
+_ARROWS = "neighbours are written with an arrow: `u -> self` (in-edges), `self -> u` (out-edges), `u -- self` (both)"
+_NAMES: dict[str, Advice] = {
+    **dict.fromkeys(sorted(NEIGHBOURS), (_ARROWS, "")),
+    "messages": ("there are no messages: `gather near = min(u.x for u -> self)` combines values of the neighbours", ""),
+    "converged": ("`repeat:` without `until` ends when nothing changes; `until` needs a condition for the graph", ""),
+    "superstep": ("`iteration` counts supersteps from 1", "(iteration - 1)"),
+    "pi": ("", "3.141592653589793"), "nan": ("", "(0.0 / 0.0)"), "NaN": ("", "(0.0 / 0.0)"),
+    **dict.fromkeys(("num_vertices", "num_nodes", "n_vertices", "n_nodes"), ("the number of vertices is `N`", "N")),
+    **dict.fromkeys(("num_edges", "n_edges"), ("the number of edges is `M`", "M")),
+}
+_MANY = "a reduction gives one value; `vlang run ... --top 10` sorts rows after the run"
+
+
+def foreign_name(name: str) -> Advice | None:
+    """Advice about a name of other languages."""
+    return _NAMES.get(name)
+
+
+def foreign_function(run: Run, node: t.Call) -> Advice | None:
+    """Advice about a call of a function of other languages."""
+    if node.name in ("where", "ifelse", "iif", "select") and len(node.args) == 3:
+        test, yes, no = (rewrite.one_line(run.text(arg)) for arg in node.args)
+        return "a choice is written with `if` and `else`:", f"({yes} if {test} else {no})"
+    return None
+
+
+def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
+    """Advice about a reduction of other languages."""
+    name, body = node.name, rewrite.one_line(run.text(node.body))
+    rest = run.file.text[node.body.span.end : node.span.end - 1]
+    rest, over = rewrite.one_line(rest), node.domain.kind in ("vertices", "set")
+    if name in ("argmax", "argmin"):
+        pairs = f"{name[3:]}(({body}, {node.domain.name}){' ' if rest[:1] != ' ' else ''}{rest})"
+        return "the vertex is the second part of the best tuple:", pairs + ("[1]" if over else "")
+    if name in ("std", "stdev", "std_dev") and over:
+        default = "" if node.default is not None else ", default = 0"
+        mean = f"mean({{}}{' ' if rest[:1] != ' ' else ''}{rest}{default})"
+        squares = mean.format(f"({body}) ** 2")
+        return "by the mean of the squares:", f"sqrt(max({squares} - {mean.format(body)} ** 2, 0.0))"
+    other = {"avg": "mean", "average": "mean", "product": "prod", "some": "any", "every": "all"}.get(name)
+    if other is not None:
+        return f"`{name}` is `{other}` here:", other + rewrite.one_line(run.text(node))[len(name):]
+    if name in ("sorted", "sort", "list", "set", "unique", "collect"):
+        return _MANY, ""
+    return None

@@ -1,0 +1,149 @@
+"""Lines as other languages have them (Python, pandas, C, Cypher, GraphIt, Pregel), and what to write instead.
+
+Each row is a pattern of a whole line that does not parse; `\\1` in its texts is what a group of the pattern matched.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["Habit", "habit_of"]
+
+_NAME = r"[A-Za-z_]\w*"
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A line of another language.
+
+    Attributes:
+        title: the mistake, by the name of the construct.
+        help: advice in words.
+        write: the lines to write instead; empty without a proposal.
+        mark: the offsets in the line of the part to mark.
+    """
+
+    title: str
+    help: tuple[str, ...]
+    write: tuple[str, ...]
+    mark: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Row:
+    pattern: re.Pattern[str]
+    title: str
+    help: str
+    write: tuple[str, ...]
+
+
+def _row(pattern: str, title: str, help: str, *write: str) -> _Row:
+    return _Row(re.compile(pattern.replace("NAME", _NAME)), title, help, write)
+
+
+_FOLDED = "max|min|sum|any|all"
+
+_ROWS = (
+    # Python: loops and statements
+    _row(r"for (NAME) in range\((.+)\):", "`range` is written `from ... to`", "the last number is included",
+         r"for \1 from 1 to \2:"),
+    _row(r"for NAME in .*\b(neighbou?rs|nbrs|edges)\b.*:", "a loop over \\1 is written inside a reduction",
+         "every vertex combines its neighbours in one `gather`, for example",
+         "gather total = sum(u.degree for u -> self)"),
+    _row(r"(?:break|continue)", "no statement leaves a loop",
+         "a loop ends by its number (`repeat 10 times:`), by `repeat until ...:`, or when nothing changes any more"),
+    _row(r"pass", "there is no `pass`", "leave the block out"),
+    _row(r"assert (.+)", "`assert` is written `require`",
+         "a contract about parameters, edge fields and vertex fields that the caller passes"),
+    _row(r"(?:import|from) .*", "there is no `import` in the language", "every function is there already"),
+    _row(r"print\((.+)\)", "there is no `print`: fields and globals are the outputs",
+         "name a value of the whole graph as an output with `global`, for example",
+         "global shown = max(v.degree for v in vertices)"),
+    _row(r"do:", "a loop begins with `repeat`", "`repeat until c:` tests c after every superstep", "repeat:"),
+    _row(r"while True:", "there is no `while`", "`repeat` runs until nothing changes", "repeat:"),
+    _row(r"repeat while (.+):", "`repeat while` is written `repeat until`",
+         "the condition that ends the loop:", r"repeat until not (\1):"),
+    _row(r"repeat for (.+) times:", "`repeat` needs no `for`", "the number comes first:", r"repeat \1 times:"),
+    _row(r"repeat (\w+):", "`repeat` with a number needs `times`", "the number of supersteps:", r"repeat \1 times:"),
+    _row(r"until (.+):", "a loop begins with `repeat`", "`until` comes after it:", r"repeat until \1:"),
+    _row(r"until (.+)", "`until` stands beside `repeat`", "at the head of the loop: `repeat until c:`"),
+    _row(r"let (NAME), (NAME) = (.+), (.+)", "one `let` names one value, or the parts of a tuple",
+         "a tuple has brackets:", r"let (\1, \2) = (\3, \4)"),
+    _row(r"(NAME): (int|float|bool|vertex|[iuf]\d+)( = .+)?", "a field is declared with `vertex`",
+         "one value per vertex:", r"vertex \1: \2\3"),
+    _row(r"(?:let )?(NAME) = lambda (NAME): (.+)", "a function is declared with `fn`", "at the top level:",
+         r"fn \1(\2: float) = \3"),
+    _row(r"let (NAME) = lambda .*", "a function is declared with `fn`", "`fn f(x: float) = x * x`"),
+    _row(r"apply (.+) = (.+?) if ((?:(?! else ).)+)", "`if` in a value needs `else`",
+         "the value where the condition does not hold:", r"apply \1 = \2 if \3 else \1"),
+    _row(r"(?:apply )?(NAME)(?:\+\+|--)", "there is no `++` or `--`", "add 1:", r"apply \1 += 1"),
+    _row(r"(.*) is not none(.*)", "`is not` is written `!=`", "`none` is compared like other vertices:",
+         r"\1 != none\2"),
+    _row(r"(.*) is none(.*)", "`is` is written `==`", "`none` is compared like other vertices:", r"\1 == none\2"),
+    _row(r"(.*)<>(.*)", "`<>` is written `!=`", "not equal:", r"\1!=\2"),
+    _row(r"(.*)\((NAME) := (.*)\)", "`:=` names no value inside an expression", "`let` names one before the statement",
+         r"\1(\3)"),
+    _row(r"(gather|let) (NAME = NAME)\(\[(.*)\]\)", "a reduction has no square brackets", "only its own:",
+         r"\1 \2(\3)"),
+    _row(r"(.*) for (NAME) in self\.(?:neighbou?rs|edges|nbrs)(?:\(\))?(.*)", "neighbours are written with an arrow",
+         "in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`", r"\1 for \2 -- self\3"),
+    # pandas, NumPy
+    _row(r"(let|global) (NAME) = (?:vertices\.)?(NAME)\.mean\(\)", "a column has no methods",
+         "a reduction over the vertices has the value; a mean of none needs a `default`:",
+         r"\1 \2 = mean(v.\3 for v in vertices, default = 0)"),
+    _row(rf"(let|global) (NAME) = (?:vertices\.)?(NAME)\.({_FOLDED})\(\)", "a column has no methods",
+         "a reduction over the vertices has the value:", r"\1 \2 = \4(v.\3 for v in vertices)"),
+    _row(r"(.*)\b(?:np|numpy|math|torch)\.(NAME)\((.*)", "functions stand alone, without the name of a module",
+         "for example `log(x)`:", r"\1\2(\3"),
+    _row(r"apply (NAME) = \1\.fillna\((.+)\)", "a field has no methods", "`isnan(x)` says whether a value is missing:",
+         r"apply \1 = \2 if isnan(\1) else \1"),
+    _row(r"apply (NAME)\[(.+)\] = (.+)", "a condition in brackets chooses no vertices", "`where` does:",
+         r"where \2: apply \1 = \3"),
+    _row(r"gather (NAME) = .*\.?groupby\(u\.(NAME)\).*", "`gather` combines all neighbours; it forms no groups",
+         "the most frequent value of the neighbours, for example:",
+         r"gather \1 = mode(floor(u.\2) for u -> self, default = 0)"),
+    # C
+    _row(r"vertex (int|float|bool) (NAME)(.*)", "the type comes after the name", "with a colon:", r"vertex \2: \1\3"),
+    _row(r"//.*", "a comment begins with `#`", "`//` is a division that rounds down"),
+    # Cypher
+    _row(r"MATCH\b.*", "there is no `MATCH`: a pattern of one edge is a `gather`",
+         "every vertex combines its neighbours, for example", "gather most = max(u.degree for u -> self)"),
+    _row(r"(.*)for \((NAME)\)-->\(self\)(.*)", "a domain has no brackets", "the arrow points as the edge does:",
+         r"\1for \2 -> self\3"),
+    _row(r"gather (NAME) = count\(\*\)", "`count(*)` needs a condition and a domain", "of all in-edges:",
+         r"gather \1 = count(true for u -> self)"),
+    _row(r"let (NAME) = (.+) for (NAME) in vertices (?:order by|limit|sort).*",
+         "there is no `order by`: rows are sorted after the run (`--top 10`)", "the largest value, and where it is:",
+         r"let (\1, where_\1) = max((\2, \3) for \3 in vertices)"),
+    # GraphIt
+    _row(r"(?:func|function|proc) .*", "a function is declared with `fn`, and has no effects",
+         "`fn f(x: float) = x * x`; what a vertex does is written in `gather` and `apply`"),
+    _row(r"edges(?:et)?\.\w+\(.*\).*", "edges have no methods",
+         "what every edge contributes is the expression of a `gather`:",
+         "gather most = max(u.degree for u -> self)"),
+    _row(r"(?:let )?(NAME) = vertices\.filter\((.+)\)", "there is no frontier to filter",
+         "`where` runs a block for some vertices; after a superstep, vertices that changed are active by themselves"),
+    _row(r"(NAME)\[(.+)\] (?:min|max)= (.+)", "a vertex writes only its own fields, and receives from its neighbours",
+         "gather the neighbours' values, then apply:",
+         r"gather near = min(u.\1 + 1 for u -> self)", r"apply \1 = min(\1, near)"),
+    # Pregel
+    _row(r"send\((.*)\)", "nothing is sent: a vertex gathers from its neighbours",
+         "say what `self` receives, for example", "gather near = min(u.degree + 1 for u -> self)"),
+    _row(r"vote_?to_?halt\(\)", "a vertex that does not change is inactive by itself",
+         "leave this out; `activate when c` is a narrower condition"),
+    _row(r"aggregate (NAME) = (sum|min|max|mean)\((NAME)\)", "an aggregate is a `let` over the vertices",
+         "one value for the whole graph:", r"let \1 = \2(v.\3 for v in vertices)"),
+    _row(r"(?:vertex|this|self|v)\.value = (.+)", "a vertex writes a field by its name with `apply`",
+         "the field that is meant, for example `apply x = \\1`"),
+)
+
+
+def habit_of(line: str) -> Habit | None:
+    """The habit that a line of text shows, if its whole text is one."""
+    for row in _ROWS:
+        found = row.pattern.fullmatch(line)
+        if found is not None:
+            return Habit(found.expand(row.title), (found.expand(row.help),),
+                         tuple(found.expand(text) for text in row.write), (0, len(line)))
+    return None
