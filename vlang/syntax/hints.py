@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from lark.exceptions import LarkError
 
 from vlang.syntax.codes import Code
-from vlang.syntax.habits import habit_of
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
 from vlang.syntax.parser import raw_tree, terminal_text
@@ -127,6 +126,8 @@ def _habit(case: _Case) -> Problem | None:
 
 def _of_other_language(case: _Case) -> Problem | None:
     """The problem of a line that is a construct of another language."""
+    from vlang.syntax.habits import habit_of  # start-up: compiles many patterns, which a correct program does not need
+
     found = habit_of(case.text(case.line.start, case.line.end))
     if found is None:
         return None
