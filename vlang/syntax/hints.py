@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from lark.exceptions import LarkError
 
 from vlang.syntax.codes import Code
-from vlang.syntax.habits import habit_of
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
 from vlang.syntax.parser import raw_tree, terminal_text
@@ -127,6 +126,8 @@ def _habit(case: _Case) -> Problem | None:
 
 def _of_other_language(case: _Case) -> Problem | None:
     """The problem of a line that is a construct of another language."""
+    from vlang.syntax.habits import habit_of  # start-up: compiles many patterns, which a correct program does not need
+
     found = habit_of(case.text(case.line.start, case.line.end))
     if found is None:
         return None
@@ -233,14 +234,6 @@ def _guess(words: list[Word]) -> str:
     return "int" if len(words) == 1 and words[0].text.isdigit() else "float"
 
 
-def _listed_here(case: _Case) -> Problem | None:
-    """`in [1, 2]`: a list of vertices has no literal form."""
-    if case.here is None or case.before is None or case.before.text != "in" or case.here.text not in ("[", "(", "{"):
-        return None
-    return case.word("a list of vertices cannot be written here", case.here, "`in` needs the name of a parameter",
-                     help=("declare it in the header, `program p(S: vertices)`, and give the list in the call: S=1,2",))
-
-
 def _word_as_name(case: _Case) -> Problem | None:
     before = case.before
     if before is not None and case.at > 1 and before.text in STATEMENT_WORDS - {"for", "repeat", "vertex"}:
@@ -304,5 +297,5 @@ def _general(case: _Case) -> Problem:
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
     _header_twice, _of_other_language, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals,
-    _colon, _listed_here, _word_as_name, _statement,
+    _colon, _word_as_name, _statement,
 )
