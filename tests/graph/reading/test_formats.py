@@ -252,3 +252,10 @@ def test_the_edges_of_a_text_are_estimated_by_the_length_of_its_lines(count: int
     shape = estimate_text(tmp_path / "g", None, 1)
     assert 0.8 * count <= shape.m <= 1.2 * count
     assert shape.listed == shape.m
+
+
+def test_what_a_header_declares_is_estimated(tmp_path: Path) -> None:
+    for text in ("c x\np sp 70 900\na 1 2 5\n", "%%MatrixMarket matrix coordinate pattern general\n70 70 900\n1 2\n"):
+        (tmp_path / "g").write_text(text)
+        shape = estimate_text(tmp_path / "g", None, 1)
+        assert (shape.n, shape.m, shape.listed) == (70, 900, 900)
