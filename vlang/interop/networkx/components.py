@@ -1,4 +1,7 @@
-"""Components: connected, weakly and strongly connected; trees and forests."""
+"""Components: connected, weakly and strongly connected; trees and forests.
+
+The sets of strongly connected nodes are left to NetworkX: its own functions rely on their depth-first order.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,11 @@ from numpy.typing import NDArray
 from vlang.interop.networkx.answers import nodes_of, parts
 from vlang.interop.networkx.converted import VlangGraph
 from vlang.interop.networkx.running import run
-from vlang.runtime.graph.graph import Graph
 
 __all__ = [
     "connected_components", "is_connected", "is_forest", "is_strongly_connected", "is_tree", "is_weakly_connected",
     "node_connected_component", "number_connected_components", "number_strongly_connected_components",
-    "number_weakly_connected_components", "strongly_connected_components", "weakly_connected_components",
+    "number_weakly_connected_components", "weakly_connected_components",
 ]
 
 _NULL = "Connectivity is undefined for the null graph."
@@ -59,25 +61,6 @@ def number_weakly_connected_components(G: VlangGraph) -> int:
 def is_weakly_connected(G: VlangGraph) -> bool:
     """The result and the arguments as for `networkx.is_weakly_connected`."""
     return _one(G, _weak)
-
-
-def strongly_connected_components(G: VlangGraph) -> Iterator[set[Any]]:
-    """The result and the arguments as for `networkx.strongly_connected_components`.
-
-    A component comes after those that it leads to, as there.
-    """
-    labels = _strong(G)
-    found = parts(G, labels)
-    if len(found) < 2:
-        return iter(found)
-    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-    ranks = np.empty(len(first), dtype=np.int64)  # the place in `found` of each label
-    ranks[np.argsort(first)] = np.arange(len(first))
-    tails, heads = (ranks[number[ends]] for ends in (G.ends.src, G.ends.dst))
-    between = tails != heads
-    parted = Graph.from_edges(tails[between], heads[between], n=len(found))
-    order = np.argsort(run("nx_height", parted)["height"], kind="stable")
-    return (found[place] for place in order.tolist())
 
 
 def number_strongly_connected_components(G: VlangGraph) -> int:

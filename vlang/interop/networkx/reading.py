@@ -96,7 +96,8 @@ def weights_of(graph: Any, nodes: list[Any], ends: Ends, name: Hashable, default
 
 def _rows(graph: Any, nodes: list[Any]) -> list[Mapping[Any, Any]]:
     adjacency = graph._adj  # the public `adj` wraps every row in a view
-    return [adjacency[node] for node in nodes]
+    rows = (adjacency[node] for node in nodes)
+    return [row if type(row) is dict else dict(row.items()) for row in rows]  # the length of a view may be wrong
 
 
 def _data(rows: list[Mapping[Any, Any]]) -> Iterable[Any]:

@@ -155,8 +155,6 @@ FUNCTIONS: dict[str, Row] = {
     "weakly_connected_components": Row("components", ("components",), _PARTS, EXACT, LINEAR),
     "number_weakly_connected_components": Row("components", ("components",), "", EXACT, LINEAR),
     "is_weakly_connected": Row("components", ("components",), "", EXACT, LINEAR),
-    "strongly_connected_components": Row(
-        "components", ("scc", "nx_height"), "A component comes after those that it leads to.", EXACT, CALL),
     "number_strongly_connected_components": Row("components", ("scc",), "", EXACT, CALL),
     "is_strongly_connected": Row("components", ("scc",), "", EXACT, CALL),
     "is_tree": Row("components", ("components",), "", EXACT, LINEAR),
