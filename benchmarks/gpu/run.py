@@ -78,7 +78,7 @@ class Session:
         return replace(row, must=None, aim=None, peer=None) if self.quick else row
 
     def limit(self, work: Work, given: inputs.Input, timing: Timing, gather: float) -> float | None:
-        """Milliseconds that the limits allow for a work.
+        """The least time of a work in milliseconds, by the measured limits of the device.
 
         Args:
             work: the work.

@@ -1,7 +1,7 @@
 """The edges of random graph models: Erdos-Renyi, Barabasi-Albert, Watts-Strogatz, stochastic blocks, geometric.
 
-All draws are `mix` (section 8 of the language) of the seed and a counter, in whole arrays. The models have neither
-self-loops nor parallel edges.
+Every random number is `mix(seed, counter)` (section 8 of the language); many are drawn at once, as an array. The
+graphs have neither self-loops nor parallel edges.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Value:
 
     @property
     def raw(self) -> Array:
-        """The array of a value of final type."""
+        """The array of this value, whose type must be decided and must not be a tuple."""
         assert not isinstance(self.data, tuple), f"{self.type} is a tuple"
         assert not callable(self.data), f"{self.type} has no width"
         return np.asarray(self.data)

@@ -33,10 +33,10 @@ class Leaving:
     """The output fields that operations on finite operands may make infinite.
 
     Attributes:
-        fields: Output fields that such an operation writes, or whose value depends on one.
-        globals: The `global`s of which this holds.
-        bounded: Whether all these operations are in loops under rule A, where the final values bound all intermediate
-            values.
+        fields: The output fields that become infinite if such an operation overflows.
+        globals: The `global`s that become infinite if such an operation overflows.
+        bounded: Whether all such operations are in loops under rule A. The final values of such loops bound all
+            intermediate values.
     """
 
     fields: frozenset[str]

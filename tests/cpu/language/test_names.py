@@ -1,4 +1,4 @@
-"""Programs may use names of Python, numba, NumPy, C, CUDA and vlang itself for every kind of thing."""
+"""Fields, parameters and functions of programs may have names that Python, NumPy, C, CUDA or vlang itself use."""
 
 from __future__ import annotations
 

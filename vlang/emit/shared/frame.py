@@ -100,7 +100,7 @@ class Environment:
         return self.dialect.load(type_, self._entry("value", stored_as(type_), f"scalar:{name}"))
 
     def array(self, slot: str, type_: Type, length: str = "vertices") -> list[str]:
-        """Code of pointers to the arrays SLOT.0, SLOT.1, ... that hold values of a type (see `runs_of`)."""
+        """The texts of the pointers to the arrays SLOT.0, SLOT.1, ... of the components of values (see `runs_of`)."""
         pointers = []
         for number, run in enumerate(runs_of(type_)):
             self.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width, str(run.type))

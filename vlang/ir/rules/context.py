@@ -44,8 +44,8 @@ class Verdict:
 class Context:
     """The analysis of one loop.
 
-    Where a write joins a tuple, only the first component moves in one direction. Where it improves, the other
-    components may move either way.
+    Where a write joins a tuple, only the first component moves in one direction. When the first
+    component improves, the others may become larger or smaller.
 
     Attributes:
         scope: The loop in its program.
