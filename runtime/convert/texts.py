@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,6 +90,10 @@ class TextVertexIds(VertexIds):
         found = np.empty(len(self), dtype=object)
         found[:] = [text.decode("utf-8") for text in self.texts.part(0, len(self))]
         return found
+
+    def _position(self, key: Any) -> int:
+        """The number of ids that are less than `key`, by binary search: UTF-8 has the order of the code points."""
+        return bisect_left(range(self.count), key.encode("utf-8", "surrogatepass"), key=self.texts.__getitem__)
 
     def label(self, vertex: int) -> str:
         """The id of a dense vertex. Raises IndexError outside of 0..count-1."""
