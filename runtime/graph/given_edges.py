@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.library import is_table
@@ -83,17 +80,7 @@ def _of_arrays(src: Any, dst: Any, given: Mapping[str, Any], edge_columns: Mappi
         raise GraphError(f"`vertices` and `{'n' if n is not None else 'ids'}` both say which vertices there are; "
                          "give one of the two")
     n = None if n is None else given_whole("n", n)
-    edges = edge_list(src, dst, {**edge_columns, **(columns or {})}, given["directed"], n, ids, threads)
-    return replace(edges, warnings=[*edges.warnings, *_nan_warnings(edges.columns)])
-
-
-def _nan_warnings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """A warning for each column with a NaN: a program may compute with it, but most often a value is missing."""
-    for name, values in columns.items():
-        if values.dtype.kind == "f" and len(values) and np.isnan(values.min()):
-            places = np.flatnonzero(np.isnan(values))
-            yield (f"the edge column `{name}` has {len(places):,} NaN, the first of them at edge {places[0]:,}, "
-                   "counted from 0; leave these edges out, or put numbers there")
+    return edge_list(src, dst, {**edge_columns, **(columns or {})}, given["directed"], n, ids, threads)
 
 
 def _of_table(

@@ -76,11 +76,3 @@ def test_range() -> None:
     assert graph.column_range("a") == (-4, 9)
     assert graph.column_range("b") == (0.5, 2.0)
     assert dict(graph.columns) == {"a": np.dtype("i1"), "b": np.dtype("f8")}
-
-
-def test_nan_in_a_given_column_is_said() -> None:
-    weights = np.array([1, np.nan, 2, np.nan])
-    graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], weight=weights, capacity=[1.0, np.inf, 2.0, 3.0])
-    assert graph.warnings == ("the edge column `weight` has 2 NaN, the first of them at edge 1, counted from 0; leave "
-                              "these edges out, or put numbers there",)
-    assert Graph.from_edges([], [], weight=np.zeros(0)).warnings == ()
