@@ -104,6 +104,15 @@ def test_patterns_find_what_they_are_for() -> None:
     assert sum(bool(re.search(pattern, sample)) for pattern in BANNED) >= 5
 
 
+def test_no_marks_of_a_merge() -> None:
+    """The lines that git leaves in a file where a merge found two texts for one place."""
+    paths = [path for folder in ("", "docs", "vlang", "runtime", "stdlib", "tests", "examples", "benchmarks", "editors")
+             for path in (ROOT / folder).glob("**/*" if folder else "*")
+             if path.suffix in {".md", ".py", ".pyi", ".vp", ".cuh", ".lark", ".toml", ".txt", ".json", ".yaml"}]
+    marks = re.compile(r"^(<{7}|={7}|>{7})( |$)", re.MULTILINE)
+    assert [str(path.relative_to(ROOT)) for path in paths if marks.search(path.read_text(errors="replace"))] == []
+
+
 def test_names() -> None:
     """Names in Python, skeletons and CUDA C; `file.tell` is Python's own."""
     paths = [path for folder in ("vlang", "runtime") for kind in ("*.py", "*.pyi", "*.cuh")
