@@ -231,7 +231,7 @@ class Evaluator:
             case "position":
                 return special.position(args[0], args[1], precision)
             case "random":
-                return special.random(self.graph, args[0], args[1], precision)
+                return special.random(self.graph, args, precision)
             case "common":
                 return special.common_neighbours(self.graph, args[0], args[1], precision)
             case "hll_unit":

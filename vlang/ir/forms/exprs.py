@@ -101,7 +101,7 @@ class Op(Expr):
 
     Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
     vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
-    random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared
+    random (seed, key), mix (seed, key), common (vertex, vertex), hll_unit hll_size, user (a declared
     reduction as a function; its name in `data`).
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
