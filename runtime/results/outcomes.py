@@ -16,7 +16,7 @@ __all__ = ["result_of"]
 
 
 def result_of(
-    plan: Plan, graph: Graph, outcome: Outcome, falling: set[str], origin: Origin, device: str, device_reason: str
+    plan: Plan, graph: Graph, outcome: Outcome, falling: frozenset[str], origin: Origin, device: str, device_reason: str
 ) -> Result:
     """Build the result of a run.
 

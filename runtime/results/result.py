@@ -64,6 +64,8 @@ class Result(Exported):
         interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
             superstep before the interrupt, and later statements have not run.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
+        remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds` is
+            not the time of computing them; "" without any.
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class Result(Exported):
         self.warnings = warnings
         self.interrupted = interrupted
         self.resumed = ""
+        self.remembered = ""
         self._listed = None if final is None else np.flatnonzero(final)
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
@@ -283,6 +286,7 @@ class Result(Exported):
             "edges_traversed": self.edges,
             "edges_per_second": self.edges_per_second,
             **({"placement": self.placement, "read_bytes": self.read_bytes} if self.placement else {}),
+            **({"remembered": self.remembered} if self.remembered else {}),
             **({} if self._listed is None else {"final": len(self._listed)}),
             "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
             "history": [asdict(r) for r in self.history],
@@ -295,6 +299,7 @@ class Result(Exported):
             f"{'converged' if self.converged else 'not converged'}: {self.reason}",
             f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
         ]
+        lines += [self.remembered] if self.remembered else []
         lines += [f"{name}: {self._describe(name)}" for name in self._raw]
         return "\n".join(lines)
 

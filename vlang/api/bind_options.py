@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["bind_options", "check_options", "option_choices", "options_by_name", "read_option", "shadowed_note"]
 
 _MOST_STREAMS = 32
+_DEFAULTS = Options()
 _DOORS = ("options", "research")
 
 
@@ -144,6 +145,8 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 
 def _fitting(options: Options) -> None:
     """Refuse options that the device does not have, and options that exclude each other."""
+    if options == _DEFAULTS:
+        return
     for name, option in OPTIONS.items():
         if getattr(options, name) == option.default:
             continue

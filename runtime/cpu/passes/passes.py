@@ -88,8 +88,12 @@ class Passes:
         self._stats = np.zeros(3, dtype=np.int64)
         self._total = np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
-        self._by_block = vertex_tasks(self.graph.n, BLOCK)
         self.ahead = Ahead(self.state)
+
+    @cached_property
+    def _by_block(self) -> NDArray[np.int64]:
+        """The tasks of folds and fused work, one per block of vertices."""
+        return vertex_tasks(self.graph.n, BLOCK)
 
     @cached_property
     def costs(self) -> Costs | None:
