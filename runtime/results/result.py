@@ -63,6 +63,11 @@ class Result(Exported):
         origin: the run that computed the result; None if no run can resume from it.
         interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
             superstep before the interrupt, and later statements have not run.
+        policy: the option `policy` of the run.
+        choices: the research options of the run that differ from their defaults, by name: those of the policy, and
+            those of the caller.
+        notes: sentences on what the run left out of what was asked for: parts of a policy that are not built, loops
+            that do not run in place.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
         remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds` is
             not the time of computing them; "" without any.
@@ -118,6 +123,9 @@ class Result(Exported):
         self.interrupted = interrupted
         self.resumed = ""
         self.remembered = ""
+        self.policy = "auto"
+        self.choices: dict[str, Any] = {}
+        self.notes: tuple[str, ...] = ()
         self._listed = None if final is None else np.flatnonzero(final)
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
@@ -283,6 +291,10 @@ class Result(Exported):
             "warnings": list(self.warnings),
             "seconds": self.seconds,
             "device": self.device,
+            "policy": self.policy,
+            "choices": {name: sorted(value) if isinstance(value, frozenset) else value
+                        for name, value in self.choices.items()},
+            "notes": list(self.notes),
             "edges_traversed": self.edges,
             "edges_per_second": self.edges_per_second,
             **({"placement": self.placement, "read_bytes": self.read_bytes} if self.placement else {}),

@@ -18,6 +18,7 @@ import numpy as np
 from vlang.errors import BindError
 from vlang.ir.switches import OPTIMISATIONS
 from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options, parse_seconds, parse_size
+from vlang.runtime.policies.policies import with_policy
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -59,7 +60,7 @@ def bind_options(
 
 def check_options(given: Mapping[str, Any]) -> Options:
     """Read options given by name, and check them against each other. Raises BindError."""
-    values = {name: read_option(name, value) for name, value in given.items()}
+    values = with_policy({name: read_option(name, value) for name, value in given.items()})
     options = Options(**{name: value for name, value in values.items() if value is not None})
     _fitting(options)
     return options
@@ -97,9 +98,13 @@ def _own_names(program: Program) -> Collection[str]:
 
 
 def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The options of `options=...`, by name. Raises BindError for a wrong type or an unknown name."""
+    """The options of `options=...`, by name; of an `Options` object those that differ from their defaults.
+
+    Raises BindError for a wrong type or an unknown name.
+    """
     if isinstance(options, Options):
-        return {spec.name: getattr(options, spec.name) for spec in fields(options)}
+        values = {spec.name: getattr(options, spec.name) for spec in fields(options)}
+        return {name: value for name, value in values.items() if value != OPTIONS[name].default}
     return _named("options", options, OPTIONS)
 
 
@@ -157,7 +162,7 @@ def _fitting(options: Options) -> None:
                             "or leave it out")
     if options.mode != "auto":
         _check_mode(options)
-    if options.switching != "measured" and options.mode != "auto":
+    if options.switching != "measured" and options.mode not in ("auto", "dual"):
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:
         raise BindError("every says how often a checkpoint is written; give checkpoint=FOLDER as well, or leave it out")

@@ -20,6 +20,7 @@ from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.machines import open_machine
 from vlang.runtime.plan.plan import NO_WATCH
+from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.outcomes import result_of
 
@@ -51,6 +52,8 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     def plan_for(target: str) -> Plan:
         return program.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
 
+    plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
+    refuse_policy(plan, call.options)
     watch = NO_WATCH if draws is not None else stages.watch
     with _folder_of(call.options) as folder, within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
@@ -69,6 +72,8 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
     result.warnings = (*graph.warnings, *short, *edge_notes(stages, graph, program.source), *warnings, *problems)
     result.resumed, result.remembered = resumed, remembered
+    result.policy, result.choices = call.options.policy, choices_of(call.options)
+    result.notes = policy_notes(opened.plan, call.options)
     return result
 
 
