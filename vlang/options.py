@@ -91,9 +91,14 @@ class Options:
     precision: int | None = field(default=None, metadata=_about(
         "precision", "32|64",
         "Bits of `int` and `float`; default: those of the loaded program, 32 if not said.", decides=True))
-    progress: Callable[[Round], None] | None = field(default=None, metadata=_about(
-        "progress", "FUNCTION",
-        "A function that is called with the `Round` of every superstep, or True to print them.", command=False))
+    progress: Callable[[Round], None] | bool | None = field(default=None, metadata=_about(
+        "progress", "True|FUNCTION",
+        "True shows what is going on, in a line of the terminal or notebook, else in lines on stderr; a function is "
+        "called with the `Round` of every superstep.", command=False))
+    trace: str | None = field(default=None, metadata=_about(
+        "trace", "FILE",
+        "Write every step, superstep, pass, kernel and page transfer with its time to this file, which ends in .json "
+        "or .json.gz, for ui.perfetto.dev or chrome://tracing."))
     target: Any = field(default=None, metadata=_about(
         "vertex", "VERTEX",
         "Stop once the value of this vertex is final, where the program allows it (rule O).", devices="cpu",

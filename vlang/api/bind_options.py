@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from vlang.runtime.policies.policies import with_policy
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
-    from vlang.runtime.engine.trace import Round
 
 __all__ = ["bind_options", "check_options", "option_choices", "options_by_name", "read_option", "shadowed_note"]
 
@@ -265,15 +263,9 @@ def _derive(option: Option, value: Any) -> str:
     return "delta"
 
 
-def _print_round(row: Round) -> None:
-    """Print a round on stderr: the progress of `progress=True`."""
-    print(f"round {row.round}: {row.mode}, {row.active:,} active, {row.edges:,} edges, {row.seconds:.3f} s",
-          file=sys.stderr, flush=True)
-
-
 def _progress(option: Option, value: Any) -> Any:
     if value is True:
-        return _print_round
+        return True
     if not value:
         return None
     if not callable(value):
@@ -302,7 +294,16 @@ def _size(option: Option, value: Any) -> int:
 def _path(option: Option, value: Any) -> str:
     path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(path, str) or not path or "\0" in path or not _is_text(path):
-        raise BindError(f"{option.name} is the path of a folder, not {value!r}")
+        what = "folder" if option.kind == "path" else "file"
+        raise BindError(f"{option.name} is the path of a {what}, not {value!r}")
+    return path
+
+
+def _trace(option: Option, value: Any) -> str:
+    from vlang.runtime.engine.recorder import check_trace  # start-up
+
+    path = _path(option, value)
+    check_trace(path)
     return path
 
 
@@ -381,6 +382,6 @@ def _names(option: Option, value: Any) -> frozenset[str]:
 _READERS: Mapping[str, Callable[[Option, Any], Any]] = {
     "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "names": _names,
     "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
-    "path": _path, "seconds": _seconds, "notices": _notices,
+    "path": _path, "trace": _trace, "seconds": _seconds, "notices": _notices,
     "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
 }  # fmt: skip

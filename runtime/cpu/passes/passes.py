@@ -20,6 +20,7 @@ from vlang.runtime.cpu.passes.fused_work import Ahead
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
 from vlang.runtime.cpu.passes.script import RowKernel
+from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
@@ -139,6 +140,7 @@ class Passes:
         return known
 
     # ------------------------------------------------------------------ full passes
+    @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
         """Run the stage over all vertices, and its fused work if `fused`; returns its counts and edges traversed."""
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
@@ -286,6 +288,7 @@ class Passes:
         frame[SLOT_LISTED] = 1
         return frame
 
+    @traced("listed")
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """Run the stage, whose messages are up to date, over listed vertices; returns counts and edges traversed."""
         self.ahead.clear()

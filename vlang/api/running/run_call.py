@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlang.api.running.edge_notes import edge_notes
 from vlang.api.running.memory import within_budget
+from vlang.api.running.observed import observed
 from vlang.api.running.planned import planned
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
@@ -55,7 +56,8 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
     refuse_policy(plan, call.options)
     watch = NO_WATCH if draws is not None else stages.watch
-    with _folder_of(call.options) as folder, within_budget(plan_for, graph, call.options) as short, \
+    with observed(call.options, f"{program.name} on {graph.name}"), _folder_of(call.options) as folder, \
+            within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
         remembered = _remembered(opened.plan, graph)
         slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
@@ -163,7 +165,7 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     """Run another version of the program with the arguments of a call, in plain supersteps and within the budget."""
     graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
     columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
-    options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
+    options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
                                             graph.order is not None, sizes))
