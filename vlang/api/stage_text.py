@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vlang.errors import BindError
+from vlang.errors import BindError, ProgramError
 from vlang.ir.print import facts_text, program_text
 from vlang.options import Options
 from vlang.runtime.plan.plan import (
@@ -19,6 +19,7 @@ from vlang.runtime.plan.plan import (
     Step,
     SweepSpec,
 )
+from vlang.syntax.problems import Problem
 from vlang.syntax.tree import dump
 
 if TYPE_CHECKING:
@@ -72,7 +73,11 @@ def _plan(lowered: Lowered) -> str:
         lines.extend(_lines(step, lowered.graph))
     if lowered.graph is not None:
         lines.extend(str(lowered.cost()).splitlines())
-    return "\n".join([*lines, *_on_gpu(lowered.plan_for("cuda"), lowered.graph)])
+    try:
+        device = lowered.plan_for("cuda")
+    except ProgramError as error:
+        return "\n".join([*lines, *(f"on a GPU: {one.title}" for one in error.problems if isinstance(one, Problem))])
+    return "\n".join([*lines, *_on_gpu(device, lowered.graph)])
 
 
 def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
@@ -129,6 +134,8 @@ def _step(step: StageSpec | ScalarSpec) -> str:
         return f"{step.kind} {step.name}" + (": a reduction over vertices" if step.fold else "")
     over = f"over {step.domain}-edges" if step.domain in ("in", "out") else "over edges both ways" if step.domain else \
         "over vertices"
+    if step.pointer:
+        over = f"over the vertices whose {step.pointer} is this one"
     parts = [f"pass {step.name} {over}: {', '.join(step.kernels)}"]
     if step.columns:
         parts.append("reads " + ", ".join(f"{name} ({dtype})" for name, dtype in step.columns))
