@@ -99,6 +99,7 @@ from vlang.runtime.plan.steps import (
     SweepSpec,
     every_step,
     level_slot,
+    pointer_of,
 )
 
 __all__ = [
@@ -110,6 +111,7 @@ __all__ = [
     "SLOT_SEGMENTS", "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec",
     "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec",
     "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "Watch", "every_step", "field_of", "level_slot",
+    "pointer_of",
 ]
 
 
@@ -142,6 +144,7 @@ class ArraySpec:
         slot: the full name of its slot.
         dtype: the stored type.
         length: the elements of the array. "vertices", "segments:KIND" and "blocks": one per vertex, segment or block.
+            "segments:pointing:FIELD" is the most that pointers can need.
             "set:S": one per member of S. "blocked": for each worker, one per row of a strip of cache blocks; allocated
             when a pass first runs by blocks. "pushed": one per vertex; allocated when a pass first pushes sums.
             "later": one per vertex; allocated when a pass first sends messages for the pass after it.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vlang.errors import BindError
+from vlang.errors import BindError, ProgramError
 from vlang.ir.print import facts_text, program_text
 from vlang.options import Options
 from vlang.runtime.plan.plan import (
@@ -20,6 +20,7 @@ from vlang.runtime.plan.plan import (
     SweepSpec,
 )
 from vlang.runtime.policies.policies import policy_lines
+from vlang.syntax.problems import Problem
 from vlang.syntax.tree import dump
 
 if TYPE_CHECKING:
@@ -73,8 +74,12 @@ def _plan(lowered: Lowered) -> str:
         lines.extend(_lines(step, lowered.graph))
     if lowered.graph is not None:
         lines.extend(str(lowered.cost()).splitlines())
-    on_gpu = lowered.plan_for("cuda")
     options = lowered.options if lowered.options.device != "cpu" else Options()
+    try:
+        on_gpu = lowered.plan_for("cuda")
+    except ProgramError as error:
+        lines += [f"on a GPU: {one.title}" for one in error.problems if isinstance(one, Problem)]
+        return "\n".join([*lines, *policy_lines(plan, lowered.options)])
     return "\n".join([*lines, *_on_gpu(on_gpu, lowered.graph, options), *policy_lines(
         plan if lowered.options.device == "cpu" else on_gpu, lowered.options)])
 
@@ -134,6 +139,8 @@ def _step(step: StageSpec | ScalarSpec) -> str:
         return f"{step.kind} {step.name}" + (": a reduction over vertices" if step.fold else "")
     over = f"over {step.domain}-edges" if step.domain in ("in", "out") else "over edges both ways" if step.domain else \
         "over vertices"
+    if step.pointer:
+        over = f"over the vertices whose {step.pointer} is this one"
     parts = [f"pass {step.name} {over}: {', '.join(step.kernels)}"]
     if step.columns:
         parts.append("reads " + ", ".join(f"{name} ({dtype})" for name, dtype in step.columns))

@@ -44,9 +44,9 @@ class Ties:
             own = self.of_name(expr.name)
             return max(inside, FAR if own and isinstance(expr.of, f.Expr) else own)
         if isinstance(expr, f.Reduce):
-            if expr.domain.edges:
+            if expr.domain.stored:
                 return FAR if inside else NEAR
-            return FAR if inside or (self._grown and expr.domain.kind == "vertices") else FREE
+            return FAR if inside or (self._grown and expr.domain.kind != "set") else FREE
         if isinstance(expr, f.Op) and (expr.op == "common" or (self._grown and expr.op in NUMBERED)):
             return FAR
         return inside
