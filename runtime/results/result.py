@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,11 @@ from vlang.runtime.results.columns import best_rows, described, missing_values, 
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
+from vlang.runtime.results.rounds import Rounds
 from vlang.runtime.storage.output import fixed_width, json_value, write_arrays, write_text
+
+if TYPE_CHECKING:
+    from vlang.runtime.results.pictures.picture import Picture
 
 __all__ = ["Result"]
 
@@ -148,9 +152,9 @@ class Result(Exported):
         return None if self.origin is None else self.origin.graph
 
     @cached_property
-    def history(self) -> tuple[Round, ...]:
+    def history(self) -> Rounds:
         """One `Round` per superstep."""
-        return self._history.rounds() if isinstance(self._history, History) else self._history
+        return Rounds(self._history.rounds() if isinstance(self._history, History) else self._history)
 
     @property
     def ids(self) -> NDArray[Any]:
@@ -320,6 +324,28 @@ class Result(Exported):
         outputs = ", ".join([*self._raw, *self.globals])
         return f"<Result of {self.program}: {_counted(len(self), 'vertex', 'vertices')}, " \
                f"{_counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
+
+    def plot(self, by: str | None = None, kind: str = "auto") -> Picture:
+        """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.
+
+        Args:
+            by: the field; by default the first that is not of type `vertex`. `x.1` is the second component of x.
+            kind: "histogram"; "rank", values in decreasing order; "bars", vertices per value; "map", vertices at the
+                coordinates x and y, which are fields or columns of the vertex table; "graph", a drawing of at most 400
+                vertices; or "auto", which takes a map if there are coordinates, draws graphs of up to 60 vertices, and
+                otherwise goes by the type and distribution of the values.
+
+        Raises BindError if the kind does not suit the field, VlangError if matplotlib is missing.
+        """
+        from vlang.runtime.results.pictures.values import plot_result  # start-up
+
+        return plot_result(self, by, kind)
+
+    def _repr_html_(self) -> str:
+        """How the run ended and the first rows, for notebooks."""
+        from vlang.runtime.results.html import result_html  # start-up
+
+        return result_html(self)
 
     # ---- fields
     def _field(self, name: str) -> Any:
