@@ -29,7 +29,8 @@ from tests.reference.values import (
     tuple_of,
 )
 from vlang.syntax import tree as t
-from vlang.types import BOOL, VERTEX, Tuple, Type, scalar_named
+from vlang.times import time_of
+from vlang.types import BOOL, CATEGORY, TEXT, VERTEX, Tuple, Type, scalar_named
 
 
 def walk(node: object) -> Iterator[t.Node]:
@@ -74,6 +75,7 @@ class Evaluator:
     def __init__(self, file: t.File, graph: RefGraph, precision: int) -> None:
         self.graph = graph
         self.precision = precision
+        self.names: list[str] = []  # of categories, which are positions here
         self.frames: list[Frame] = []
         self._mode = ""  # integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self.functions = {i.name: i for i in file.items if isinstance(i, t.Function)}
@@ -83,7 +85,10 @@ class Evaluator:
     def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
         """The value of an expression: one entry for each row, or one for all."""
         match expr:
-            case t.Literal(value=value):
+            case t.Literal(value=str(text)):
+                return Value(TEXT, lambda scalar: np.array(self.names.index(text) if scalar == CATEGORY else
+                                                           time_of(text, scalar.name)))
+            case t.Literal(value=bool() | int() | float() | None as value):
                 return literal(value)
             case t.Self():
                 assert rows.own is not None

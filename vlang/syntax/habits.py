@@ -94,6 +94,10 @@ _ROWS = (
          r"\1 \2(\3)"),
     _row(r"(.*) for (NAME) in self\.(?:neighbou?rs|edges|nbrs)(?:\(\))?(.*)", "neighbours are written with an arrow",
          "in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`", r"\1 for \2 -- self\3"),
+    _row(r"(vertex|edge) (NAME): (?:string|str|text|object|enum|factor)\b(.*)", "texts are named values: a `category`",
+         "a column of names, which a program compares:", r"\1 \2: category\3"),
+    _row(r"(vertex|edge) (NAME): (?:datetime64|datetime|timestamp|Date|Timestamp)\b(.*)", "a point in time is a `time`",
+         "`date` counts days, `time` seconds, and `time[ms]` milliseconds:", r"\1 \2: time\3"),
     # pandas, NumPy
     _row(r"(let|global) (NAME) = (?:vertices\.)?(NAME)\.mean\(\)", "a column has no methods",
          "a reduction over the vertices has the value; a mean of none needs a `default`:",

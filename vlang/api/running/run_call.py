@@ -67,12 +67,15 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         warnings = _integers(program, call, outcome)
     sent = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
             for number, names in keep.items()}
-    origin = Origin(program.source, precision, program.derive, graph, call.parameters, call.fields, sent)
-    result = result_of(opened.plan, graph, outcome, stages.falling, origin, opened.device, opened.reason)
+    origin = Origin(program.source, precision, program.derive, graph.as_stored, call.parameters, call.fields, sent,
+                    call.names)
+    result = result_of(opened.plan, graph, outcome, stages.falling, origin, opened.device, opened.reason,
+                       {name: str(type_) for name, type_ in stages.program.shown.items()})
     if opened.placement is not None:
         result.placement = opened.placement.text
         result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
-    result.warnings = (*graph.warnings, *short, *edge_notes(stages, graph, program.source), *warnings, *problems)
+    result.warnings = (*graph.warnings, *call.notes, *short, *edge_notes(stages, graph, program.source), *warnings,
+                       *problems)
     result.resumed, result.remembered = resumed, remembered
     result.policy, result.choices = call.options.policy, choices_of(call.options)
     result.notes = policy_notes(opened.plan, call.options)

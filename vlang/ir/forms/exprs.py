@@ -9,8 +9,8 @@ from vlang.syntax.tree import Span
 from vlang.types import Type
 
 __all__ = [
-    "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "Op", "Reduce", "Vertex",
-    "children", "rebuild", "walk",
+    "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "Op", "Reduce", "Text",
+    "Vertex", "children", "rebuild", "walk",
 ]
 
 
@@ -31,6 +31,13 @@ class Const(Expr):
     """A constant: bool, int, float (also inf), or None for `none`. In integers, `inf` is the type's largest value."""
 
     value: bool | int | float | None
+
+
+@dataclass(frozen=True)
+class Text(Expr):
+    """A text, as long as a program is lowered: of type TEXT, or CATEGORY where it stands for the name of one."""
+
+    text: str
 
 
 @dataclass(frozen=True)
