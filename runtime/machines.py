@@ -83,6 +83,7 @@ def open_machine(
         with _on_cpu(plan_for, graph, options, choice.reason) as opened:
             yield opened
         return
+    choice.device.cache = options.device_cache
     try:
         with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
             yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading)

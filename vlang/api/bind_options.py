@@ -291,6 +291,10 @@ def _size(option: Option, value: Any) -> int:
     return int(value)
 
 
+def _room(option: Option, value: Any) -> int:
+    return 0 if value == "0" or (_is_whole(value) and value == 0) else _size(option, value)
+
+
 def _path(option: Option, value: Any) -> str:
     path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(path, str) or not path or "\0" in path or not _is_text(path):
@@ -380,7 +384,7 @@ def _names(option: Option, value: Any) -> frozenset[str]:
 
 
 _READERS: Mapping[str, Callable[[Option, Any], Any]] = {
-    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "names": _names,
+    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "room": _room, "names": _names,
     "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
     "path": _path, "trace": _trace, "seconds": _seconds, "notices": _notices,
     "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
