@@ -14,20 +14,27 @@ __all__ = ["Ahead"]
 class Ahead:
     """The kernels whose results for the present state were already computed by fused work, so that they need not run.
 
+    Args:
+        state: the state of the run.
+        low: the first vertex over which passes run.
+        high: the vertex behind the last one; None for all vertices.
+
     Attributes:
         frame: uint64, the frame as it will be after the pass in progress.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, low: int = 0, high: int | None = None) -> None:
         self._state = state
         self._ready: frozenset[str] = frozenset()
         self.frame = np.zeros_like(state.frame)
-        begins = np.arange(0, state.n, BLOCK)
-        self._left = np.minimum(state.n - begins, BLOCK).astype(np.int64)  # vertices left in each block
+        end = state.n if high is None else high
+        begins = np.arange(0, end, BLOCK)
+        self._count = (np.minimum(end, begins + BLOCK) - np.maximum(low, begins)).astype(np.int64)
+        self._left = self._count.copy()  # vertices left in each block
         self._control = np.zeros(3, dtype=np.uint64)
         self._control[FOLLOW_FRAME] = self.frame.ctypes.data
         self._control[FOLLOW_LEFT] = self._left.ctypes.data
-        self._control[FOLLOW_VERTICES] = state.n
+        self._control[FOLLOW_VERTICES] = end
 
     def __contains__(self, kernel: str) -> bool:
         return kernel in self._ready
@@ -47,6 +54,7 @@ class Ahead:
         self.clear()
         assert stage.fused is not None
         state, slots = self._state, self._state.plan.slots
+        self._left[:] = self._count
         self.frame[:] = state.frame
         self.frame[SLOT_LISTED] = 0
         pairs = [(f"field:{name}", f"next:{name}") for name in stage.swaps]

@@ -15,6 +15,7 @@ from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting
+from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.machines import open_machine
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.engine.draws import Draws
     from vlang.runtime.engine.keeper import Keeper
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.machines import Opened
     from vlang.runtime.plan.plan import Plan, Watch
     from vlang.runtime.results.result import Result
@@ -47,8 +49,10 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
             for number, loop in enumerate(stages.facts.loops.values()) if loop.kind == "delta"}
 
     def plan_for(target: str) -> Plan:
-        return program.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
+        return program.plan(columns, given, precision, target, call.options.without, renumbered(graph), sizes)
 
+    if here() is not None:
+        _refuse(program, plan_for("numba"), call.options)
     watch = NO_WATCH if draws is not None else stages.watch
     with _folder_of(call.options) as folder, within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
@@ -71,6 +75,11 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     return result
 
 
+def renumbered(graph: Graph) -> bool:
+    """Whether the rows of a run are in another order than the ids: by the graph, or as ranks have local numbers."""
+    return graph.order is not None or here() is not None
+
+
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
     """A context manager that opens and locks the checkpoint folder of a run; it yields None if there is none."""
     if options.checkpoint is None:
@@ -80,9 +89,18 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
     return opened_folder(options.checkpoint)
 
 
+def _refuse(program: Program, plan: Plan, options: Options) -> None:
+    """Raise BindError for a program or an option that several ranks cannot run."""
+    from vlang.api.running.on_disk import whole_lists  # start-up
+    from vlang.runtime.cluster.refusals import refuse_options, refuse_plan  # start-up
+
+    refuse_options(options)
+    refuse_plan(plan, whole_lists(program))
+
+
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
     """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
-    if call.graph.stored is None:
+    if call.graph.stored is None or here() is not None:
         return None
     from vlang.api.running.on_disk import placed  # start-up
 
@@ -152,7 +170,7 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
-                                            graph.order is not None, sizes))
+                                            renumbered(graph), sizes))
     with within_budget(plan_for, graph, options), open_machine(plan_for, graph, options) as opened:
         return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 
