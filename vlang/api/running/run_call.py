@@ -16,6 +16,7 @@ from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting
+from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.graph.topology.adjacency import COMMON
@@ -51,10 +52,12 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
     @cache
     def plan_for(target: str) -> Plan:
-        return program.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
+        return program.plan(columns, given, precision, target, call.options.without, renumbered(graph), sizes)
 
     plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
     refuse_policy(plan, call.options)
+    if here() is not None:
+        _refuse(program, plan, call.options)
     watch = NO_WATCH if draws is not None else stages.watch
     with observed(call.options, f"{program.name} on {graph.name}"), _folder_of(call.options) as folder, \
             within_budget(plan_for, graph, call.options) as short, \
@@ -90,6 +93,11 @@ def _remembered(plan: Plan, graph: Graph) -> str:
     return "the graph kept the numbers of common neighbours from an earlier run, and this run did not count them again"
 
 
+def renumbered(graph: Graph) -> bool:
+    """Whether the rows of a run are in another order than the ids: by the graph, or as ranks have local numbers."""
+    return graph.order is not None or here() is not None
+
+
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
     """A context manager that opens and locks the checkpoint folder of a run; it yields None if there is none."""
     if options.checkpoint is None:
@@ -99,9 +107,18 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
     return opened_folder(options.checkpoint)
 
 
+def _refuse(program: Program, plan: Plan, options: Options) -> None:
+    """Raise BindError for a program or an option that several ranks cannot run."""
+    from vlang.api.running.on_disk import whole_lists  # start-up
+    from vlang.runtime.cluster.refusals import refuse_options, refuse_plan  # start-up
+
+    refuse_options(options)
+    refuse_plan(plan, whole_lists(program))
+
+
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
     """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
-    if call.graph.stored is None:
+    if call.graph.stored is None or here() is not None:
         return None
     from vlang.api.running.on_disk import placed  # start-up
 
@@ -171,7 +188,7 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
-                                            graph.order is not None, sizes))
+                                            renumbered(graph), sizes))
     with within_budget(plan_for, graph, options), open_machine(plan_for, graph, options) as opened:
         return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 
