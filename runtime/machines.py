@@ -121,8 +121,9 @@ def _on_cpu(
     from vlang.runtime.cpu.cpu_machine import CpuMachine  # start-up
 
     plan = plan_for("numba")
-    placement = placement or placement_of(plan_for, graph, replace(options, device="cpu"))
     ring = windows = None
+    if graph.stored is not None:
+        placement = placement or placement_of(plan_for, graph, replace(options, device="cpu"))
     if placement is not None and graph.stored is not None:
         if placement.streams:
             windows = placement.held(graph.n)

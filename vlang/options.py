@@ -76,6 +76,10 @@ class Options:
         "size", "BYTES",
         "GPU memory at most: 512M, 8G; default: what is free, less 300 MiB. Graphs that do not fit are "
         "streamed.", devices="gpu"))
+    policy: str = field(default="auto", metadata=_about(
+        "choice", "auto|garaph|gts|wolfgraph|ws-vr|hytgraph",
+        "Run as a published system does, as far as it is built here: its choices of research options, where none is "
+        "given. auto chooses what is fastest."))
     memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
         "Host memory for graph and run at most: 512M, 8G; default: what `VLANG_MEMORY` says, else no limit, and a "
@@ -87,9 +91,14 @@ class Options:
     precision: int | None = field(default=None, metadata=_about(
         "precision", "32|64",
         "Bits of `int` and `float`; default: those of the loaded program, 32 if not said.", decides=True))
-    progress: Callable[[Round], None] | None = field(default=None, metadata=_about(
-        "progress", "FUNCTION",
-        "A function that is called with the `Round` of every superstep, or True to print them.", command=False))
+    progress: Callable[[Round], None] | bool | None = field(default=None, metadata=_about(
+        "progress", "True|FUNCTION",
+        "True shows what is going on, in a line of the terminal or notebook, else in lines on stderr; a function is "
+        "called with the `Round` of every superstep.", command=False))
+    trace: str | None = field(default=None, metadata=_about(
+        "trace", "FILE",
+        "Write every step, superstep, pass, kernel and page transfer with its time to this file, which ends in .json "
+        "or .json.gz, for ui.perfetto.dev or chrome://tracing."))
     target: Any = field(default=None, metadata=_about(
         "vertex", "VERTEX",
         "Stop once the value of this vertex is final, where the program allows it (rule O).", devices="cpu",
@@ -131,9 +140,9 @@ class Options:
 
     # Research options, to measure and compare: passed through `research` only.
     mode: str = field(default="auto", metadata=_about(
-        "mode", "auto|pull|notify-pull|push",
-        "How supersteps find their work; auto changes from one to another as a loop runs. Never changes a "
-        "result on the CPU.", research=True))
+        "mode", "auto|pull|notify-pull|dual|push",
+        "How supersteps find their work; auto changes from one to another as a loop runs, and dual between pull and "
+        "notify-pull. Never changes a result on the CPU.", research=True))
     switching: str = field(default="measured", metadata=_about(
         "choice", "measured|published",
         "How mode=auto chooses on the CPU: by costs measured on this machine, or by the rules that papers "
@@ -144,7 +153,8 @@ class Options:
         "rule allows it and weights differ. Never changes a result.", research=True))
     asynchronous: bool = field(default=False, metadata=_about(
         "flag", "true|false",
-        "Update in place where the result is proved not to depend on order: fewer supersteps.", research=True))
+        "Update in place where the result is proved not to depend on order: fewer supersteps. An error where no loop "
+        "may.", research=True))
     blocking: str = field(default="auto", metadata=_about(
         "choice", "auto|always|never",
         "Full sweeps by cache blocks; auto builds them for large graphs when enough sweeps are behind or "

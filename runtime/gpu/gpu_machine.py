@@ -25,6 +25,7 @@ from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.ways.ways import WAYS, candidates
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
+from vlang.runtime.threads.activity import timed
 
 __all__ = ["GpuMachine"]
 
@@ -214,7 +215,8 @@ class GpuMachine:
         else:
             if "messages" in stage.kernels:
                 self.over_vertices("messages", stage)
-            edges = self.passes.run(stage)
+            with timed("pass", stage.name, mode="full", over=stage.domain, queued=True) as about:
+                edges = about["edges"] = self.passes.run(stage)
         if stage.name not in self._in_place:
             for name in stage.swaps:
                 self.state.swap(name)

@@ -267,6 +267,11 @@ class HeldGraph:
             self._coded[made.kind] = made.coded(_coded(made.columns, self._codings))
         return self._coded[made.kind]
 
+    def holds(self, kind: str, column: str) -> bool:
+        """Whether an adjacency of a graph in memory exists, and has a column in the order of its entries."""
+        there = kind if self.directed else "in"
+        return not self.streamed and there in self._adjacencies.built and self.adjacency(there).holds(column)
+
     def neighbours(self) -> Neighbours:
         """The distinct neighbours of each vertex in either direction, without self-loops.
 

@@ -17,8 +17,8 @@ __all__ = ["result_of"]
 
 
 def result_of(
-    plan: Plan, graph: Graph, outcome: Outcome, falling: set[str], origin: Origin, device: str, device_reason: str,
-    shown: Mapping[str, str] = MappingProxyType({}),
+    plan: Plan, graph: Graph, outcome: Outcome, falling: frozenset[str], origin: Origin, device: str,
+    device_reason: str, shown: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
     """Build the result of a run.
 

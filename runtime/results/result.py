@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vlang.errors import BindError
 from vlang.runtime.engine.trace import ChaosReport, History, Round
 from vlang.runtime.graph.edges.edge_list import VertexIds
-from vlang.runtime.graph.edges.naming import NONE, none_of
+from vlang.runtime.graph.edges.naming import none_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.results.columns import (
     best_rows,
@@ -22,6 +22,7 @@ from vlang.runtime.results.columns import (
     missing_values,
     plain_values,
     proper_rows,
+    shown_global,
     shown_values,
 )
 from vlang.runtime.results.exported import Exported
@@ -71,7 +72,14 @@ class Result(Exported):
         origin: the run that computed the result; None if no run can resume from it.
         interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
             superstep before the interrupt, and later statements have not run.
+        policy: the option `policy` of the run.
+        choices: the research options of the run that differ from their defaults, by name: those of the policy, and
+            those of the caller.
+        notes: sentences on what the run left out of what was asked for: parts of a policy that are not built, loops
+            that do not run in place.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
+        remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds` is
+            not the time of computing them; "" without any.
     """
 
     def __init__(
@@ -126,6 +134,10 @@ class Result(Exported):
         self.interrupted = interrupted
         self._names = tuple(names)
         self.resumed = ""
+        self.remembered = ""
+        self.policy = "auto"
+        self.choices: dict[str, Any] = {}
+        self.notes: tuple[str, ...] = ()
         self._listed = None if final is None else np.flatnonzero(final)
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
@@ -134,7 +146,7 @@ class Result(Exported):
         self._smallest_first = frozenset(smallest_first)
         self._shown: dict[str, NDArray[Any]] = {}
         self.globals: dict[str, Any] = {
-            name: self._named(value, types.get(name, "")) for name, value in globals.items()
+            name: shown_global(self._ids, self._names, value, types.get(name, "")) for name, value in globals.items()
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -291,9 +303,14 @@ class Result(Exported):
             "warnings": list(self.warnings),
             "seconds": self.seconds,
             "device": self.device,
+            "policy": self.policy,
+            "choices": {name: sorted(value) if isinstance(value, frozenset) else value
+                        for name, value in self.choices.items()},
+            "notes": list(self.notes),
             "edges_traversed": self.edges,
             "edges_per_second": self.edges_per_second,
             **({"placement": self.placement, "read_bytes": self.read_bytes} if self.placement else {}),
+            **({"remembered": self.remembered} if self.remembered else {}),
             **({} if self._listed is None else {"final": len(self._listed)}),
             "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
             "history": [asdict(r) for r in self.history],
@@ -306,6 +323,7 @@ class Result(Exported):
             f"{'converged' if self.converged else 'not converged'}: {self.reason}",
             f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
         ]
+        lines += [self.remembered] if self.remembered else []
         lines += [f"{name}: {self._describe(name)}" for name in self._raw]
         return "\n".join(lines)
 
@@ -357,17 +375,6 @@ class Result(Exported):
         if name not in self._fetched:
             self._fetched[name] = array.get()
         return self._fetched[name]
-
-    def _named(self, value: Any, type_: str) -> Any:
-        """Convert a global of a type to the user's id, a name or a datetime64; NaT for a time without end."""
-        if type_ == "category" or type_ in UNITS:
-            shown: Any = shown_values(self._ids, self._names, np.array([value]), type_)[0]
-            return shown
-        if type_ != "vertex":
-            return value
-        if value is None or int(value) == NONE:
-            return self.none
-        return self._ids.label(int(value))
 
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
         """The values of some rows as Python objects, with infinities as floats and `none` as None."""

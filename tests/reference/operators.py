@@ -180,7 +180,8 @@ def truth(a: Value) -> Array:
 
 def _pair(a: Value, b: Value, precision: int) -> tuple[Array, Array]:
     """Both operands of a comparison as arrays of one type."""
-    type_ = concrete(meet(a.type, b.type), precision)
+    met = meet(a.type, b.type)
+    type_ = I64 if met == INTEGER else concrete(met, precision)  # literals and counters alone: 64 bits
     left, right = elements_as(a, type_), elements_as(b, type_)
     if type_ == VERTEX:  # `none` is the largest
         left, right = (np.where(x < 0, np.iinfo(np.int64).max, x) for x in (left, right))

@@ -75,7 +75,8 @@ def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 def read_self(run: Run, node: t.Self, at: Sight) -> Value:
     """The type and level of `self`."""
     if at.inside == "vertices":
-        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=_member_name(at))
+        write = at.here or _member_name(at)
+        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=write)
         return Value(None)
     return _placed(run, node, "self", VERTEX, at)
 
@@ -85,14 +86,21 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
     name = node.name
     if at.inside == "vertices":
         member = _member_name(at)
-        if symbol.kind == "accumulator":
+        if at.here:
+            run.report(Code.NO_VERTEX, f"`{name}` of this vertex cannot be read for each vertex that points here",
+                       node.span, f"`{member}.{name}` is that of the other one",
+                       notes=run.note(symbol, "declared here"),
+                       help=f"use `{name}` after the gather, in an `apply`", write=f"{member}.{name}")
+        elif symbol.kind == "accumulator":
             run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex", node.span,
                        _no_vertex(at),
                        notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
         else:
             groups = any(f"{member}.{name}" == other for other in _compared(run, node, at))
             run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at),
-                       help="a reduction over vertices has one value for the whole graph, not one for each group"
+                       help=("a reduction over vertices has one value for the whole graph, not one for each group",
+                             "groups that are named by a vertex have theirs at that vertex: "
+                             f"`gather total = sum({member}.x for {member} in vertices if {member}.{name} == self)`")
                        if groups else (), write=() if groups else f"{member}.{name}")
         return Value(None)
     return _placed(run, node, name, type_, at, symbol)

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import click
 from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options, taken_options
-from vlang.cli.show import Progress, global_text, note, say, table
+from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of
 from vlang.errors import BindError, GraphError
 from vlang.options import EVERYDAY
@@ -103,7 +104,8 @@ def command(
     if not quiet:
         warn(loaded)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
-    with memory_budget(loaded, graph, reading, options, quiet):
+    with memory_budget(loaded, graph, reading, options, quiet), \
+            _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
         read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
         keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read, quiet)
         if not quiet and (said := unused_columns(loaded, read, keywords)):
@@ -113,9 +115,8 @@ def command(
         notes: list[str] = []
         if read.stored is not None:
             _place(loaded, read, options, keywords, quiet)
-        with Progress() as progress:
-            shown: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, notes)}
-            result = loaded(read, {**options, **shown}, **keywords)
+        shown: dict[str, Any] = {} if quiet else {"progress": True, "notices": partial(_say, notes)}
+        result = loaded(read, {**options, **shown}, **keywords)
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
@@ -123,6 +124,8 @@ def command(
         for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
             if text not in notes:
                 note(f"warning: {_as_options(text)}")
+        for text in () if quiet else result.notes:
+            note(f"note: {text}")
         if result.interrupted:
             raise KeyboardInterrupt
         if "device" in options and not quiet:
@@ -134,6 +137,15 @@ def command(
 
             for line in verify_run(loaded, read, keywords, options, result):
                 note(line)
+
+
+def _traced(path: str | None, name: str) -> AbstractContextManager[None]:
+    """A context manager that writes the trace of reading and running, if `path` names a file."""
+    if path is None:
+        return nullcontext()
+    from vlang.runtime.engine.recorder import recorded  # start-up
+
+    return recorded(path, name)
 
 
 def _say(notes: list[str], text: str) -> None:

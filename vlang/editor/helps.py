@@ -93,7 +93,7 @@ FUNCTION_HELP = {
     **{name: rule.help for name, rule in MATHS.items()},
     **{name: f"`{name}(x)`: a number, or a bool as 0 or 1, as `{name}`" for name in CONVERSIONS},
     "bit": "`bit(i)`: `1 << i` as `u64`, and 0 if i is not in 0..63",
-    "random": "`random(seed, v)`: a float in [0, 1) that depends on both alone",
+    "random": "`random(seed, key, ...)`: a float in [0, 1) that depends on these alone; keys are vertices and integers",
     "common": "`common(u, v)`: the number of common neighbours, edges taken as undirected, loops ignored",
     "hll_unit": "`hll_unit(seed, v)`: a HyperLogLog counter (`u8[64]`) of one element",
     "hll_size": "`hll_size(c)`: how many different elements a HyperLogLog counter has seen, about",

@@ -29,6 +29,7 @@ from vlang.runtime.gpu.topology.transfers import Link, Marks, Traffic, Transfer,
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import THREADS
 from vlang.runtime.storage.page_reader import PageViews
+from vlang.runtime.threads.activity import timed
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 
@@ -327,7 +328,8 @@ class Topology:
             self._make_places(table, part, place - array.itemsize * part.begin, work)
         elif part.edges:
             piece = self._piece(array, part, views)
-            self.device.upload(place, piece, work)
+            with timed("copy", f"page {part.page}", array=array.key, bytes=piece.nbytes, queued=True):
+                self.device.upload(place, piece, work)
             self.traffic.copied += piece.nbytes
 
     def _piece(self, array: Stored, part: Part, views: PageViews | None) -> NDArray[Any]:
