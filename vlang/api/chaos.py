@@ -102,7 +102,7 @@ class _Bound:
         """Where two arrays of one type differ by more than the bound."""
         same: NDArray[np.bool_] = a == b
         if a.dtype.kind != "f":
-            return ~same
+            return ~(same | (a != a) & (b != b)) if a.dtype.kind == "M" else ~same  # NaT stands for `inf`
         same |= (a != a) & (b != b)
         if self.rounds or self.slack:
             wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)

@@ -8,14 +8,14 @@ from vlang.check.foreign import foreign_name
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
-from vlang.check.tables.typing import as_read
+from vlang.check.tables.typing import as_read, zero
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import RESERVED, VALUES
 from vlang.syntax.needs import NEEDS
 from vlang.syntax.problems import nearest
-from vlang.types import VERTEX, Scalar, Type
+from vlang.types import CATEGORY, VERTEX, Scalar, Type
 
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
 
@@ -75,7 +75,8 @@ def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 def read_self(run: Run, node: t.Self, at: Sight) -> Value:
     """The type and level of `self`."""
     if at.inside == "vertices":
-        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=_member_name(at))
+        write = at.here or _member_name(at)
+        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=write)
         return Value(None)
     return _placed(run, node, "self", VERTEX, at)
 
@@ -85,14 +86,21 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
     name = node.name
     if at.inside == "vertices":
         member = _member_name(at)
-        if symbol.kind == "accumulator":
+        if at.here:
+            run.report(Code.NO_VERTEX, f"`{name}` of this vertex cannot be read for each vertex that points here",
+                       node.span, f"`{member}.{name}` is that of the other one",
+                       notes=run.note(symbol, "declared here"),
+                       help=f"use `{name}` after the gather, in an `apply`", write=f"{member}.{name}")
+        elif symbol.kind == "accumulator":
             run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex", node.span,
                        _no_vertex(at),
                        notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
         else:
             groups = any(f"{member}.{name}" == other for other in _compared(run, node, at))
             run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at),
-                       help="a reduction over vertices has one value for the whole graph, not one for each group"
+                       help=("a reduction over vertices has one value for the whole graph, not one for each group",
+                             "groups that are named by a vertex have theirs at that vertex: "
+                             f"`gather total = sum({member}.x for {member} in vertices if {member}.{name} == self)`")
                        if groups else (), write=() if groups else f"{member}.{name}")
         return Value(None)
     return _placed(run, node, name, type_, at, symbol)
@@ -142,8 +150,8 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     if at.inside == "edges" or at.place == "require":
         return Value(as_read(symbol.type), EDGE, node)
     name = run.fresh("total")
-    usable = isinstance(symbol.type, Scalar) and symbol.type.numeric
-    reduce = f"{'sum' if usable else 'any'}({node.name} for {run.variable(at.scope, 'u')} -> self)"
+    reduce = f"{_reduction(symbol.type)[0]}({node.name} for {run.variable(at.scope, 'u')} -> self" \
+             f"{_reduction(symbol.type)[1]})"
     write: str | tuple[str, ...] = reduce if at.place == "init" else ""
     if at.place == "apply":
         write = (f"gather {name} = {reduce}", rewrite.edited(run.file.text, at.item.span, [(node.span, name)]))
@@ -154,6 +162,15 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
         write=write or (), replaces=at.item.span if at.place == "apply" else node.span,
     )
     return Value(None)
+
+
+def _reduction(type_: Type | None) -> tuple[str, str]:
+    """A reduction to propose for values of a type, and the rest of its text after the domain."""
+    if type_ == CATEGORY:
+        return "mode", f", default = {zero(type_)}"
+    if isinstance(type_, Scalar) and type_.kind == "time":
+        return "min", ""
+    return ("sum" if isinstance(type_, Scalar) and type_.numeric else "any"), ""
 
 
 def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value:

@@ -12,7 +12,8 @@ from vlang.check.expressions import Expressions
 from vlang.check.foreign import NEIGHBOURS
 from vlang.check.graphlevel import graph_level
 from vlang.check.names import SPOKEN, applied_symbol
-from vlang.check.reduce import over_edges, reduced
+from vlang.check.pointing import refused
+from vlang.check.reduce import at_vertices, over_edges, reduced
 from vlang.check.tables.scope import Loop, Scope, Sight
 from vlang.check.tables.typing import a
 from vlang.syntax import rewrite
@@ -110,7 +111,9 @@ class Statements:
         at = around.sight("gather", item)
         value = item.value
         type_ = None
-        if isinstance(value, t.Reduce) and over_edges(value.domain):
+        if isinstance(value, t.Reduce) and refused(self.run, value, at):
+            pass
+        elif isinstance(value, t.Reduce) and at_vertices(value):
             result = reduced(self.x, value, at).type
             if result is not None:
                 self.run.types[value] = type_ = result

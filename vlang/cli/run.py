@@ -132,6 +132,8 @@ def command(
         for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
             if text not in notes:
                 note(f"warning: {_as_options(text)}")
+        for text in () if quiet else result.notes:
+            note(f"note: {text}")
         if result.interrupted:
             raise KeyboardInterrupt
         if "device" in options and not quiet:

@@ -87,8 +87,9 @@ def _on_the_cpu(
 
 
 def _on_cpu(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run without those for GPUs, and with device="cpu"."""
-    return {name: value for name, value in options.items() if OPTIONS[name].devices != "gpu"} | {"device": "cpu"}
+    """The options of a run without those for GPUs and the policy, and with device="cpu"."""
+    return {name: value for name, value in options.items()
+            if OPTIONS[name].devices != "gpu" and name != "policy"} | {"device": "cpu"}
 
 
 def _host(result: Result, name: str) -> np.ndarray[Any, Any]:

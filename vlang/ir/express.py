@@ -14,12 +14,14 @@ from vlang.ir.forms import forms as f
 from vlang.ir.functions import FUNCTIONS
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
+from vlang.syntax.pointing import pointing
 from vlang.types import (
     BOOL,
     F64,
     I64,
     INTEGER,
     NUMBER,
+    TEXT,
     U64,
     VERTEX,
     Scalar,
@@ -79,6 +81,7 @@ class Expressions:
         self.names = names
         self._arguments: dict[Symbol, f.Expr] = {}
         self._reducing = False  # inside the body or the condition of a reduction
+        self._pointing = False  # the same of a reduction over the vertices that point here
         self.ahead: dict[f.Expr, f.GraphValue] = {}  # values of one vertex that a reduction reads, by their names
         self._mode = ""  # mode of integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self._by_class: dict[type, Callable[[Any], f.Expr]] = {
@@ -153,6 +156,8 @@ class Expressions:
             return f.Const(BOOL, node.value)
         if node.value is None:
             return f.Const(VERTEX, None)
+        if isinstance(node.value, str):
+            return f.Text(TEXT, node.value, span=node.span)
         whole = isinstance(node.value, int) or node.text == "inf"
         return f.Const(INTEGER if whole else NUMBER, node.value)
 
@@ -165,7 +170,7 @@ class Expressions:
         if kind == "argument":
             return self._arguments[symbol]
         if kind in ("neighbour", "member"):
-            return f.Vertex(VERTEX, "other" if kind == "neighbour" else "self")
+            return f.Vertex(VERTEX, "other" if kind == "neighbour" or self._pointing else "self")
         if kind == "builtin":
             return self._builtin(symbol)
         if kind == "field":
@@ -247,6 +252,9 @@ class Expressions:
     def operate(self, symbol: str, left: f.Expr, right: f.Expr) -> f.Expr:
         """`left symbol right` for an arithmetic or bit operator as written."""
         op = _BINARY[symbol]
+        time = next((one for one in (left.type, right.type) if isinstance(one, Scalar) and one.kind == "time"), None)
+        if time is not None:
+            return self._moved(symbol, left, right, time)
         folded = None if self._mode == "wrap" else fold(op, left, right)
         if folded is not None:
             return folded
@@ -261,6 +269,12 @@ class Expressions:
             return f.Op(type_, self._named(op, type_), (left, right))
         type_ = concrete(type_, self.precision)
         return f.Op(type_, self._named(op, type_), (fit(left, type_), fit(right, type_)))
+
+    def _moved(self, symbol: str, left: f.Expr, right: f.Expr, time: Scalar) -> f.Expr:
+        """`left symbol right` where one of the two is a time: the difference of times, or a time moved by a number."""
+        sides = [fit(side, time) if side.type == TEXT else side for side in (left, right)]
+        moved = self.operate(symbol, *(fit(side, I64) for side in sides))
+        return moved if all(side.type == time for side in sides) else fit(moved, time)
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
         """The distance of a shift in its own integer type; literals and counters take the type of the shifted value."""
@@ -347,9 +361,11 @@ class Expressions:
 
     def reduce(self, node: t.Reduce) -> f.Reduce:
         """Lower a reduction as written; the result has a final type."""
-        domain = f.Domain(node.domain.kind, self._set_name(node.domain))
-        self._reducing = True  # reductions do not nest
-        cond = None if node.cond is None else self._expr(node.cond)
+        points = pointing(node)
+        domain = f.Domain("pointing" if points else node.domain.kind, self._set_name(node.domain))
+        self._reducing, self._pointing = True, points is not None  # reductions do not nest
+        key = None if points is None else self._expr(points.pointer)
+        cond = self._all(points.rest) if points else None if node.cond is None else self._expr(node.cond)
         symbol = self._checked.symbols.get(node)
         user = symbol is not None and symbol.kind == "reduction"
         if user and symbol is not None:
@@ -358,9 +374,16 @@ class Expressions:
         else:
             name = node.name
             type_, body = self._reduced(name, self._expr(node.body), domain.edges)
-        self._reducing = False
+        self._reducing = self._pointing = False
         default = None if node.default is None else self.typed(node.default, type_)
-        return f.Reduce(type_, name, body, domain, cond, default, user, span=node.span)
+        return f.Reduce(type_, name, body, domain, cond, default, user, key, span=node.span)
+
+    def _all(self, parts: tuple[t.Expr, ...]) -> f.Expr | None:
+        """The `and` of some conditions; None without any."""
+        result: f.Expr | None = None
+        for part in map(self._expr, parts):
+            result = part if result is None else f.Op(BOOL, "and", (result, part))
+        return result
 
     def _set_name(self, domain: t.Domain) -> str | None:
         if domain.set_name is None:

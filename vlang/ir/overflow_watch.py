@@ -103,7 +103,7 @@ class _Notes:
         if name is None:
             name = self._fresh("summed")
             yield make(span, name, reduce)
-        terms = f.Reduce(BOOL, "any", _infinite(reduce.body), reduce.domain, reduce.cond, None)
+        terms = reduce.alike(BOOL, "any", _infinite(reduce.body), reduce.cond)
         other = self._fresh("terms")
         yield make(span, other, terms)
         finite: list[f.Expr] = [_not(self._value(terms, other))]

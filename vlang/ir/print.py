@@ -17,7 +17,8 @@ __all__ = ["facts_text", "program_text"]
 
 WIDTH = 110
 _LABEL = 17
-_DOMAINS = {"in": "in-edges", "out": "out-edges", "both": "edges both ways"}
+_DOMAINS = {"in": "in-edges", "out": "out-edges", "both": "edges both ways",
+            "pointing": "the vertices that point here"}
 _WAYS = {"up": "only moves up", "down": "only moves down"}
 
 

@@ -162,7 +162,7 @@ class _Packer:
         guard = guard if self._narrows else None
         if not self._joins(gather, guard):
             self._close()
-        self._open.domain = gather.reduce.domain.kind
+        self._open.domain = gather.reduce.over
         self._open.guard = guard
         self._open.gathers.append(gather)
 
@@ -171,7 +171,7 @@ class _Packer:
         now = self._open
         if now.gathers and not self._merges:
             return False
-        if now.gathers and (now.domain != gather.reduce.domain.kind or now.guard != guard):
+        if now.gathers and (now.domain != gather.reduce.over or now.guard != guard):
             return False
         reads = set()
         for expr in f.walk(gather.reduce):

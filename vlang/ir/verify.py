@@ -177,7 +177,7 @@ def _inside(node: Node) -> Iterator[Node]:
     expr = node.expr
     if isinstance(expr, f.Reduce):
         inner = "edge" if expr.domain.edges else "vertex"
-        for part in (expr.body, expr.cond):
+        for part in (expr.body, expr.cond, expr.key):
             if part is not None:
                 yield from _inside(Node(part, inner, node.site, expr, expr))
         if expr.default is not None:
@@ -260,6 +260,21 @@ def _nested(program: f.Program) -> Iterator[str]:
                 yield str(node)
 
 
+def _pointing(program: f.Program) -> Iterator[str]:
+    for node in nodes(program):
+        expr, reduce = node.expr, node.reduce
+        if isinstance(expr, f.Reduce) and (expr.domain.kind == "pointing") != _is_pointer(expr.key):
+            yield str(node)
+        own = isinstance(expr, (f.Field, f.Degree, f.Vertex)) and expr.of == "self"
+        if reduce is not None and reduce.domain.kind == "pointing" and (own or isinstance(expr, f.Accumulator)):
+            yield str(node)
+
+
+def _is_pointer(key: f.Expr | None) -> bool:
+    """Whether a key is the present value of a field of the other vertex, a vertex."""
+    return isinstance(key, f.Field) and (key.of, key.time, key.type) == ("other", "now", VERTEX)
+
+
 def _named(program: f.Program) -> Iterator[str]:
     types: dict[tuple[str, str], Type] = {("builtin", name): I64 for name in ("N", "M", "iteration")}
     types |= {("parameter", decl.name): decl.type for decl in program.params}
@@ -334,6 +349,8 @@ PROGRAM_RULES: tuple[Rule[f.Program], ...] = (
     Rule("The operands of an operator have the types that it takes, its value the type that it gives, and no type is "
          "left to the context.", _types),
     Rule("A reduction over edges is evaluated for a vertex, and holds no other reduction.", _nested),
+    Rule("A reduction over the vertices that point here names their pointer, a field, and reads nothing else of this "
+         "vertex; no other reduction has a pointer.", _pointing),
     Rule("A set that is named is a parameter of type vertices, and only reductions over a set name one.", _sets),
     Rule("A field that is written is declared.", _written),
     Rule("A field has one initializer, unless the caller must pass it, and a `global` has one value.", _begun),

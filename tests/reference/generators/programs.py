@@ -90,8 +90,15 @@ class Writer:
 
     # ---- reductions
 
-    def reduction(self, kind: str, scope: Scope, domain: str) -> str:
-        """A reduction of a kind over `domain`; scope: the names that its body reads."""
+    def reduction(self, kind: str, scope: Scope, domain: str, test: str = "") -> str:
+        """A reduction of a kind over `domain`.
+
+        Args:
+            kind: The kind of its value.
+            scope: The names that its body reads.
+            domain: The edges or vertices.
+            test: A condition that always has to hold; "" for none.
+        """
         e = self.e
         names = {"int": ["sum", "min", "max", "count", "bitor", "bitand", "bitxor", "prod"], "bool": ["any", "all"],
                  "vertex": ["min", "max"], "u8": ["sum", "min", "max", "bitor", "bitand", "bitxor", "prod"],
@@ -108,6 +115,8 @@ class Writer:
         if name == "sum" and kind in ("real", "float"):
             body = f"tanh({body})" if kind == "real" else f"max(-8.0, min(8.0, {body}))"
         cond = f" if {e.expr('bool', scope)}" if e.chance(35) else ""
+        if test:
+            cond = f" if {test} and ({cond[4:]})" if cond else f" if {test}"
         needs = name in ("mean", "mode", "median") or (kind == "float" and name in ("min", "max"))
         default = f", default = {e.literal(kind)}" if needs or (e.chance(15) and kind != "vertex") else ""
         return f"{name}({body} for {domain}{cond}{default})"
@@ -120,6 +129,14 @@ class Writer:
         """A reduction over edges."""
         domain = self.e.pick(["u -> self", "self -> u", "u -- self"])
         return self.reduction(kind, self.over_edges(scope), domain)
+
+    def pointed(self, kind: str, scope: Scope) -> str:
+        """A reduction over the vertices that point here; over edges if no field can point."""
+        pointers = [name for name, known in scope.fields.items() if known == "vertex"]
+        if not pointers:
+            return self.gathered(kind, scope)
+        test = self.e.pick(["v.{} == self", "self == v.{}"]).format(self.e.pick(pointers))
+        return self.reduction(kind, self.over_vertices(), "v in vertices", test)
 
     def overall(self, kind: str) -> str:
         """A reduction over vertices; integer sums are wide, so this gives i64, bool or float only."""
@@ -139,7 +156,7 @@ class Writer:
         name, kind = self.fresh("f"), e.pick([*EXACT, "int", "float", "real"])
         scope = self.scope
         if self.kinds and e.chance(40) and (kind != "u8" or "u8" in self.kinds.values()):
-            value = self.gathered(kind, scope)
+            value = (self.pointed if e.chance(20) else self.gathered)(kind, scope)
             if kind in ("int", "i64", "u8") and e.chance(40):
                 value = f"{value} + {e.expr(kind, scope, 1)}"
         else:
@@ -155,7 +172,8 @@ class Writer:
                 self.line(indent, f"gather {name} = {self.pairs(scope)}")
                 scope = scope.with_own(f"{name}[0]", "int").with_own(f"{name}[1]", "vertex")
                 continue
-            self.line(indent, f"gather {name} = {self.gathered(kind, scope)}")
+            form = self.pointed if self.e.chance(20) else self.gathered
+            self.line(indent, f"gather {name} = {form(kind, scope)}")
             scope = scope.with_own(name, kind)
         return scope
 

@@ -118,6 +118,7 @@ class Sight:
         item: the statement.
         loop: the innermost `repeat`; None outside of loops.
         inside: "edges" or "vertices" inside a reduction; else None.
+        here: inside a reduction over the vertices that point here, the text of their pointer `v.f`; else "".
     """
 
     scope: Scope
@@ -125,6 +126,7 @@ class Sight:
     item: t.Node
     loop: Loop | None = None
     inside: str | None = None
+    here: str = ""
 
     @property
     def highest(self) -> Level:

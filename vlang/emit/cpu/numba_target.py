@@ -16,7 +16,7 @@ from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.sending import decided, early_of, is_final
 from vlang.emit.shared.stage import StageWriter, parts_of, put_and_get
 from vlang.emit.shared.target import Module, StageText
-from vlang.types import BOOL, Scalar
+from vlang.types import BOOL, OPPOSITE, Scalar
 
 __all__ = ["NumbaTarget"]
 
@@ -44,7 +44,7 @@ def _blocks(writer: StageWriter) -> bool:
 
     Accumulators with many components would gain nothing from it, and would double the time to compile.
     """
-    if writer.plan is None or writer.plan.loop.nested:
+    if writer.plan is None or writer.plan.loop.nested or writer.stage.domain not in OPPOSITE:
         return False
     return sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
 

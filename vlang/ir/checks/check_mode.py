@@ -222,7 +222,7 @@ class _Tests:
         number = self._number(_in_terms(reduce, span))
         if number is not None:
             name = self._fresh("terms")
-            yield f.Gather(span, name, f.Reduce(U32, "min", number, reduce.domain, _active(reduce), None))
+            yield f.Gather(span, name, reduce.alike(U32, "min", number, _active(reduce)))
             yield from self._noted(f.Accumulator(U32, name), span)
         if reduce.default is not None:
             yield from self._at_vertices(reduce.default, span)
@@ -238,7 +238,7 @@ class _Tests:
 
         found = [_Failure(kind, span, test, ()) for kind, test in reduction_failures(reduce, value, some)]
         for name, test in asked:
-            yield f.Gather(span, name, f.Reduce(BOOL, "any", test, reduce.domain, _active(reduce, reduce.cond), None))
+            yield f.Gather(span, name, reduce.alike(BOOL, "any", test, _active(reduce, reduce.cond)))
         yield from self._noted(self._number(found), span)
 
     def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:

@@ -9,8 +9,8 @@ from vlang.syntax.tree import Span
 from vlang.types import Type
 
 __all__ = [
-    "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "Op", "Reduce", "Vertex",
-    "children", "rebuild", "walk",
+    "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "Op", "Reduce", "Text",
+    "Vertex", "children", "rebuild", "walk",
 ]
 
 
@@ -31,6 +31,13 @@ class Const(Expr):
     """A constant: bool, int, float (also inf), or None for `none`. In integers, `inf` is the type's largest value."""
 
     value: bool | int | float | None
+
+
+@dataclass(frozen=True)
+class Text(Expr):
+    """A text, as long as a program is lowered: of type TEXT, or CATEGORY where it stands for the name of one."""
+
+    text: str
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ class Op(Expr):
 
     Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
     vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
-    random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared
+    random (seed, key), mix (seed, key), common (vertex, vertex), hll_unit hll_size, user (a declared
     reduction as a function; its name in `data`).
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
@@ -117,8 +124,8 @@ class Op(Expr):
 class Domain:
     """The edges or vertices of a reduction.
 
-    kind: "in", "out", "both" (over edges), "vertices" or "set". set_name: the parameter that holds the vertices of a
-    "set".
+    kind: "in", "out", "both" (over edges), "pointing" (over the vertices whose `key` is this vertex), "vertices" or
+    "set". set_name: the parameter that holds the vertices of a "set".
     """
 
     kind: str
@@ -126,7 +133,12 @@ class Domain:
 
     @property
     def edges(self) -> bool:
-        """Whether the reduction ranges over edges."""
+        """Whether the reduction has a value for each vertex: over edges, or over pairs of a vertex and its pointer."""
+        return self.kind in ("in", "out", "both", "pointing")
+
+    @property
+    def stored(self) -> bool:
+        """Whether the reduction ranges over edges of the graph."""
         return self.kind in ("in", "out", "both")
 
 
@@ -141,6 +153,7 @@ class Reduce(Expr):
         cond: The condition under which an edge or vertex contributes; None means always.
         default: The value if there are no contributions; None means the identity.
         user: Whether the program declares the reduction.
+        key: In the domain "pointing", the field of the other vertex that points here; otherwise None.
     """
 
     name: str
@@ -149,6 +162,23 @@ class Reduce(Expr):
     cond: Expr | None
     default: Expr | None
     user: bool = False
+    key: Expr | None = None
+
+    @property
+    def over(self) -> str:
+        """The domain of a pass that computes it: the kind of its domain, and "pointing:FIELD" for each pointer."""
+        return f"pointing:{self.key.name}" if isinstance(self.key, Field) else self.domain.kind
+
+    def alike(self, type_: Type, name: str, body: Expr, cond: Expr | None) -> Reduce:
+        """A built-in reduction without `default` over the same edges or vertices.
+
+        Args:
+            type_: The type of its value.
+            name: Its name.
+            body: The contribution.
+            cond: The condition under which an edge or vertex contributes; None means always.
+        """
+        return replace(self, type=type_, name=name, body=body, cond=cond, default=None, user=False)
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -158,7 +188,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     if isinstance(expr, (Field, Degree)) and isinstance(expr.of, Expr):
         return (expr.of,)
     if isinstance(expr, Reduce):
-        return tuple(e for e in (expr.body, expr.cond, expr.default) if e is not None)
+        return tuple(e for e in (expr.body, expr.cond, expr.default, expr.key) if e is not None)
     return ()
 
 
@@ -182,5 +212,6 @@ def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
             body=next(rest),
             cond=next(rest) if expr.cond is not None else None,
             default=next(rest) if expr.default is not None else None,
+            key=next(rest) if expr.key is not None else None,
         )
     return expr

@@ -22,7 +22,8 @@ _COMPARE = 5
 _ATOM = 12
 _FOLDS = {"vsum": "sum", "vmin": "min", "vmax": "max"}
 _DEGREES = {"in": "indegree", "out": "outdegree", "all": "degree"}
-_DOMAINS = {"in": "u -> self", "out": "self -> u", "both": "u -- self", "vertices": "v in vertices"}
+_DOMAINS = {"in": "u -> self", "out": "self -> u", "both": "u -- self", "vertices": "v in vertices",
+            "pointing": "u in vertices"}
 
 
 def type_text(type_: Type) -> str:
@@ -94,8 +95,10 @@ def _constant(expr: f.Const) -> tuple[str, int]:
 def _reduce(expr: f.Reduce, own: str) -> str:
     inside = own if expr.domain.edges else "v"
     text = f"{expression(expr.body, inside)} for {domain_text(expr.domain)}"
-    if expr.cond is not None:
-        text += f" if {expression(expr.cond, inside)}"
+    tests = [f"{expression(expr.key)} == {own}"] if expr.key is not None else []
+    tests += [_wrap(expr.cond, inside, 3 if tests else 0)] if expr.cond is not None else []
+    if tests:
+        text += f" if {' and '.join(tests)}"
     if expr.default is not None:
         text += f", default = {expression(expr.default, own)}"
     return f"{expr.name}({text})"

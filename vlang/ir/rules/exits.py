@@ -137,7 +137,7 @@ def _infinite(value: f.Const, far: float) -> bool:
 
 def strict(reduce: f.Reduce, known: Known) -> Verdict:
     """Rule Z: whether a neighbour contributes nothing where one of its fields has the identity."""
-    if reduce.user or reduce.default is not None or not reduce.domain.edges:
+    if reduce.user or reduce.default is not None or not reduce.domain.stored:
         return Verdict(False, "no identity that every neighbour could hold")
     names, bound = _silencing(reduce, known)
     if not names:
