@@ -21,11 +21,13 @@ from vlang.ir.forms.exprs import (
     Expr,
     Field,
     GraphValue,
+    GroupKey,
     Op,
     Reduce,
     Vertex,
     children,
     rebuild,
+    reductions,
     walk,
 )
 from vlang.syntax.tree import Span
@@ -33,9 +35,9 @@ from vlang.types import Scalar, Type
 
 __all__ = [
     "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
-    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "InitField", "InitGlobal", "Let", "Op",
+    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "GroupKey", "InitField", "InitGlobal", "Let", "Op",
     "ParamDecl", "EdgeDecl", "Need", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
-    "Vertex", "Where", "walk", "rebuild", "children",
+    "Vertex", "Where", "walk", "rebuild", "reductions", "children",
 ]
 
 
