@@ -30,7 +30,8 @@ from tests.reference.values import (
     tuple_of,
 )
 from vlang.syntax import tree as t
-from vlang.types import BOOL, VERTEX, Tuple, Type, scalar_named
+from vlang.times import time_of
+from vlang.types import BOOL, CATEGORY, TEXT, VERTEX, Tuple, Type, scalar_named
 
 
 def walk(node: object) -> Iterator[t.Node]:
@@ -75,6 +76,7 @@ class Evaluator:
     def __init__(self, file: t.File, graph: RefGraph, precision: int) -> None:
         self.graph = graph
         self.precision = precision
+        self.names: list[str] = []  # of categories, which are positions here
         self.frames: list[Frame] = []
         self._groups: list[Groups] = []  # the groups of the grouped gather that is being evaluated
         self._mode = ""  # integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
@@ -85,7 +87,10 @@ class Evaluator:
     def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
         """The value of an expression: one entry for each row, or one for all."""
         match expr:
-            case t.Literal(value=value):
+            case t.Literal(value=str(text)):
+                return Value(TEXT, lambda scalar: np.array(self.names.index(text) if scalar == CATEGORY else
+                                                           time_of(text, scalar.name)))
+            case t.Literal(value=bool() | int() | float() | None as value):
                 return literal(value)
             case t.Self():
                 assert rows.own is not None
@@ -233,7 +238,7 @@ class Evaluator:
             case "position":
                 return special.position(args[0], args[1], precision)
             case "random":
-                return special.random(self.graph, args[0], args[1], precision)
+                return special.random(self.graph, args, precision)
             case "common":
                 return special.common_neighbours(self.graph, args[0], args[1], precision)
             case "hll_unit":

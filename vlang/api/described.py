@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from vlang.api.bind_options import shadowed_note
 from vlang.ir.forms import forms as f
-from vlang.syntax.tree import Param
+from vlang.syntax.tree import Literal, Param
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -76,11 +76,19 @@ def _fresh(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def parameter_of(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
-    """The description of a parameter, from its tree node and its declaration. source: the text of the program."""
+def parameter_of(node: Param, decl: f.ParamDecl, source: str, type_: str) -> Parameter:
+    """The description of a parameter.
+
+    Args:
+        node: its node in the tree.
+        decl: its declaration.
+        source: the text of the program.
+        type_: its type, as text.
+    """
     default: bool | int | float | str | None = None
     if node.default is not None:
         value = decl.default
         text = source[node.default.span.start : node.default.span.end]
         default = value.value if isinstance(value, f.Const) and value.value is not None else text
-    return Parameter(decl.name, str(decl.type), default, node.default is None)
+        default = node.default.value if isinstance(node.default, Literal) and text.startswith('"') else default
+    return Parameter(decl.name, type_, default, node.default is None)

@@ -8,14 +8,14 @@ from vlang.check.foreign import foreign_name
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
-from vlang.check.tables.typing import as_read
+from vlang.check.tables.typing import as_read, zero
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import RESERVED, VALUES
 from vlang.syntax.needs import NEEDS
 from vlang.syntax.problems import nearest
-from vlang.types import VERTEX, Scalar, Type
+from vlang.types import CATEGORY, VERTEX, Scalar, Type
 
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
 
@@ -158,8 +158,8 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
                    write=f"max({node.name} for {at.grouping.domain.name})")
         return Value(None)
     name = run.fresh("total")
-    usable = isinstance(symbol.type, Scalar) and symbol.type.numeric
-    reduce = f"{'sum' if usable else 'any'}({node.name} for {run.variable(at.scope, 'u')} -> self)"
+    reduce = f"{_reduction(symbol.type)[0]}({node.name} for {run.variable(at.scope, 'u')} -> self" \
+             f"{_reduction(symbol.type)[1]})"
     write: str | tuple[str, ...] = reduce if at.place == "init" else ""
     if at.place == "apply":
         write = (f"gather {name} = {reduce}", rewrite.edited(run.file.text, at.item.span, [(node.span, name)]))
@@ -170,6 +170,15 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
         write=write or (), replaces=at.item.span if at.place == "apply" else node.span,
     )
     return Value(None)
+
+
+def _reduction(type_: Type | None) -> tuple[str, str]:
+    """A reduction to propose for values of a type, and the rest of its text after the domain."""
+    if type_ == CATEGORY:
+        return "mode", f", default = {zero(type_)}"
+    if isinstance(type_, Scalar) and type_.kind == "time":
+        return "min", ""
+    return ("sum" if isinstance(type_, Scalar) and type_.numeric else "any"), ""
 
 
 def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value:

@@ -11,14 +11,14 @@ from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.pointing import refused
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
-from vlang.check.tables.typing import a, item, kind_of, kinds_spoken, spoken, with_item, zero
+from vlang.check.tables.typing import a, holds, item, kind_of, kinds_spoken, spoken, with_item, zero
 from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.pointing import pointing
 from vlang.syntax.problems import nearest
-from vlang.types import BOOL, F64, I64, U64, VERTEX, VERTICES, Type, Vector
+from vlang.types import BOOL, CATEGORY, F64, I64, U64, VERTEX, VERTICES, Scalar, Type, Vector
 
 if TYPE_CHECKING:
     from vlang.check.expressions import Expressions
@@ -191,9 +191,14 @@ def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> T
         run.report(Code.UNKNOWN_REDUCTION, f"`{node.name}` works on the neighbours of a vertex, not over vertices",
                    node.name_span, "needs edges")
         return None
-    if node.default is None and not rule.has_identity:
+    if node.default is None and (not rule.has_identity or _nameless(rule, body)):
         _valueless(x, node, body, edges)
     return None if body is None else _typed(x, node, rule, body, edges)
+
+
+def _nameless(rule: ReductionRule, body: Type | None) -> bool:
+    """Whether the reduction of nothing would be the name of a category, which has no least or greatest one."""
+    return rule.name in ("min", "max") and holds(body, CATEGORY)
 
 
 def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
@@ -251,6 +256,10 @@ def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) ->
         other = {"sum": "count", "min": "all", "max": "any", "prod": "all"}.get(rule.name)
         if other is not None:
             help_, write = f"for bools there is `{other}`:", other + text[len(node.name):]
+    elif rule.name in ("sum", "mean") and isinstance(body, Scalar) and body.kind == "time":
+        help_ = "a time is a number only as the difference to another one:"
+        number = f'({x.run.text(node.body)}) - "1970-01-01"'
+        write = rewrite.edited(x.run.file.text, node.span, [(node.body.span, number)])
     elif rule.name == "count" and body == VERTEX:
         help_ = "of all that the domain has:"
         write = rewrite.edited(x.run.file.text, node.span, [(node.body.span, "true")])

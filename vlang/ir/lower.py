@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from vlang.check.tables.checked import Checked, Symbol
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.erase import erased
 from vlang.ir.lowering.conversions import computing, widest
 from vlang.ir.lowering.express import Expressions
 from vlang.ir.lowering.naming import Names
@@ -21,7 +22,7 @@ __all__ = ["lower"]
 
 def lower(checked: Checked) -> f.Program:
     """The IR of a correct program: functions inlined, names unique, every type final, every conversion a cast."""
-    return _Lowering(checked).program()
+    return erased(_Lowering(checked).program())
 
 
 class _Lowering:

@@ -120,8 +120,10 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
         return here is not None and there is not None and here.floating and there.integral
     if op == "bit":
         return type_ == U64 and first == I64
-    if op in ("random", "hll_unit"):
-        return args == (U64, VERTEX) and (type_ == Vector(U8, 64)) == (op == "hll_unit")
+    if op in ("random", "mix"):
+        return first == U64 and args[1] in (VERTEX, U64) and (type_ == U64) == (op == "mix")
+    if op == "hll_unit":
+        return args == (U64, VERTEX) and type_ == Vector(U8, 64)
     if op == "position":
         return first == VERTEX and isinstance(args[1], VertexSet)
     if op == "len":

@@ -48,9 +48,9 @@ class Statement(Node):
 
 @dataclass(frozen=True, eq=False)
 class Literal(Expr):
-    """`1`, `0.5`, `true`, `inf` (value float inf), `none` (value None)."""
+    """`1`, `0.5`, `true`, `inf` (value float inf), `none` (value None), `"road"` (value without the quotes)."""
 
-    value: bool | int | float | None
+    value: bool | int | float | str | None
     text: str
 
 

@@ -123,6 +123,7 @@ def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, d
         "parameter": {name: _shown(value) for name, value in call.scalars.items()},
         "field": {name: digest(array) for name, array in {**call.fields, **call.old}.items()},
         "graph": _graph(plan, call.graph.in_memory),
+        "categories": {"names": hashlib.blake2b("\n".join(call.names).encode(), digest_size=16).hexdigest()},
         "plan": {"steps": _structure(plan)},
     }
 

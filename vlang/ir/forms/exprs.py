@@ -10,7 +10,7 @@ from vlang.types import Type
 
 __all__ = [
     "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "GroupKey", "Op", "Reduce",
-    "Vertex", "children", "rebuild", "reductions", "walk",
+    "Text", "Vertex", "children", "rebuild", "reductions", "walk",
 ]
 
 
@@ -31,6 +31,13 @@ class Const(Expr):
     """A constant: bool, int, float (also inf), or None for `none`. In integers, `inf` is the type's largest value."""
 
     value: bool | int | float | None
+
+
+@dataclass(frozen=True)
+class Text(Expr):
+    """A text, as long as a program is lowered: of type TEXT, or CATEGORY where it stands for the name of one."""
+
+    text: str
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ class Op(Expr):
 
     Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
     vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
-    random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared
+    random (seed, key), mix (seed, key), common (vertex, vertex), hll_unit hll_size, user (a declared
     reduction as a function; its name in `data`).
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and

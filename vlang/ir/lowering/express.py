@@ -20,6 +20,7 @@ from vlang.types import (
     I64,
     INTEGER,
     NUMBER,
+    TEXT,
     VERTEX,
     Scalar,
     Tuple,
@@ -120,6 +121,8 @@ class Expressions(Reductions):
             return f.Const(BOOL, node.value)
         if node.value is None:
             return f.Const(VERTEX, None)
+        if isinstance(node.value, str):
+            return f.Text(TEXT, node.value, span=node.span)
         whole = isinstance(node.value, int) or node.text == "inf"
         return f.Const(INTEGER if whole else NUMBER, node.value)
 
@@ -216,6 +219,9 @@ class Expressions(Reductions):
     def operate(self, symbol: str, left: f.Expr, right: f.Expr) -> f.Expr:
         """`left symbol right` for an arithmetic or bit operator as written."""
         op = _BINARY[symbol]
+        time = next((one for one in (left.type, right.type) if isinstance(one, Scalar) and one.kind == "time"), None)
+        if time is not None:
+            return self._moved(symbol, left, right, time)
         folded = None if self._mode == "wrap" else fold(op, left, right)
         if folded is not None:
             return folded
@@ -230,6 +236,12 @@ class Expressions(Reductions):
             return f.Op(type_, self._named(op, type_), (left, right))
         type_ = concrete(type_, self.precision)
         return f.Op(type_, self._named(op, type_), (fit(left, type_), fit(right, type_)))
+
+    def _moved(self, symbol: str, left: f.Expr, right: f.Expr, time: Scalar) -> f.Expr:
+        """`left symbol right` where one of the two is a time: the difference of times, or a time moved by a number."""
+        sides = [fit(side, time) if side.type == TEXT else side for side in (left, right)]
+        moved = self.operate(symbol, *(fit(side, I64) for side in sides))
+        return moved if all(side.type == time for side in sides) else fit(moved, time)
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
         """The distance of a shift in its own integer type; literals and counters take the type of the shifted value."""
