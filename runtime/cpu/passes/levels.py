@@ -174,7 +174,7 @@ class ListedSweep:
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass over the vertices of level number `level`; returns the number of edges traversed."""
         passes, number = self._passes, self._numbers[level : level + 1]
-        passes.follow(stage)
+        passes.pointed.follow(stage.pointer)
         lists = self._lists_for(stage.domain)
         chosen = lists.level(int(number[0]))
         if stage.senders is not None:

@@ -100,10 +100,6 @@ class Passes:
     def _source_of(self, kind: str) -> PageSource:
         return self.pointed if pointer_of(kind) else self.source
 
-    def follow(self, stage: StageSpec) -> None:
-        """Before a pass along pointers, find the vertices that point at each vertex now."""
-        self.pointed.follow(stage.pointer)
-
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
         """From now on run the full passes of a stage over cache blocks, if `choose_blocks` says so and they fit."""
         asked = self.freedoms.blocking(asked)
@@ -144,7 +140,7 @@ class Passes:
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
         """Run the stage over all vertices, and its fused work if `fused`; returns its counts and edges traversed."""
-        self.follow(stage)
+        self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
         self.state.frame[SLOT_LISTED] = 0
@@ -176,7 +172,7 @@ class Passes:
     def _everywhere(self, stage: StageSpec) -> int:
         """Launch a stage, whose messages are up to date, over all vertices; returns the number of edges traversed."""
         if stage.domain is None:
-            self._over_vertices(stage.kernels["compute"])
+            self._in_windows(stage.kernels["compute"], self._by_vertex)
             return 0
         pages = self.pages_of(stage.domain)
         edges = pages.edges
@@ -231,25 +227,20 @@ class Passes:
 
     def degrees(self, kind: str) -> NDArray[Any]:
         """The lengths of the rows of an adjacency direction."""
-        pages = self.pages_of(kind)
-        rows = np.diff(pages.adjacency.offsets) if isinstance(pages, Pages) else self.graph.row_lengths(kind)
-        return np.asarray(rows)
+        cuts = self.pages_of(kind)
+        return np.asarray(np.diff(cuts.adjacency.offsets) if isinstance(cuts, Pages) else self.graph.row_lengths(kind))
 
     def _degrees_of(self, kind: str, vertices: NDArray[np.int64]) -> NDArray[Any]:
         """The lengths of the rows of some vertices in an adjacency direction."""
         pages = self.pages_of(kind)
-        if isinstance(pages, Pages):
-            offsets = pages.adjacency.offsets
-            return offsets[vertices + 1] - offsets[vertices]
-        return np.asarray(self.graph.row_lengths(kind)[vertices])
+        if not isinstance(pages, Pages):
+            return np.asarray(self.graph.row_lengths(kind)[vertices])
+        return pages.adjacency.offsets[vertices + 1] - pages.adjacency.offsets[vertices]
 
     def _aim(self, stage: StageSpec, pages: PageCuts) -> None:
         self.state.point(SLOT_PAGES, self._table(stage))
         self.state.point(SLOT_SEGMENTS, pages.segments)
         self.state.point(SLOT_LONGS, pages.longs)
-
-    def _over_vertices(self, kernel: str) -> None:
-        self._in_windows(kernel, self._by_vertex)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
         """Launch a kernel over all vertices. `tasks` cover them in order, and `frame` defaults to that of the state."""
@@ -272,7 +263,7 @@ class Passes:
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
         """Update the messages of `fresh`, and run the stage over `vertices`; returns its counts and edges traversed."""
-        self.follow(stage)
+        self.pointed.follow(stage.pointer)
         if "messages" in stage.kernels:
             self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
         table = np.zeros(0, np.int64) if stage.domain is None else self.pages_of(stage.domain).longs[:, 0]
@@ -295,7 +286,7 @@ class Passes:
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """Run the stage, whose messages are up to date, over listed vertices; returns counts and edges traversed."""
         self.ahead.clear()
-        self.follow(stage)
+        self.pointed.follow(stage.pointer)
         if stage.domain is None:
             return self._listed_vertices(stage, lists)
         pages = self.pages_of(stage.domain)
@@ -358,7 +349,7 @@ class Passes:
         """Compute the messages of all vertices, unless fused work has done it."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self.state.frame[SLOT_LISTED] = 0
-            self._over_vertices(stage.kernels["messages"])
+            self._in_windows(stage.kernels["messages"], self._by_vertex)
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
         """Compute the messages of listed vertices."""
