@@ -20,7 +20,7 @@ from vlang.runtime.cpu.passes.fused_work import Ahead
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.pointed import Pointed
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
-from vlang.runtime.cpu.passes.script import RowKernel
+from vlang.runtime.cpu.passes.script import row_kernel
 from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
@@ -176,7 +176,7 @@ class Passes:
     def _everywhere(self, stage: StageSpec) -> int:
         """Launch a stage, whose messages are up to date, over all vertices; returns the number of edges traversed."""
         if stage.domain is None:
-            self._over_vertices(stage.kernels["compute"])
+            self._in_windows(stage.kernels["compute"], self._by_vertex)
             return 0
         pages = self.pages_of(stage.domain)
         edges = pages.edges
@@ -247,9 +247,6 @@ class Passes:
         self.state.point(SLOT_PAGES, self._table(stage))
         self.state.point(SLOT_SEGMENTS, pages.segments)
         self.state.point(SLOT_LONGS, pages.longs)
-
-    def _over_vertices(self, kernel: str) -> None:
-        self._in_windows(kernel, self._by_vertex)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
         """Launch a kernel over all vertices. `tasks` cover them in order, and `frame` defaults to that of the state."""
@@ -358,7 +355,7 @@ class Passes:
         """Compute the messages of all vertices, unless fused work has done it."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self.state.frame[SLOT_LISTED] = 0
-            self._over_vertices(stage.kernels["messages"])
+            self._in_windows(stage.kernels["messages"], self._by_vertex)
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
         """Compute the messages of listed vertices."""
@@ -412,16 +409,9 @@ class Passes:
         self.freedoms.notify(marks[: self.graph.n])
         return edges
 
-    def row_kernel(self, action: str, field_name: str) -> RowKernel:
-        """The kernel that performs an action of `per_field` for one list."""
-        now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
-        size = now.nbytes // max(1, self.graph.n)  # bytes of a vertex's value, which may be a vector
-        word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
-        return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
-
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
         """For listed vertices, "exchange" the two buffers of a field, or "copy" values from the present to the next."""
-        made = self.row_kernel(action, field_name)
+        made = row_kernel(self.state.arrays, self.graph.n, action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
             kernel(*made.arrays, vertices, count, made.width)
