@@ -20,7 +20,7 @@ from vlang.runtime.cpu.passes.fused_work import Ahead
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.pointed import Pointed
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
-from vlang.runtime.cpu.passes.script import RowKernel
+from vlang.runtime.cpu.passes.script import row_kernel
 from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
@@ -403,16 +403,9 @@ class Passes:
         self.freedoms.notify(marks[: self.graph.n])
         return edges
 
-    def row_kernel(self, action: str, field_name: str) -> RowKernel:
-        """The kernel that performs an action of `per_field` for one list."""
-        now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
-        size = now.nbytes // max(1, self.graph.n)  # bytes of a vertex's value, which may be a vector
-        word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
-        return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
-
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
         """For listed vertices, "exchange" the two buffers of a field, or "copy" values from the present to the next."""
-        made = self.row_kernel(action, field_name)
+        made = row_kernel(self.state.arrays, self.graph.n, action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
             kernel(*made.arrays, vertices, count, made.width)
