@@ -25,7 +25,7 @@ from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, Cuts, blocks_bytes
+from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
@@ -114,11 +114,12 @@ class Passes:
         there = pages.adjacency.made("blocks")
         room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
         if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
-            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.lay_out(Cuts.of(pages, self.cpu.threads)))
+            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
             columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]
-            trial = Trial(asked, int(pages.starts[-1]))
+            key = ("trial", asked, stage.name, hash(self.state.plan.text), self.cpu.threads)
+            trial: Trial = pages.adjacency.derived(key, lambda: Trial(asked, int(pages.starts[-1])))
             self.blocks[stage.name] = Blocked(made.table(columns), made.tasks, columns, trial)
             self.state.allocate("blocked", f"kept:{stage.name}.", BLOCK_MOST * self.cpu.threads)
         swept[0] += 1
@@ -363,8 +364,7 @@ class Passes:
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
         """The number of edges, in one adjacency direction, of the vertices with bit 0 in their flags."""
-        words = whole_words(flags)
-        return frontier_kernels()["reached"](words, len(words), self.graph.row_lengths(kind))
+        return frontier_kernels()["reached"](flags, self.graph.n, self.graph.row_lengths(kind))
 
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
