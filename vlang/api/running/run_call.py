@@ -52,7 +52,13 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         return program.plan(columns, given, precision, target, call.options.without, renumbered(graph), sizes)
 
     if here() is not None:
-        _refuse(program, plan_for("numba"), call.options)
+        from vlang.api.running.on_ranks import refuse  # start-up
+
+        refuse(program, plan_for("numba"), call.options)
+    elif call.options.cluster is not None:
+        from vlang.api.running.on_ranks import as_mpi_rank  # start-up
+
+        return as_mpi_rank(call, lambda: run_call(program, call, draws))
     watch = NO_WATCH if draws is not None else stages.watch
     with _folder_of(call.options) as folder, within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
@@ -87,15 +93,6 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
     from vlang.api.running.checkpoints import opened_folder  # start-up
 
     return opened_folder(options.checkpoint)
-
-
-def _refuse(program: Program, plan: Plan, options: Options) -> None:
-    """Raise BindError for a program or an option that several ranks cannot run."""
-    from vlang.api.running.on_disk import whole_lists  # start-up
-    from vlang.runtime.cluster.refusals import refuse_options, refuse_plan  # start-up
-
-    refuse_options(options)
-    refuse_plan(plan, whole_lists(program))
 
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
