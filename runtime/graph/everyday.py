@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from vlang.runtime.graph.held import HeldGraph
@@ -16,6 +17,19 @@ __all__ = ["EverydayGraph"]
 
 class EverydayGraph(HeldGraph):
     """A graph with the methods of this module. New graphs keep ids and edge columns."""
+
+    def _repr_html_(self) -> str:
+        """The size, the columns and the notes of the graph, for notebooks."""
+        graph = cast("Graph", self)
+        kind = "directed" if graph.directed else "undirected"
+        columns = ", ".join(f"{name} ({dtype})" for name, dtype in graph.columns.items())
+        table = graph.vertex_columns
+        rows = [("vertices", f"{graph.n:,}"), ("edges", f"{graph.m:,}, {kind}"), ("edge columns", columns or "none"),
+                *([("vertex columns", ", ".join(table.names))] if table is not None else []),
+                *(("", note) for note in graph.notes), *(("warning", text) for text in graph.warnings)]
+        cell = '<td style="text-align:left">'
+        lines = [f"<tr>{cell}{escape(name)}</td>{cell}{escape(text)}</td></tr>" for name, text in rows]
+        return f"<div><b>{escape(graph.name)}</b></div>\n<table>{''.join(lines)}</table>"
 
     def simple(self) -> Graph:
         """This graph without self-loops and parallel edges, as `require simple` asks: see `thinned` for which stay."""

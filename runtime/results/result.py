@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from vlang.errors import BindError
 from vlang.runtime.engine.trace import ChaosReport, History, Round
 from vlang.runtime.graph.edges.edge_list import VertexIds
-from vlang.runtime.graph.edges.naming import NONE, none_of
+from vlang.runtime.graph.edges.naming import none_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.results.columns import (
     best_rows,
@@ -22,13 +21,15 @@ from vlang.runtime.results.columns import (
     missing_values,
     plain_values,
     proper_rows,
+    shown_global,
     shown_values,
 )
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.rounds import Rounds
-from vlang.runtime.storage.output import fixed_width, json_value, write_arrays, write_text
+from vlang.runtime.results.summary import counted, summary_of, summary_text
+from vlang.runtime.storage.output import fixed_width, write_arrays, write_text
 from vlang.times import UNITS
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Result(Exported):
         self._smallest_first = frozenset(smallest_first)
         self._shown: dict[str, NDArray[Any]] = {}
         self.globals: dict[str, Any] = {
-            name: self._named(value, types.get(name, "")) for name, value in globals.items()
+            name: shown_global(self._ids, self._names, value, types.get(name, "")) for name, value in globals.items()
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -296,45 +297,17 @@ class Result(Exported):
 
     def summary_dict(self) -> dict[str, Any]:
         """A description of the run without the values of fields, in types that JSON supports."""
-        return {
-            "program": self.program,
-            "vertices": len(self),
-            "edges": self.graph_edges,
-            "rounds": self.rounds,
-            "converged": self.converged,
-            "reason": self.reason,
-            "warnings": list(self.warnings),
-            "seconds": self.seconds,
-            "device": self.device,
-            "policy": self.policy,
-            "choices": {name: sorted(value) if isinstance(value, frozenset) else value
-                        for name, value in self.choices.items()},
-            "notes": list(self.notes),
-            "edges_traversed": self.edges,
-            "edges_per_second": self.edges_per_second,
-            **({"placement": self.placement, "read_bytes": self.read_bytes} if self.placement else {}),
-            **({"remembered": self.remembered} if self.remembered else {}),
-            **({} if self._listed is None else {"final": len(self._listed)}),
-            "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
-            "history": [asdict(r) for r in self.history],
-        }
+        return summary_of(self)
 
     def summary(self) -> str:
         """A few lines of text: how the run ended, and the range of each field."""
-        lines = [
-            f"{_counted(self.rounds, 'round', 'rounds')}, "
-            f"{'converged' if self.converged else 'not converged'}: {self.reason}",
-            f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
-        ]
-        lines += [self.remembered] if self.remembered else []
-        lines += [f"{name}: {self._describe(name)}" for name in self._raw]
-        return "\n".join(lines)
+        return summary_text(self, map(self._describe, self._raw))
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "stopped"
         outputs = ", ".join([*self._raw, *self.globals])
-        return f"<Result of {self.program}: {_counted(len(self), 'vertex', 'vertices')}, " \
-               f"{_counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
+        return f"<Result of {self.program}: {counted(len(self), 'vertex', 'vertices')}, " \
+               f"{counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
 
     def plot(self, by: str | None = None, kind: str = "auto") -> Picture:
         """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.
@@ -401,17 +374,6 @@ class Result(Exported):
             self._fetched[name] = array.get()
         return self._fetched[name]
 
-    def _named(self, value: Any, type_: str) -> Any:
-        """Convert a global of a type to the user's id, a name or a datetime64; NaT for a time without end."""
-        if type_ == "category" or type_ in UNITS:
-            shown: Any = shown_values(self._ids, self._names, np.array([value]), type_)[0]
-            return shown
-        if type_ != "vertex":
-            return value
-        if value is None or int(value) == NONE:
-            return self.none
-        return self._ids.label(int(value))
-
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
         """The values of some rows as Python objects, with infinities as floats and `none` as None."""
         return plain_values(self._ids, self._names, self._host(name)[rows], self.types.get(name, ""))
@@ -442,10 +404,6 @@ class Result(Exported):
             raw = self._host(name)[rows]
             type_ = self.types.get(name, "")
             yield Column(name, shown_values(self._ids, self._names, raw, type_), missing_values(raw, type_))
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def _as_bool(array: Any) -> Any:
