@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vlang.errors import OutOfMemory
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.arena import GRAIN, in_bytes
+from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS
 from vlang.runtime.gpu.topology.cut import Cut, Sharding, Shards, long_rows
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, Values
 from vlang.runtime.plan.plan import ROW_WORDS, SEGMENT
@@ -236,7 +237,8 @@ def _laid_out(
     rows = long_rows(side)
     sizes = {
         "offsets": side.offsets.nbytes, "segments": rows.segments.nbytes, "longs": rows.longs.nbytes,
-        "starts": cut.starts.nbytes, "marks": 16 * cut.pages, "blocks": 4 * int((cut.row_blocks + 1).sum()),
+        "starts": cut.starts.nbytes, "marks": 8 * MARK_WORDS * (cut.pages + 1),
+        "sorting": 16 * (cut.pages + 1), "blocks": 4 * int((cut.row_blocks + 1).sum()),
     }
     for name in uses:
         sizes |= {f"rows:{name}": 8 * ROW_WORDS * cut.pages, f"layout:{name}": 8 * LAYOUT_WORDS}
