@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.cpu.compare import assert_as_interpreted
@@ -26,11 +24,10 @@ def test_as_interpreted(name: str) -> None:
     case = given(name, "messy")
     assert case is not None
     policy = POLICIES[NAMES.index(name) % len(POLICIES)]
-    cases: list[dict[str, Any]] = [{}, {"policy": policy}]
-    for options in cases:
-        if options and name in REFUSED:
+    for chosen in ("auto", policy):
+        if chosen != "auto" and name in REFUSED:
             with pytest.raises(BindError, match=f"policy='{policy}' cannot run {name}: pass"):
-                run(name, "messy", seed=1, ahead=False, **options)
+                run(name, "messy", seed=1, ahead=False, policy=chosen)
             continue
-        result = run(name, "messy", seed=1, ahead=False, **options)
+        result = run(name, "messy", seed=1, ahead=False, policy=chosen)
         assert_as_interpreted(program(name), case, result, expected(name, "messy"), same_rounds=False)

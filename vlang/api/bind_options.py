@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -22,11 +21,11 @@ from vlang.runtime.policies.policies import with_policy
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
-    from vlang.runtime.engine.trace import Round
 
 __all__ = ["bind_options", "check_options", "option_choices", "options_by_name", "read_option", "shadowed_note"]
 
 _MOST_STREAMS = 32
+_DEFAULTS = Options()
 _DOORS = ("options", "research")
 
 
@@ -130,6 +129,7 @@ def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, A
     return given
 
 
+_MOST_RANKS = 1 << 16
 _EXAMPLES = {"options": '{"threads": 2}', "research": '{"mode": "pull"}'}
 
 
@@ -149,6 +149,8 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 
 def _fitting(options: Options) -> None:
     """Refuse options that the device does not have, and options that exclude each other."""
+    if options == _DEFAULTS:
+        return
     for name, option in OPTIONS.items():
         if getattr(options, name) == option.default:
             continue
@@ -262,15 +264,9 @@ def _derive(option: Option, value: Any) -> str:
     return "delta"
 
 
-def _print_round(row: Round) -> None:
-    """Print a round on stderr: the progress of `progress=True`."""
-    print(f"round {row.round}: {row.mode}, {row.active:,} active, {row.edges:,} edges, {row.seconds:.3f} s",
-          file=sys.stderr, flush=True)
-
-
 def _progress(option: Option, value: Any) -> Any:
     if value is True:
-        return _print_round
+        return True
     if not value:
         return None
     if not callable(value):
@@ -296,10 +292,34 @@ def _size(option: Option, value: Any) -> int:
     return int(value)
 
 
+def _room(option: Option, value: Any) -> int:
+    return 0 if value == "0" or (_is_whole(value) and value == 0) else _size(option, value)
+
+
+def _cluster(option: Option, value: Any) -> int | str:
+    if value == "mpi":
+        return "mpi"
+    number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+    if isinstance(value, str) and value.startswith("ray"):
+        raise BindError(f"{option.name}={value!r}: Ray is not there yet; give a number of ranks, which run on MPI")
+    if not _is_whole(number) or not 1 <= number <= _MOST_RANKS:
+        raise BindError(f"{option.name} is a number of ranks from 1 to {_MOST_RANKS:,}, or \"mpi\", not {value!r}")
+    return int(number)
+
+
 def _path(option: Option, value: Any) -> str:
     path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(path, str) or not path or "\0" in path or not _is_text(path):
-        raise BindError(f"{option.name} is the path of a folder, not {value!r}")
+        what = "folder" if option.kind == "path" else "file"
+        raise BindError(f"{option.name} is the path of a {what}, not {value!r}")
+    return path
+
+
+def _trace(option: Option, value: Any) -> str:
+    from vlang.runtime.engine.recorder import check_trace  # start-up
+
+    path = _path(option, value)
+    check_trace(path)
     return path
 
 
@@ -376,8 +396,8 @@ def _names(option: Option, value: Any) -> frozenset[str]:
 
 
 _READERS: Mapping[str, Callable[[Option, Any], Any]] = {
-    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "names": _names,
+    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "room": _room, "names": _names,
     "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
-    "path": _path, "seconds": _seconds, "notices": _notices,
+    "path": _path, "trace": _trace, "cluster": _cluster, "seconds": _seconds, "notices": _notices,
     "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
 }  # fmt: skip

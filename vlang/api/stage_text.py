@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vlang.errors import BindError
+from vlang.errors import BindError, ProgramError
 from vlang.ir.print import facts_text, program_text
 from vlang.options import Options
 from vlang.runtime.plan.plan import (
@@ -20,6 +20,7 @@ from vlang.runtime.plan.plan import (
     SweepSpec,
 )
 from vlang.runtime.policies.policies import policy_lines
+from vlang.syntax.problems import Problem
 from vlang.syntax.tree import dump
 
 if TYPE_CHECKING:
@@ -73,8 +74,12 @@ def _plan(lowered: Lowered) -> str:
         lines.extend(_lines(step, lowered.graph))
     if lowered.graph is not None:
         lines.extend(str(lowered.cost()).splitlines())
-    on_gpu = lowered.plan_for("cuda")
     options = lowered.options if lowered.options.device != "cpu" else Options()
+    try:
+        on_gpu = lowered.plan_for("cuda")
+    except ProgramError as error:
+        lines += [f"on a GPU: {one.title}" for one in error.problems if isinstance(one, Problem)]
+        return "\n".join([*lines, *policy_lines(plan, lowered.options)])
     return "\n".join([*lines, *_on_gpu(on_gpu, lowered.graph, options), *policy_lines(
         plan if lowered.options.device == "cpu" else on_gpu, lowered.options)])
 
@@ -84,7 +89,8 @@ def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
 
     With a graph, the lines name the kernel that is chosen for its rows.
     """
-    from vlang.runtime.gpu.kernels.choose_kernel import Rows, choose_kernel  # start-up
+    from vlang.runtime.gpu.kernels.choose_kernel import choose_kernel  # start-up
+    from vlang.runtime.gpu.kernels.row_lengths import whole_rows  # start-up
     from vlang.runtime.gpu.ways.ways import said  # start-up
 
     lines = []
@@ -94,7 +100,7 @@ def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
         gpu, pull = stage.gpu, "by the kernel that suits each page" if options.kernel == "auto" else \
             f"by {options.kernel}"
         if graph is not None and not graph.streamed:
-            rows = Rows.measured(graph.adjacency(stage.domain).offsets)
+            rows = whole_rows(graph.adjacency(stage.domain))
             pull = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, rows=rows).reason
         push = {"direct": "into the field itself", "cells": "into cells beside the fields", "": "no"}[gpu.push]
         why = f" ({gpu.push_reason})" if gpu.push_reason else ""
@@ -134,6 +140,8 @@ def _step(step: StageSpec | ScalarSpec) -> str:
         return f"{step.kind} {step.name}" + (": a reduction over vertices" if step.fold else "")
     over = f"over {step.domain}-edges" if step.domain in ("in", "out") else "over edges both ways" if step.domain else \
         "over vertices"
+    if step.pointer:
+        over = f"over the vertices whose {step.pointer} is this one"
     parts = [f"pass {step.name} {over}: {', '.join(step.kernels)}"]
     if step.columns:
         parts.append("reads " + ", ".join(f"{name} ({dtype})" for name, dtype in step.columns))

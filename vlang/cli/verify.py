@@ -36,7 +36,7 @@ def verify_run(
 
     Raises InternalError if a check fails.
     """
-    compared = {**options, "chaos": None, "progress": None, "device_arrays": False, "checkpoint": None,
+    compared = {**options, "chaos": None, "progress": None, "trace": None, "device_arrays": False, "checkpoint": None,
                 "every": None, "on_interrupt": "stop", "notices": None}
     yield (_another_cut if result.device == "cpu" else _on_the_cpu)(program, graph, keywords, compared, result)
     again = Options(threads=options.get("threads"), memory=options.get("memory"))
