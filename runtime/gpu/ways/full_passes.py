@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vlang.errors import OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Stream
 from vlang.runtime.gpu.kernels.calibrate import constants_of
-from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernel, grid
+from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernel, choose_kernels, grid
 from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes
 from vlang.runtime.gpu.kernels.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.kernels.row_lengths import page_rows, whole_rows
@@ -51,7 +51,7 @@ class FullPasses:
     scratch: GpuScratch | None = None
     rates: Rates = REFERENCE
     _parts: Resident | None = None
-    _choices: dict[tuple[str, int], Choice] = field(default_factory=dict)
+    _choices: dict[str, Sequence[Choice]] = field(default_factory=dict)
     _beside: Stream | None = None
 
     def open(self) -> None:
@@ -128,25 +128,32 @@ class FullPasses:
 
     def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
         """The kernel that pulls a page."""
-        key = (stage.name, part.page)
-        known = self._choices.get(key)
+        known = self._choices.get(stage.name)
         if known is None:
-            topology, options = self.topologies[stage.domain or "in"], self.machine.options
-            # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
-            rows = whole_rows(topology.side) if options.deterministic else \
-                page_rows(topology.side, topology.layout.cut.lows)[part.page]
-            shared = self.machine.device.info.shared
-            if stage.structures:
-                known = self._choices[key] = Choice(
-                    "whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
-                    "a group of lanes, or a block, sees all contributions of a vertex (rule R)")
-                return known
-            known = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows,
-                                  shared=shared)
-            if known.template == "pull_shards" and not topology.table(stage.name).shards.any():
-                known = choose_kernel(gpu, rows.vertices, rows.edges, "stream", options.deterministic, rows=rows,
-                                      shared=shared)
-            self._choices[key] = known
+            known = self._choices[stage.name] = self._chosen(stage, gpu)
+        return known[part.page]
+
+    def _chosen(self, stage: StageSpec, gpu: GpuStage) -> Sequence[Choice]:
+        """The kernels that pull the pages, which are chosen once for a graph."""
+        topology, options = self.topologies[stage.domain or "in"], self.machine.options
+        side, cut, shared = topology.side, topology.layout.cut, self.machine.device.info.shared
+        # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
+        pages = [whole_rows(side)] * cut.pages if options.deterministic else page_rows(side, cut.lows)
+        if stage.structures:
+            return [Choice("whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
+                           "a group of lanes, or a block, sees all contributions of a vertex (rule R)")
+                    for rows in pages]
+        sharded = bool(topology.table(stage.name).shards.any())
+
+        def choose() -> list[Choice]:
+            found = choose_kernels(gpu, pages, options.kernel, options.deterministic, shared=shared)
+            if not sharded and any(choice.template == "pull_shards" for choice in found):
+                other = choose_kernels(gpu, pages, "stream", options.deterministic, shared=shared)
+                found = [b if a.template == "pull_shards" else a for a, b in zip(found, other)]
+            return found
+
+        key = ("kernels", cut.key, gpu, options.kernel, options.deterministic, shared, sharded)
+        known: list[Choice] = side.derived(key, choose)
         return known
 
     # -------------------------------------------------------------------------- passes
