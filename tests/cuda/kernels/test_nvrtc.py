@@ -165,7 +165,7 @@ def corpus() -> tuple[Generated, ...]:
 
     @seed(SEED)
     @settings(max_examples=CORPUS, deadline=None, database=None, phases=(Phase.generate,))
-    @given(programs())
+    @given(programs(on_gpu=True))
     def collect(drawn: Generated) -> None:
         found.append(drawn)
 
