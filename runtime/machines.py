@@ -89,6 +89,7 @@ def open_machine(
         with _on_cpu(plan_for, graph, options, choice.reason) as opened:
             yield opened
         return
+    choice.device.cache = options.device_cache
     try:
         with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
             yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading)
@@ -141,8 +142,9 @@ def _on_cpu(
     from vlang.runtime.cpu.cpu_machine import CpuMachine  # start-up
 
     plan = plan_for("numba")
-    placement = placement or placement_of(plan_for, graph, replace(options, device="cpu"))
     ring = windows = None
+    if graph.stored is not None:
+        placement = placement or placement_of(plan_for, graph, replace(options, device="cpu"))
     if placement is not None and graph.stored is not None:
         if placement.streams:
             windows = placement.held(graph.n)

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from numpy.typing import DTypeLike, NDArray
 
 from tests.fixed_draws import fix_draws
+
+_SPOILED = 1 << 16  # bytes below which a new array is filled
 
 fix_draws()
 
@@ -29,3 +35,21 @@ settings.load_profile("dev")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="write the messages of tests/mistakes as they are now")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def spoil_new_arrays() -> Iterator[None]:
+    """Fill small arrays that are not cleared with a pattern, so that a test fails if a run reads them too early."""
+    from vlang.runtime.storage import memory  # late, so that coverage sees the import
+
+    plain = memory.Memory.empty
+
+    def spoiled(self: memory.Memory, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        array = plain(self, count, dtype)
+        if array.nbytes < _SPOILED:
+            array.view(np.uint8)[:] = 0xA5
+        return array
+
+    memory.Memory.empty = spoiled  # type: ignore[method-assign]
+    yield
+    memory.Memory.empty = plain  # type: ignore[method-assign]

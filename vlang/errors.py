@@ -12,6 +12,20 @@ __all__ = [
 class VlangError(Exception):
     """Base of all errors that vlang raises on purpose (public as `vlang.Error`)."""
 
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython and Jupyter show: the user's own lines that led here, and the message."""
+        import os.path  # start-up
+        import traceback  # start-up
+
+        here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+        lines = []
+        for frame in traceback.extract_tb(self.__traceback__):
+            inside = os.path.abspath(frame.filename).startswith(here) or f"{os.sep}IPython{os.sep}" in frame.filename
+            if frame.line and not inside:
+                cell = "ipykernel" in frame.filename or frame.filename.startswith("<ipython")
+                lines.append(f"{'cell' if cell else frame.filename}, line {frame.lineno}: {frame.line}")
+        return [*lines, f"{type(self).__name__}: {self}"]
+
 
 class ProgramError(VlangError, SyntaxError):
     """The text of a program is wrong. `problems` holds the diagnostics; `str(error)` is the whole report."""
@@ -90,6 +104,12 @@ class ChaosError(VlangError, AssertionError):
 
 class InternalError(VlangError, RuntimeError):
     """A bug in vlang itself: the message asks to report it."""
+
+    def _render_traceback_(self) -> list[str]:
+        """The whole traceback, which a report of the bug should have."""
+        import traceback  # start-up
+
+        return "".join(traceback.format_exception(self)).splitlines()
 
 
 class CacheWarning(UserWarning):

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vlang.errors import InternalError
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu, execution_engine, llvm
 from vlang.runtime.compile.sources import sources_digest
+from vlang.runtime.threads.activity import step
 from vlang.runtime.threads.tasks import completed
 
 if TYPE_CHECKING:
@@ -120,10 +120,10 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
         raise TypeError(f"{name}: the array is not contiguous") from None
 
 
-def address_of(array: NDArray[Any]) -> int:
-    """The address of a contiguous array, four times faster than `array.ctypes`. Raises ValueError for other arrays."""
+def address_of(array: Any) -> int:
+    """The address of an array, four times faster than `array.ctypes`. Raises ValueError if it is not contiguous."""
     try:
-        return ctypes.addressof(_NOTHING.from_buffer(cast(Any, array)))
+        return ctypes.addressof(_NOTHING.from_buffer(array))
     except TypeError:  # read-only, or not contiguous
         if not array.flags.c_contiguous:
             raise ValueError("not contiguous") from None
@@ -182,7 +182,8 @@ class Kernels(Mapping[str, Kernel]):
         data = read_entry(key, "kernels", _MAGIC)
         symbol = f"vlang_{key[:12]}_{name}"
         if data is None:
-            data = self._compile(name, signature, symbol)
+            with step("compiling", name):
+                data = self._compile(name, signature, symbol)
             self._sizes.append(len(data))
             write_entry(key, "kernels", _MAGIC, data)
         if self._engine is None:

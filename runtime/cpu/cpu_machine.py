@@ -16,6 +16,7 @@ from vlang.runtime.cpu.paged.source import PageSource, source_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.passes.pointed import most_segments
 from vlang.runtime.cpu.ways.cpu_way import FULL, CpuWay
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
@@ -77,10 +78,12 @@ class CpuMachine:
             if problem:
                 raise BindError(problem)
         self._kernels = load_kernels(plan.text, plan.exports)
-        domains = {stage.domain for stage in plan.stages if stage.domain}
+        domains = {stage.side for stage in plan.stages if stage.side}
         source = self.source(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
-        self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()}, windows)
+        segments = {kind: len(p.segments) for kind, p in pages.items()}
+        segments |= {stage.domain or "": most_segments(graph.n) for stage in plan.stages if stage.pointer}
+        self.state = State(plan, graph.n, segments, windows)
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
                 self.state.put(f"degree:{kind}", self._row_lengths(f"degree:{kind}", rows))
@@ -98,7 +101,7 @@ class CpuMachine:
             for slot, array in (("ids:dense", graph.order.dense), ("ids:internal", graph.order.internal)):
                 if slot in plan.slots:
                     self.state.put(slot, array)
-        self._prepare({kind for kind, p in pages.items() if len(p.longs)})
+        self._prepare({kind for kind, count in segments.items() if count})
         self._cpu = freedoms.cpu(options.threads)
         self._cpu.prepare(graph.n + graph.m)
         self._stats = Stats()

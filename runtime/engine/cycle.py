@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from vlang.runtime.engine.machine import Machine, Stats
 from vlang.runtime.plan.plan import LoopSpec, StageSpec, every_step
@@ -30,8 +31,7 @@ class CycleWatch:
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
-        self._slots = watched_slots(spec)
-        self._machine = machine
+        self._spec, self._machine = spec, machine
         one_way = spec.asynchronous and not spec.explicit
         self._watched = spec.limit is None and not spec.reads_iteration and not one_way
         self._kept: object = None
@@ -44,10 +44,10 @@ class CycleWatch:
         return {"kept_at": self._kept_at if known else -1, "kept_changed": self._kept_stats.changed,
                 "kept_active": self._kept_stats.active}
 
-    @property
+    @cached_property
     def slots(self) -> Sequence[str]:
         """The slots of the arrays in the copy, in order."""
-        return self._slots
+        return watched_slots(self._spec)
 
     @property
     def kept(self) -> object:
@@ -64,11 +64,11 @@ class CycleWatch:
         if not self._watched or rounds < WATCHED_FROM:
             return None
         if self._kept is not None and stats == self._kept_stats and \
-                self._machine.same(self._slots, self._kept):
+                self._machine.same(self.slots, self._kept):
             return rounds - self._kept_at
         if rounds & (rounds - 1) == 0:
             self.close()
-            self._kept = self._machine.keep(self._slots)
+            self._kept = self._machine.keep(self.slots)
             self._kept_at, self._kept_stats = rounds, stats
         return None
 

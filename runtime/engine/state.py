@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
-from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, Plan, field_of
+from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, Contract, Plan, ScalarSpec, StageSpec, field_of
 from vlang.runtime.storage.memory import empty, zeros
 from vlang.runtime.storage.room import named
 from vlang.runtime.storage.windows import Windows
@@ -56,6 +57,17 @@ def in_order(plan: Plan) -> frozenset[str]:
     return frozenset(slots) - plan.scattered - {f"{kind}:{name}" for name in mixed for kind in ("field", "next")}
 
 
+def _written_first(plan: Plan) -> frozenset[str]:
+    """The slots of fields that a run writes as a whole before it reads them, so that they need not be cleared.
+
+    They are the fields that the passes before the first loop initialise, and the second buffer of every field: a full
+    pass writes all of it, and a pass over lists first copies the field to it.
+    """
+    passes = takewhile(lambda step: isinstance(step, StageSpec | ScalarSpec | Contract), plan.steps)
+    names = {name for step in passes if isinstance(step, StageSpec) for name in step.written}
+    return frozenset({f"field:{name}" for name in names} | {slot for slot in plan.slots if slot.startswith("next:")})
+
+
 class State:
     """The arrays of a run by slot name, and the frame with their addresses.
 
@@ -79,23 +91,27 @@ class State:
         lengths = {"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()}
         fields = {field.name: field for field in plan.fields}
         specs = {array.slot: (array.dtype, array.width * lengths.get(array.length, 0)) for array in plan.arrays}
+        written = _written_first(plan)
         try:
             for slot in plan.slots:
                 name = field_of(slot)
                 if name is not None:
-                    self.put(slot, self._zeros(slot, n * fields[name].width, fields[name].dtype))
+                    begun = slot not in written
+                    self.put(slot, self._zeros(slot, n * fields[name].width, fields[name].dtype, begun))
                 elif slot in specs:
                     dtype, length = specs[slot]
                     self.put(slot, self._zeros(slot, length, dtype))
         except MemoryError as error:
             raise named(error, f"the fields of {plan.name} for {n:,} vertices") from None
 
-    def _zeros(self, slot: str, count: int, dtype: str) -> NDArray[Any]:
-        """Allocate the array of a slot, in memory or in windows."""
+    def _zeros(self, slot: str, count: int, dtype: str, begun: bool = True) -> NDArray[Any]:
+        """Allocate the array of a slot, in memory or in windows; in memory it is zeros only if `begun`."""
         if self.windows is not None and slot in self._in_order:
             if dtype == "u8":
                 return self.windows.zeros(-(-count // 8), np.uint64).view(np.uint8)[:count]
             return self.windows.zeros(count, DTYPES[dtype])
+        if not begun:
+            return empty(count, DTYPES[dtype])
         return flags(count) if dtype == "u8" and field_of(slot) is None else zeros(count, DTYPES[dtype])
 
     def allocate(self, length: str, prefix: str, entries: int) -> None:
@@ -133,9 +149,9 @@ class State:
 
     def exchange(self, slot: str, other: str) -> None:
         """Swap the arrays of two slots."""
-        now, new = self.arrays[slot], self.arrays[other]
-        self.put(slot, new)
-        self.put(other, now)
+        arrays, frame, a, b = self.arrays, self.frame, self.plan.slots[slot], self.plan.slots[other]
+        arrays[slot], arrays[other] = arrays[other], arrays[slot]
+        frame[a], frame[b] = frame[b], frame[a]
 
     def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
         """Store a graph-level value in its slot, converted to the slot's type. An array value is a set of vertices."""
@@ -145,8 +161,12 @@ class State:
                     self.put(kind, array)
             value = len(value)
         slot = self.plan.slots[f"scalar:{name}"]
+        cell = self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])
+        if not isinstance(value, float):
+            cell[0] = value
+            return
         with np.errstate(over="ignore"):  # numbers that are too large for f32 become infinite
-            self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0] = value
+            cell[0] = value
 
     def scalar(self, name: str) -> Any:
         """A graph-level value as a Python number."""

@@ -35,7 +35,7 @@ def default_budget(root: Path = Path("/")) -> int | None:
 def most_bytes(root: Path = Path("/")) -> int | None:
     """Bytes that this process may take if it also uses all swap space; None if unknown."""
     free = available_bytes(root)
-    swap = [int(line.split()[1]) << 10 for line in _lines(root / "proc/meminfo") if line.startswith("SwapFree:")]
+    swap = [int(line.split()[1]) << 10 for line in _lines(f"{root}/proc/meminfo") if line.startswith("SwapFree:")]
     return None if free is None else free + sum(swap)
 
 
@@ -49,14 +49,14 @@ def available_bytes(root: Path = Path("/")) -> int | None:
 
 
 def _machine(root: Path) -> Iterator[int]:
-    for line in _lines(root / "proc/meminfo"):
+    for line in _lines(f"{root}/proc/meminfo"):
         if line.startswith("MemAvailable:"):
             yield int(line.split()[1]) << 10
 
 
 def _groups(root: Path) -> Iterator[int]:
     """The free bytes of each control group that contains this process, for cgroup versions 1 and 2."""
-    for line in _lines(root / "proc/self/cgroup"):
+    for line in _lines(f"{root}/proc/self/cgroup"):
         _, kinds, path = line.split(":", 2)
         if kinds == "":
             base, most, now = root / "sys/fs/cgroup", "memory.max", "memory.current"
@@ -66,7 +66,8 @@ def _groups(root: Path) -> Iterator[int]:
             continue
         folder = base / path.lstrip("/")
         for group in (folder, *folder.parents):
-            limit, used = _number(group / most), _number(group / now)
+            limit = _number(f"{group}/{most}")
+            used = None if limit is None else _number(f"{group}/{now}")
             if limit is not None and used is not None:
                 yield limit - used + _cache(group)
             if group == base:
@@ -76,16 +77,17 @@ def _groups(root: Path) -> Iterator[int]:
 def _cache(group: Path) -> int:
     """Bytes of file pages that a control group can drop."""
     names = ("inactive_file ", "total_inactive_file ")
-    return max((int(line.split()[1]) for line in _lines(group / "memory.stat") if line.startswith(names)), default=0)
+    return max((int(line.split()[1]) for line in _lines(f"{group}/memory.stat") if line.startswith(names)), default=0)
 
 
-def _number(path: Path) -> int | None:
+def _number(path: str) -> int | None:
     text = "".join(_lines(path))
     return int(text) if text.isdigit() else None
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: str) -> list[str]:
     try:
-        return path.read_text(encoding="ascii", errors="replace").splitlines()
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read().splitlines()
     except OSError:
         return []

@@ -105,6 +105,18 @@ def test_global_of_type_vertex_and_infinite_global() -> None:
     assert r.summary_dict()["globals"] == {"root": 12, "far": None, "lost": -1, "low": None}
 
 
+def test_counts_that_the_graph_kept_are_said(tmp_path: Path) -> None:
+    graph, triangles = vlang.Graph.read("karate"), vlang.load("triangles")
+    first, second = triangles(graph), triangles(graph)
+    assert first.remembered == ""
+    assert "remembered" not in first.summary_dict()
+    assert "did not count them again" in second.remembered
+    assert second.remembered in second.summary()
+    assert second.summary_dict()["remembered"] == second.remembered
+    assert (first.mine == second.mine).all()
+    assert vlang.load("bfs")(graph, source=1).remembered == ""
+
+
 def test_csv(tree: Result, tmp_path: Path) -> None:
     tree.to_csv(tmp_path / "r.csv")
     assert (tmp_path / "r.csv").read_text() == (

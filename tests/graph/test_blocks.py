@@ -1,21 +1,24 @@
-"""Cache blocks: each edge of a short vertex occurs once, rows keep their order, rows of similar length are together."""
+"""2-D cache blocks: each edge of a short vertex occurs once, rows keep their order, batches have rows of one length."""
 
 from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
 from vlang import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, _lay_out
+from vlang.runtime.graph.topology.blocks import Blocks, Cuts
 from vlang.runtime.graph.topology.pages import Pages
-from vlang.runtime.plan.plan import BLOCK_GROUP, BLOCK_MOST, SEGMENT
+from vlang.runtime.plan.plan import BLOCK_MOST, BLOCK_SINGLE, SEGMENT
 
-GRAPHS = ("kron:12", "uniform:16", "star:40000", "grid:300x300", "path:70000")
+GRAPHS = ("kron:12", "uniform:17,2", "star:140000", "grid:300x300", "path:70000", "complete:400", "path:0", "path:1")
 
 
 def blocks_of(spec: str, threads: int = 2) -> tuple[Graph, Blocks]:
     graph = Graph.read(spec)
-    return graph, Blocks.cut(Pages.cut(graph.adjacency("in"), 1 << 20), threads)
+    return graph, Blocks.lay_out(Cuts.of(Pages.cut(graph.adjacency("in"), 1 << 20), threads))
 
 
 def short_degrees(graph: Graph) -> np.ndarray:
@@ -26,45 +29,36 @@ def short_degrees(graph: Graph) -> np.ndarray:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("spec", GRAPHS)
 def test_each_row_keeps_its_edges_and_their_order(spec: str, threads: int) -> None:
+    """The edge numbers of a row, in the order in which a worker meets them, are those of the adjacency."""
     graph, blocks = blocks_of(spec, threads)
     adjacency, degrees = graph.adjacency("in"), short_degrees(graph)
-    end = 0
-    edges = np.arange(len(adjacency), dtype=np.uint64)
-    numbers = _lay_out(adjacency, edges, blocks.blocks, threads)
-    for block in blocks.blocks:
-        low, high = block.low, block.high
-        assert low == end
-        assert high - low <= BLOCK_MOST
-        end = high
-        rows: list[list[np.ndarray]] = [[] for _ in range(high - low)]
-        k = block.start
-        for first, places, take in block.runs.tolist():
-            assert 1 <= take <= BLOCK_GROUP
-            for place in range(first, first + places):
-                rows[place].append(numbers[k : k + take])
+    numbers = blocks.laid_out(np.arange(len(adjacency), dtype=np.uint64))
+    k = place = 0
+    for (low, high), batches in zip(pairwise(blocks.cuts.rows.tolist()), blocks.batches):
+        assert 0 < high - low <= BLOCK_MOST
+        rows: list[list[Any]] = [[] for _ in range(high - low)]
+        before = (-1, 0)
+        for part, count, take in batches.tolist():
+            assert count == 1 or take <= BLOCK_SINGLE
+            assert take > BLOCK_SINGLE or (part, -take) > before, "ranges of senders increase, lengths decrease"
+            before = (part, -min(take, BLOCK_SINGLE + 1))
+            here = blocks.rows[place : place + count]
+            assert (np.diff(here.astype(np.int64)) > 0).all()
+            for row in here.tolist():
+                senders = part * BLOCK_MOST + blocks.senders[k : k + take].astype(np.int64)
+                assert np.array_equal(senders, adjacency.targets[numbers[k : k + take].astype(np.int64)])
+                rows[row].append(numbers[k : k + take])
                 k += take
-        assert k == block.end
-        assert np.array_equal(block.order[block.places], np.arange(high - low))
-        for place, v in enumerate(block.order.tolist()):
-            begin = int(adjacency.offsets[low + v])
-            want = edges[begin : begin + degrees[low + v]]
-            assert np.array_equal(np.concatenate([want[:0], *rows[place]]), want)
-    assert np.array_equal(blocks.senders, adjacency.targets[numbers.astype(np.int64)])
-    assert end == graph.n
+            place += count
+        for v, found in enumerate(rows, low):
+            begin = int(adjacency.offsets[v])
+            want = np.arange(begin, begin + degrees[v], dtype=np.uint64)
+            assert np.array_equal(np.concatenate([want[:0], *found]), want)
+    assert (k, place) == (len(blocks.senders), len(blocks.rows)) == (degrees.sum(), blocks.cuts.pairs.sum())
+    assert blocks.cuts.rows[-1] == graph.n
 
 
-@pytest.mark.parametrize("spec", GRAPHS)
-def test_rows_stand_by_length_and_ties_by_number(spec: str) -> None:
-    graph, blocks = blocks_of(spec)
-    degrees = short_degrees(graph)
-    for block in blocks.blocks:
-        order = block.order.astype(np.int64)
-        steps = np.diff(degrees[block.low + order])
-        assert (steps <= 0).all()
-        assert (np.diff(order)[steps == 0] > 0).all()
-
-
-def test_runs_are_few() -> None:
-    """On a graph with enough edges, runs are long enough to pay for the three numbers that describe each."""
+def test_batches_are_few() -> None:
+    """On a graph with enough edges, batches are long enough to pay for the three numbers that describe each."""
     _, blocks = blocks_of("uniform:16")
-    assert sum(len(one.runs) for one in blocks.blocks) < blocks.nbytes // 4 // 100
+    assert sum(map(len, blocks.batches)) < blocks.nbytes // 4 // 100

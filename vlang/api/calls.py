@@ -42,6 +42,18 @@ class Stages:
         """The values that a run tests for infinities."""
         return watch_of(self.program)
 
+    @cached_property
+    def falling(self) -> frozenset[str]:
+        """The fields that only decrease in the loops of the program."""
+        return frozenset(name for loop in self.facts.loops.values()
+                         for name, direction in loop.directions.items() if direction == "down")
+
+    @cached_property
+    def sent(self) -> Mapping[int, Mapping[str, str]]:
+        """The slot of the last sent value of each field, by number of the loop in delta form; other loops have none."""
+        return {number: {name: f"sent:{name}" for name in loop.applied}
+                for number, loop in enumerate(self.facts.loops.values()) if loop.kind == "delta"}
+
 
 @dataclass(frozen=True)
 class Call:
@@ -56,6 +68,8 @@ class Call:
         fields: the vertex fields that the caller passed, as stored.
         old: fields of an earlier result that also replace initializers.
         starts: the states from which loops continue, by the number of the loop.
+        names: the names of categories, which increase; a category is the position of its name.
+        notes: warnings of binding.
     """
 
     graph: Graph
@@ -66,3 +80,5 @@ class Call:
     fields: Mapping[str, Any]
     old: Mapping[str, Any] = field(default_factory=dict)
     starts: Mapping[int, Start] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -5,8 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Trial", "choose_blocks"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Blocked", "Trial", "choose_blocks"]
 
 _LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
 _TRIED_FROM = 1 << 20  # in graphs with fewer edges, sweeps are too short to compare their times
@@ -64,3 +69,20 @@ class Trial:
         yield way
         if len(self._spans[way]) < _TRIES:
             self._spans[way].append(time.perf_counter() - begin)
+
+
+@dataclass
+class Blocked:
+    """The cache blocks of a pass.
+
+    Attributes:
+        table: the table of blocks that kernels read.
+        tasks: the tasks over blocks.
+        columns: keeps alive the arrays whose addresses are in the table.
+        trial: the choice between rows and blocks.
+    """
+
+    table: NDArray[np.uint64]
+    tasks: NDArray[np.int64]
+    columns: list[NDArray[Any]]
+    trial: Trial

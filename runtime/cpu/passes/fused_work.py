@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import NDArray
 
 from vlang.runtime.engine.state import State
 from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
@@ -14,27 +17,42 @@ __all__ = ["Ahead"]
 class Ahead:
     """The kernels whose results for the present state were already computed by fused work, so that they need not run.
 
+    Its arrays are allocated on first use, because most short runs have no fused work.
+
     Args:
         state: the state of the run.
         low: the first vertex over which passes run.
         high: the vertex behind the last one; None for all vertices.
-
-    Attributes:
-        frame: uint64, the frame as it will be after the pass in progress.
     """
 
     def __init__(self, state: State, low: int = 0, high: int | None = None) -> None:
         self._state = state
         self._ready: frozenset[str] = frozenset()
-        self.frame = np.zeros_like(state.frame)
-        end = state.n if high is None else high
-        begins = np.arange(0, end, BLOCK)
-        self._count = (np.minimum(end, begins + BLOCK) - np.maximum(low, begins)).astype(np.int64)
-        self._left = self._count.copy()  # vertices left in each block
-        self._control = np.zeros(3, dtype=np.uint64)
-        self._control[FOLLOW_FRAME] = self.frame.ctypes.data
-        self._control[FOLLOW_LEFT] = self._left.ctypes.data
-        self._control[FOLLOW_VERTICES] = end
+        self._low, self._high = low, state.n if high is None else high
+
+    @cached_property
+    def frame(self) -> NDArray[np.uint64]:
+        """The frame as it will be after the pass in progress."""
+        return np.zeros_like(self._state.frame)
+
+    @cached_property
+    def _count(self) -> NDArray[np.int64]:
+        """The number of vertices of the passes in each block."""
+        begins = np.arange(0, self._high, BLOCK)
+        return (np.minimum(self._high, begins + BLOCK) - np.maximum(self._low, begins)).astype(np.int64)
+
+    @cached_property
+    def _left(self) -> NDArray[np.int64]:
+        """The number of vertices left in each block."""
+        return self._count.copy()
+
+    @cached_property
+    def _control(self) -> NDArray[np.uint64]:
+        control = np.zeros(3, dtype=np.uint64)
+        control[FOLLOW_FRAME] = self.frame.ctypes.data
+        control[FOLLOW_LEFT] = self._left.ctypes.data
+        control[FOLLOW_VERTICES] = self._high
+        return control
 
     def __contains__(self, kernel: str) -> bool:
         return kernel in self._ready
@@ -54,7 +72,6 @@ class Ahead:
         self.clear()
         assert stage.fused is not None
         state, slots = self._state, self._state.plan.slots
-        self._left[:] = self._count
         self.frame[:] = state.frame
         self.frame[SLOT_LISTED] = 0
         pairs = [(f"field:{name}", f"next:{name}") for name in stage.swaps]
@@ -62,6 +79,7 @@ class Ahead:
             pairs += [(_first(later), later) for later in stage.fused.own]
             if any(not len(state.arrays[later]) for later in stage.fused.own):
                 state.allocate("later", f"later:message.{stage.name}.", state.n)
+            self._left[:] = self._count
             state.point(SLOT_FUSED, self._control)
         for one, other in pairs:
             a, b = slots[one], slots[other]

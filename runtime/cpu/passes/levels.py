@@ -20,7 +20,7 @@ from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks,
 from vlang.runtime.engine.nesting import finite
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.kernels import frontier_kernels
-from vlang.runtime.plan.plan import BLOCK, StageSpec, Step, SweepSpec
+from vlang.runtime.plan.plan import BLOCK, StageSpec, Step, SweepSpec, pointer_of
 
 __all__ = ["LastLevels", "LevelLists", "Levels", "ListedSweep"]
 
@@ -173,7 +173,9 @@ class ListedSweep:
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass over the vertices of level number `level`; returns the number of edges traversed."""
-        passes, lists, number = self._passes, self._lists_for(stage.domain), self._numbers[level : level + 1]
+        passes, number = self._passes, self._numbers[level : level + 1]
+        passes.pointed.follow(stage.pointer)
+        lists = self._lists_for(stage.domain)
         chosen = lists.level(int(number[0]))
         if stage.senders is not None:
             sender = int(self._senders(stage, number)[0])
@@ -211,13 +213,15 @@ class ListedSweep:
 
     def _plain(self, step: Step) -> bool:
         """Whether a step is a pass whose launches are known before it runs, as its edges are in memory."""
-        return isinstance(step, StageSpec) and not step.structures and \
+        return isinstance(step, StageSpec) and not step.structures and not step.pointer and \
             (step.domain is None or isinstance(self._passes.pages_of(step.domain), Pages))
 
     def _lists_for(self, domain: str | None) -> LevelLists:
         """The lists of vertices, separate for short and long vertices of an adjacency direction."""
         pages = None if domain is None else self._passes.pages_of(domain)
         lists = self._found.lists
+        if pointer_of(domain):  # these pages change while the sweep runs
+            return self._levels.lists(pages)
         if id(pages) not in lists:  # id() is a valid key, as the passes keep the pages alive
             lists[id(pages)] = self._levels.lists(pages)
         return lists[id(pages)]

@@ -94,7 +94,7 @@ class Reach(CpuWay):
         """Bitmaps. For edges in memory also queues of narrow frontiers, and with several workers a byte per vertex."""
         if shape.streamed:
             return (5 + threads) * shape.n // 8
-        crew, narrow = min(threads, REACH_CREW), _NARROW + shape.n // 512
+        crew, narrow = min(threads, REACH_CREW), min(_NARROW + shape.n // 512, shape.n + 2 * shape.m + 1)
         bitmaps = (3 + threads) * shape.n // 8 + 16 * (shape.m // REACH_LONG)
         return bitmaps + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
 
@@ -146,7 +146,8 @@ class ReachLoop(FrontierLoop):
         graph, threads = passes.graph, passes.cpu.threads
         self._out, self._into = graph.adjacency(OPPOSITE[stage.domain]), graph.adjacency(stage.domain)
         self._words = words = -(-graph.n // 64)
-        self._narrow = _NARROW + graph.n // 512
+        # No frontier of a small graph has more vertices and edges than the graph.
+        self._narrow = min(_NARROW + graph.n // 512, graph.n + len(self._out) + 1)
         self._bits = [empty(words, np.uint64) for _ in range(3)]
         self._marks = zeros(threads * words, np.uint64)
         self._longs = np.empty(2 * len(self._out) // REACH_LONG + 1, np.uint64)

@@ -33,7 +33,7 @@ class Supersteps(CpuWay):
     """Supersteps of full passes, or of passes over notified vertices (rule N). Every loop may run this way."""
 
     name = "supersteps"
-    modes: tuple[str, ...] = ("pull", "notify-pull")
+    modes: tuple[str, ...] = ("pull", "notify-pull", "dual")
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Always "", as every loop may run this way."""
@@ -354,7 +354,7 @@ class _Skipping:
 
     def chosen(self, asked: str) -> bool:
         """Whether to run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
-        if asked != "auto":
+        if asked not in ("auto", "dual"):
             return asked == "notify-pull"
         passes, graph = self._passes, self._passes.graph
         if ledger.left is not None and ledger.left < _LISTED * graph.n:

@@ -220,6 +220,31 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
     assert "10.0 MB should not be exceeded here: that is 80 % of what is free" in warning
 
 
+def test_calls_in_quick_succession_ask_for_free_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asking the system takes as long as a search of a small graph. A call that differs asks again."""
+    asked: list[int] = []
+
+    def free() -> int:
+        asked.append(1)
+        return 1 << 40
+
+    monkeypatch.setattr("vlang.api.running.memory.default_budget", free)
+    monkeypatch.setattr("vlang.api.running.memory._MOMENT", 3600.0)
+    graph, bfs = vlang.Graph.read("rmat:16"), vlang.load("bfs")
+    for source in (0, 1, 2):
+        assert not bfs(graph, source=source).warnings
+    assert len(asked) == 1
+    bfs(graph, source=0, threads=1)
+    bfs(vlang.Graph.read("rmat:16"), source=0)
+    assert len(asked) == 3
+    monkeypatch.setattr("vlang.api.running.memory._MOMENT", 0.0)
+    bfs(graph, source=0)
+    assert len(asked) == 4
+    monkeypatch.setattr("vlang.api.running.memory.default_budget", lambda: 1 * MB)
+    assert len(bfs(graph, source=0).warnings) == 1, "a warning is not remembered"
+    assert len(bfs(graph, source=0).warnings) == 1
+
+
 def test_a_short_file_with_many_vertices_allocates_nothing_that_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

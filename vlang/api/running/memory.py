@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["chosen_budget", "check_need", "need_on", "within_budget"]
 
 _VARIABLE = "VLANG_MEMORY"
+_MOMENT = 1.0  # seconds for which free memory counts as known: asking costs as much as a search of a small graph
+_MOST_SEEN = 64
 _LARGE = 1 << 20  # below this number of vertices and edges, a need is not compared with the free memory
 
 
@@ -88,6 +92,9 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
     return f"warning: {text}, and the budget is {in_bytes(limit)}"
 
 
+_seen: dict[tuple[int, int], tuple[weakref.ref[Graph], Plan, Options, float]] = {}  # by id(); values keep the plans
+
+
 @contextmanager
 def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Iterator[tuple[str, ...]]:
     """A context manager that checks the memory need of a run, enforces its budget, and yields warnings.
@@ -107,7 +114,29 @@ def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Option
     if limit is None and (graph.n + graph.m < _LARGE or options.device != "cpu"):
         yield ()
         return
-    shape, plan = graph.shape(), plan_for("numba")
+    plan = plan_for("numba")
+    if limit is None and _fitted(graph, plan, options):
+        yield ()
+        return
+    shape = graph.shape()
     text = check_need(need_on(plan, shape, options, graph), limit, plan.name, graph.name)
+    if limit is None and not text:
+        _remember(graph, plan, options)
     with budget(limit, shape.held):
         yield (text.removeprefix("warning: "),) if limit is None and text else ()
+
+
+def _fitted(graph: Graph, plan: Plan, options: Options) -> bool:
+    """Whether the same call fitted into the free memory a moment ago.
+
+    It needs no more than then, because the graph keeps its adjacencies.
+    """
+    known = _seen.get((id(graph), id(plan)))
+    return known is not None and known[0]() is graph and known[1] is plan and known[2] == options and \
+        time.monotonic() - known[3] < _MOMENT
+
+
+def _remember(graph: Graph, plan: Plan, options: Options) -> None:
+    if len(_seen) >= _MOST_SEEN:
+        _seen.clear()
+    _seen[id(graph), id(plan)] = weakref.ref(graph), plan, options, time.monotonic()

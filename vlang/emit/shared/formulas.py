@@ -178,10 +178,11 @@ class Writer:
         return (method(self, expr),)
 
     def mixed(self, expr: f.Op) -> str:
-        """Code of the hash of a seed and a vertex, which are the operands of `expr`."""
-        seed, vertex = (self.value(arg) for arg in expr.args)
-        number = self.name(f"known({', '.join((vertex, *self.place.numbers()))})")
-        return f"mix({seed}, {number})"
+        """Code of the hash of a seed and a key, a vertex or an integer, which are the operands of `expr`."""
+        seed, key = (self.value(arg) for arg in expr.args)
+        if expr.args[1].type == VERTEX:
+            key = self.name(f"known({', '.join((key, *self.place.numbers()))})")
+        return f"mix({seed}, {key})"
 
     def _called(self, reduction: f.UserReduction, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
         """The result of a declared reduction applied to two values of its type."""
