@@ -292,6 +292,10 @@ def _size(option: Option, value: Any) -> int:
     return int(value)
 
 
+def _room(option: Option, value: Any) -> int:
+    return 0 if value == "0" or (_is_whole(value) and value == 0) else _size(option, value)
+
+
 def _cluster(option: Option, value: Any) -> int | str:
     if value == "mpi":
         return "mpi"
@@ -301,10 +305,6 @@ def _cluster(option: Option, value: Any) -> int | str:
     if not _is_whole(number) or not 1 <= number <= _MOST_RANKS:
         raise BindError(f"{option.name} is a number of ranks from 1 to {_MOST_RANKS:,}, or \"mpi\", not {value!r}")
     return int(number)
-
-
-def _room(option: Option, value: Any) -> int:
-    return 0 if value == "0" or (_is_whole(value) and value == 0) else _size(option, value)
 
 
 def _path(option: Option, value: Any) -> str:

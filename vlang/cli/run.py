@@ -173,12 +173,6 @@ def _run(
                 note(line)
 
 
-def _ranks_note(rank: Transport, graph: str) -> str:
-    """A line with the number of ranks, and with what each of them reads."""
-    share = "" if graph.endswith(".vg") else "the whole graph, and keeps "
-    return f"{rank.size} ranks, rank 0 prints; each reads {share}the edges of its vertices"
-
-
 def _traced(path: str | None, name: str) -> AbstractContextManager[None]:
     """A context manager that writes the trace of reading and running, if `path` names a file."""
     if path is None:
@@ -207,6 +201,12 @@ def _draw(result: Result, path: str, quiet: bool) -> None:
     save_report(result, path)
     if not quiet:
         note(f"wrote {path}")
+
+
+def _ranks_note(rank: Transport, graph: str) -> str:
+    """A line with the number of ranks, and with what each of them reads."""
+    share = "" if graph.endswith(".vg") else "the whole graph, and keeps "
+    return f"{rank.size} ranks, rank 0 prints; each reads {share}the edges of its vertices"
 
 
 def _say(notes: list[str], text: str) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks
+from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks, row_kernel
 from vlang.runtime.engine.nesting import finite
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.kernels import frontier_kernels
@@ -253,7 +253,7 @@ class ListedSweep:
         else:
             edges = self._write_edges(script, stage, numbers, frame)
         for name in stage.swaps:
-            action = passes.row_kernel("exchange", name)
+            action = row_kernel(passes.state.arrays, passes.graph.n, "exchange", name)
             kernel = frontier_kernels()[action.name]
             script.rows(kernel, frame, action, lists.short, lists.starts, numbers)
             script.rows(kernel, frame, action, lists.long_vertices, lists.long_starts, numbers)

@@ -20,12 +20,12 @@ from vlang.runtime.cpu.passes.fused_work import Ahead
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.pointed import Pointed
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
-from vlang.runtime.cpu.passes.script import RowKernel
+from vlang.runtime.cpu.passes.script import row_kernel
 from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, Cuts, blocks_bytes
+from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
@@ -114,11 +114,12 @@ class Passes:
         there = pages.adjacency.made("blocks")
         room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
         if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
-            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.lay_out(Cuts.of(pages, self.cpu.threads)))
+            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
             columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]
-            trial = Trial(asked, int(pages.starts[-1]))
+            key = ("trial", asked, stage.name, hash(self.state.plan.text), self.cpu.threads)
+            trial: Trial = pages.adjacency.derived(key, lambda: Trial(asked, int(pages.starts[-1])))
             self.blocks[stage.name] = Blocked(made.table(columns), made.tasks, columns, trial)
             self.state.allocate("blocked", f"kept:{stage.name}.", BLOCK_MOST * self.cpu.threads)
         swept[0] += 1
@@ -363,8 +364,7 @@ class Passes:
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
         """The number of edges, in one adjacency direction, of the vertices with bit 0 in their flags."""
-        words = whole_words(flags)
-        return frontier_kernels()["reached"](words, len(words), self.graph.row_lengths(kind))
+        return frontier_kernels()["reached"](flags, self.graph.n, self.graph.row_lengths(kind))
 
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
@@ -403,16 +403,9 @@ class Passes:
         self.freedoms.notify(marks[: self.graph.n])
         return edges
 
-    def row_kernel(self, action: str, field_name: str) -> RowKernel:
-        """The kernel that performs an action of `per_field` for one list."""
-        now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
-        size = now.nbytes // max(1, self.graph.n)  # bytes of a vertex's value, which may be a vector
-        word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
-        return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
-
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
         """For listed vertices, "exchange" the two buffers of a field, or "copy" values from the present to the next."""
-        made = self.row_kernel(action, field_name)
+        made = row_kernel(self.state.arrays, self.graph.n, action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
             kernel(*made.arrays, vertices, count, made.width)
