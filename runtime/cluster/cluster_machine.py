@@ -56,6 +56,9 @@ class ClusterMachine(CpuMachine):
     def __init__(self, plan: Plan, graph: LocalGraph, options: Options, transport: Transport) -> None:
         self.transport, self.local = transport, graph
         super().__init__(plan, graph, options, RankFreedoms(transport.beside))
+        for stage in plan.stages:  # built before the clock starts
+            if options.mode != "pull" and (stage.notify is not None or "reach" in stage.ways):
+                graph.adjacency(f"{RECEIVERS}{stage.domain}")
 
     @property
     def ways(self) -> Sequence[CpuWay]:

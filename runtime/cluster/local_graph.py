@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cluster.local_numbers import LocalNumbers, number_vertices
 from vlang.runtime.cluster.ranges import cut_ranges
-from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.cluster.transport import Transport, summed
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
@@ -35,11 +36,9 @@ class LocalGraph(Graph):
 
     Attributes:
         numbers: the local numbers.
-        whole: the whole graph.
     """
 
     numbers: LocalNumbers
-    whole: Graph
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
@@ -57,7 +56,7 @@ class LocalGraph(Graph):
         For a turned direction they are 0 for pads and mirrors, so that a sum over all ranks counts each edge once.
         """
         if not kind.startswith(RECEIVERS):
-            return self.numbers.local(self.whole.row_lengths(kind))
+            return self.numbers.local(super().row_lengths(kind))
         found: NDArray[np.uint32] = np.zeros(self.n, np.uint32)
         low, high = self.numbers.low, self.numbers.high
         found[low:high] = self.numbers.own(self.row_lengths(OPPOSITE[kind.removeprefix(RECEIVERS)]))
@@ -72,6 +71,10 @@ class LocalGraph(Graph):
         return kind if self.directed else kind.replace(base, "in")
 
 
+_PARTS: WeakKeyDictionary[Graph, dict[Any, LocalGraph]] = WeakKeyDictionary()
+"""The parts of each graph, by directions, columns, rank and number of ranks. Parts do not refer to the graph."""
+
+
 def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
     """The adjacency directions whose rows the passes of a plan read."""
     kinds = {stage.domain for stage in plan.stages if stage.domain is not None}
@@ -81,23 +84,32 @@ def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
 def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
     """The part of a graph that a rank needs to run a plan; all ranks call this with the same graph.
 
-    The rows of a graph on disk are read from the page file, and those of a graph in memory are copied.
+    The rows of a graph on disk are read from the page file, and those of a graph in memory are copied. The part is kept
+    as long as the graph, for the next run that needs the same rows and columns.
 
     Raises DiskError, GraphError and OutOfMemory.
     """
     kinds = pulled_kinds(plan, graph.directed)
+    names = tuple(dict.fromkeys(name for stage in plan.stages for name, _ in stage.columns))
+    known, key = _PARTS.setdefault(graph, {}), (tuple(kinds), names, transport.rank, transport.size)
+    if summed(transport, [int(key in known)], "the part of a graph")[0] < transport.size:
+        known[key] = _made(kinds, names, graph, transport)
+    return known[key]
+
+
+def _made(kinds: list[str], names: tuple[str, ...], graph: Graph, transport: Transport) -> LocalGraph:
+    """The part with the rows of these directions, and with these columns."""
     work = np.ones(graph.n, np.int64)
     for kind in kinds:
         work += graph.row_lengths(kind)
     ranges = cut_ranges(work, transport.size)
     first, last = ranges.of(transport.rank)
-    names = tuple(dict.fromkeys(name for stage in plan.stages for name, _ in stage.columns))
     found = {kind: _rows_of(graph, kind, names, first, last) for kind in kinds}
     numbers = number_vertices(ranges, transport, [rows.targets for rows in found.values()])
     local = object.__new__(LocalGraph)
     local.name, local.n, local.m, local.ids = graph.name, numbers.n, graph.m, graph.ids
     local.directed, local.threads = graph.directed, graph.threads
-    local.numbers, local.whole, local._adjacencies = numbers, graph, graph._adjacencies
+    local.numbers, local._adjacencies = numbers, graph._adjacencies
     dense = np.arange(graph.n, dtype=np.uint32) if graph.order is None else graph.order.dense
     local.order = Order(numbers.local(dense), np.zeros(1, np.uint32))
     table: NDArray[np.uint32] = empty(graph.n, np.uint32)

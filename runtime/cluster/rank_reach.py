@@ -24,7 +24,7 @@ from vlang.runtime.cpu.ways.paged_reach import PagedReachLoop
 from vlang.runtime.cpu.ways.reach import Reach
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.trace import Done
-from vlang.runtime.kernels import mirror_kernels
+from vlang.runtime.kernels import mirror_kernels, paged_frontier_kernels
 from vlang.runtime.plan.layouts.reach_words import REACH_ONE
 from vlang.runtime.plan.plan import LoopSpec, StageSpec
 
@@ -141,7 +141,7 @@ class _RankReachLoop(PagedReachLoop):
         return array[v * width : (v + 1) * width] if self._numbers.n else np.zeros(1, array.dtype)
 
     def _edges_of(self, bits: NDArray[np.uint64], lengths: NDArray[np.uint32]) -> int:
-        return int(lengths[bits_set(bits, self._numbers.n) != 0].sum(dtype=np.int64))
+        return int(paged_frontier_kernels()["edges_of"](bits, self._numbers.n, lengths))
 
     def close(self) -> None:
         """The mirrors of the fields were written by this loop, and not by the exchange."""

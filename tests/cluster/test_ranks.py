@@ -21,9 +21,8 @@ from vlang.runtime.graph.paged.in_memory import save
 REFUSED = {"components_jump": "line 14", "lcc": "line 16", "triangles": "line 15"}
 ALLOWED = [name for name in (*STDLIB, *MORE) if name not in REFUSED]
 GRAPHS: list[RefGraph] = [
-    family("empty"), family("one_loop"), family("no_edges", False), family("path"), family("star_out", False, "float"),
-    family("star_in"), family("rmat"), family("rmat", False), family("messy", True, "float"),
-    family("two_components", False), random_graph(1), random_graph(2),
+    family("empty"), family("one_loop"), family("path"), family("star_out", False, "float"), family("rmat"),
+    family("rmat", False), family("messy", True, "float"), family("two_components", False), random_graph(1),
 ]
 COMMUNITIES = Path(__file__).resolve().parents[2] / "examples" / "communities"
 SIZES = (1, 2, 3, 4, 7)

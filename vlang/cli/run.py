@@ -80,9 +80,9 @@ def command(
     if isinstance(cluster, int) and not launched_ranks():
         start_ranks(cluster, sys.argv[1:])
     with as_rank(cluster) as rank:
-        writes = rank is None or not rank.rank
-        _run(program, graph, parameters, output if writes else None, picture if writes else None, top, fields, as_json,
-             verify, quiet, rank, given)
+        if rank is not None and rank.rank:  # only rank 0 writes files
+            output = picture = given["trace"] = None
+        _run(program, graph, parameters, output, picture, top, fields, as_json, verify, quiet, rank, given)
 
 
 def _run(
