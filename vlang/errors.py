@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "CacheWarning", "ChaosError", "CheckError", "CheckpointError", "DeviceError", "DiskError",
-    "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError", "ResumeError",
-    "VlangError",
+    "BindError", "CacheWarning", "ChaosError", "CheckError", "CheckpointError", "ClusterError", "DeviceError",
+    "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError",
+    "ResumeError", "VlangError",
 ]
 
 
@@ -92,6 +92,10 @@ class OutOfMemory(VlangError, MemoryError):
 
 class DeviceError(VlangError, RuntimeError):
     """The requested device is missing, or failed."""
+
+
+class ClusterError(VlangError, RuntimeError):
+    """A run on several ranks has failed: a rank ended, or the ranks do not agree where the run is."""
 
 
 class ChaosError(VlangError, AssertionError):

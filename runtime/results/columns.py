@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.kinds import Names, Times, named_values
-from vlang.runtime.graph.edges.naming import NONE, user_ids
+from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
 from vlang.times import UNITS
 
-__all__ = ["best_rows", "described", "missing_values", "plain_values", "proper_rows", "shown_values"]
+__all__ = ["best_rows", "described", "missing_values", "plain_values", "proper_rows", "shown_global",
+           "shown_values"]
 
 _PART = 1 << 16  # rows that are processed at a time, since a result may be nearly as large as memory
 
@@ -51,6 +52,20 @@ def shown_values(ids: VertexIds, names: Sequence[str], raw: NDArray[Any], type_:
     if type_ == "category":
         return named_values(raw, Names(tuple(names)))
     return named_values(raw, Times(UNITS[type_])) if type_ in UNITS else raw
+
+
+def shown_global(ids: VertexIds, names: Sequence[str], value: Any, type_: str) -> Any:
+    """A global as users see it: `none_of(ids)` for `none`, NaT for an infinite time.
+
+    Args:
+        ids, names, type_: see `shown_values`.
+        value: the value in the format of the engine.
+    """
+    if type_ == "vertex":
+        return none_of(ids) if value is None or int(value) == NONE else ids.label(int(value))
+    named = type_ == "category" or type_ in UNITS
+    shown: Any = shown_values(ids, names, np.array([value]), type_)[0] if named else value
+    return shown
 
 
 def plain_values(ids: VertexIds, names: Sequence[str], raw: NDArray[Any], type_: str) -> list[Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vlang.errors import BindError
 from vlang.runtime.engine.trace import ChaosReport, History, Round
 from vlang.runtime.graph.edges.edge_list import VertexIds
-from vlang.runtime.graph.edges.naming import NONE, none_of
+from vlang.runtime.graph.edges.naming import none_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.results.columns import (
     best_rows,
@@ -21,6 +21,7 @@ from vlang.runtime.results.columns import (
     missing_values,
     plain_values,
     proper_rows,
+    shown_global,
     shown_values,
 )
 from vlang.runtime.results.exported import Exported
@@ -149,7 +150,7 @@ class Result(Exported):
         self._smallest_first = frozenset(smallest_first)
         self._shown: dict[str, NDArray[Any]] = {}
         self.globals: dict[str, Any] = {
-            name: self._named(value, types.get(name, "")) for name, value in globals.items()
+            name: shown_global(self._ids, self._names, value, types.get(name, "")) for name, value in globals.items()
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -372,17 +373,6 @@ class Result(Exported):
         if name not in self._fetched:
             self._fetched[name] = array.get()
         return self._fetched[name]
-
-    def _named(self, value: Any, type_: str) -> Any:
-        """Convert a global of a type to the user's id, a name or a datetime64; NaT for a time without end."""
-        if type_ == "category" or type_ in UNITS:
-            shown: Any = shown_values(self._ids, self._names, np.array([value]), type_)[0]
-            return shown
-        if type_ != "vertex":
-            return value
-        if value is None or int(value) == NONE:
-            return self.none
-        return self._ids.label(int(value))
 
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
         """The values of some rows as Python objects, with infinities as floats and `none` as None."""
