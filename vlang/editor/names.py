@@ -40,7 +40,14 @@ class Named:
 
 @dataclass(frozen=True)
 class Signature:
-    """The signature of a call: its text, the texts of its parameters, the number of the current one, and help."""
+    """The signature of a call.
+
+    Attributes:
+        label: its text, such as "clamp(x, low, high)".
+        parameters: the texts of its parameters, which occur in the label.
+        active: the number of the current parameter, from 0.
+        help: what the function does, as Markdown; "" for a declared one.
+    """
 
     label: str
     parameters: tuple[str, ...]

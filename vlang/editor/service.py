@@ -91,9 +91,13 @@ def examined(text: str, filename: str = "<text>") -> tuple[Run | None, tuple[Pro
 
 @dataclass(frozen=True)
 class Use:
-    """A use of a symbol.
+    """A place where the text names a symbol.
 
-    type, level: the type and level of the expression that uses it; None for those of the symbol.
+    Attributes:
+        span: the place of the name.
+        symbol: the symbol.
+        type: the type of the expression that uses it; None for that of the symbol.
+        level: the level of the expression; None for that of the symbol.
     """
 
     span: t.Span
