@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import pytest
 
@@ -83,6 +85,7 @@ def test_a_conversation(client: Client) -> None:
     assert [d["code"] for d in found] == ["V101", "V101", "V117"]
     assert found[2]["range"] == {"start": position(4, 4), "end": position(4, 9)}
     assert found[2]["message"].endswith("write: apply x = 1")
+    assert Path(urlparse(found[2]["codeDescription"]["href"]).path).read_text().startswith("# V117")
 
     shown = client.ask("textDocument/hover", {"textDocument": document, "position": position(1, 7)})
     assert shown["contents"]["value"].startswith("`x: f32`: a vertex field, one value per vertex")
@@ -103,6 +106,16 @@ def test_a_conversation(client: Client) -> None:
     (edit,) = client.ask("textDocument/formatting", {"textDocument": document, "options": {"tabSize": 4,
                                                                                            "insertSpaces": True}})
     assert edit["newText"] == "program p\nvertex x: float = 0\n"
+    (place,) = [client.ask("textDocument/definition", {"textDocument": document, "position": position(1, 7)})]
+    assert place == {"uri": URI, "range": {"start": position(1, 7), "end": position(1, 8)}}
+    about = {"textDocument": document, "position": position(1, 7)}
+    assert client.ask("textDocument/references", about | {"context": {"includeDeclaration": True}}) == [place]
+    (edit,) = client.ask("textDocument/rename", about | {"newName": "y"})["changes"][URI]
+    assert (edit["newText"], edit["range"]) == ("y", place["range"])
+    (symbol,) = client.ask("textDocument/documentSymbol", {"textDocument": document})
+    assert (symbol["name"], symbol["detail"]) == ("x", "f32")
+    assert client.ask("textDocument/semanticTokens/full", {"textDocument": document})["data"] == [1, 7, 1, 1, 1]
+    assert client.ask("textDocument/signatureHelp", about) is None
     client.send("textDocument/didClose", {"textDocument": document})
     assert client.received("textDocument/publishDiagnostics")["diagnostics"] == []
     assert client.ask("shutdown", None) is None

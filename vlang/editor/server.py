@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from vlang import __version__
 from vlang.check import Problem
+from vlang.editor.names import Named, named, outline, rename, signature, tokens
 from vlang.editor.positions import Places
 from vlang.editor.service import Completion, completions, fix, hover, problems_in
-from vlang.errors import ProgramError
+from vlang.errors import BindError, ProgramError
 from vlang.syntax.format import format_text
 from vlang.syntax.tree import Span
 
@@ -27,6 +29,17 @@ _KINDS = {
 }
 
 
+_OUTLINE = {
+    "field": lsp.SymbolKind.Field, "edge": lsp.SymbolKind.Property, "global": lsp.SymbolKind.Variable,
+    "parameter": lsp.SymbolKind.Constant, "function": lsp.SymbolKind.Function, "reduction": lsp.SymbolKind.Function,
+}
+_TOKENS = {
+    "field": "property", "edge": "property", "parameter": "parameter", "argument": "parameter", "function": "function",
+    "reduction": "function",
+}
+_LEGEND = lsp.SemanticTokensLegend(["variable", "property", "parameter", "function"], ["declaration", "defaultLibrary"])
+
+
 def build_server() -> LanguageServer:
     """A language server; call its `start_io()` to run it."""
     # Editors send whole texts instead of edits: programs are short, and the two copies cannot diverge.
@@ -39,6 +52,13 @@ def build_server() -> LanguageServer:
     server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION,
                    lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]))(_actions)
     server.feature(lsp.TEXT_DOCUMENT_FORMATTING)(_formatted)
+    server.feature(lsp.TEXT_DOCUMENT_DEFINITION)(_definition)
+    server.feature(lsp.TEXT_DOCUMENT_REFERENCES)(_references)
+    server.feature(lsp.TEXT_DOCUMENT_RENAME)(_renamed)
+    server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)(_outline)
+    server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP,
+                   lsp.SignatureHelpOptions(trigger_characters=["(", ","]))(_signature)
+    server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _LEGEND)(_tokens)
     return server
 
 
@@ -66,7 +86,7 @@ class _Document:
                 *(f"write: {line}" for line in problem.write)]
         return lsp.Diagnostic(
             range=self.range_of(problem.span), message="\n".join(line for line in said if line), code=problem.code,
-            source="vlang",
+            source="vlang", code_description=lsp.CodeDescription(problem.code.page.as_uri()),
             severity=lsp.DiagnosticSeverity.Error if problem.severity == "error" else lsp.DiagnosticSeverity.Warning,
             related_information=[
                 lsp.DiagnosticRelatedInformation(lsp.Location(self.uri, self.range_of(span)), label)
@@ -132,6 +152,71 @@ def _formatted(ls: LanguageServer, params: lsp.DocumentFormattingParams) -> list
     except ProgramError:
         return []
     return [] if text == document.text else [lsp.TextEdit(document.range(0, len(document.text)), text)]
+
+
+def _named(document: _Document, position: lsp.Position) -> Named | None:
+    return named(document.text, document.offset(position))
+
+
+def _definition(ls: LanguageServer, params: lsp.DefinitionParams) -> lsp.Location | None:
+    document = _Document(ls, params.text_document.uri)
+    found = _named(document, params.position)
+    if found is None or found.declaration is None:
+        return None
+    return lsp.Location(document.uri, document.range_of(found.declaration))
+
+
+def _references(ls: LanguageServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    document = _Document(ls, params.text_document.uri)
+    found = _named(document, params.position)
+    places = () if found is None else found.places
+    return [lsp.Location(document.uri, document.range_of(span)) for span in places
+            if params.context.include_declaration or found is None or span != found.declaration]
+
+
+def _renamed(ls: LanguageServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    document = _Document(ls, params.text_document.uri)
+    try:
+        edits = rename(document.text, document.offset(params.position), params.new_name)
+    except BindError as error:
+        raise JsonRpcInvalidParams(str(error)) from None
+    return lsp.WorkspaceEdit({document.uri: [lsp.TextEdit(document.range(edit.start, edit.end), edit.text)
+                                             for edit in edits]})
+
+
+def _outline(ls: LanguageServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    document = _Document(ls, params.text_document.uri)
+    found = []
+    for one in outline(document.text):
+        assert one.declaration is not None
+        place = document.range_of(one.declaration)
+        found.append(lsp.DocumentSymbol(one.symbol.name, _OUTLINE.get(one.symbol.kind, lsp.SymbolKind.Variable), place,
+                                        place, detail=str(one.symbol.type or "")))
+    return found
+
+
+def _signature(ls: LanguageServer, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
+    document = _Document(ls, params.text_document.uri)
+    found = signature(document.text, document.offset(params.position))
+    if found is None:
+        return None
+    parameters = [lsp.ParameterInformation(text) for text in found.parameters]
+    shown = lsp.SignatureInformation(found.label, found.help or None, parameters, found.active)
+    return lsp.SignatureHelp([shown], 0, found.active)
+
+
+def _tokens(ls: LanguageServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+    """The kinds of all names. Each token is five numbers; places are relative to the token before."""
+    document = _Document(ls, params.text_document.uri)
+    data: list[int] = []
+    line = column = 0
+    for span, symbol, declared in tokens(document.text):
+        (at, start), (_, end) = document.places.place(span.start), document.places.place(span.end)
+        kind = _LEGEND.token_types.index(_TOKENS.get(symbol.kind, "variable"))
+        data += [at - line, start - column if at == line else start, end - start, kind,
+                 declared + 2 * (symbol.decl is None)]
+        line, column = at, start
+    return lsp.SemanticTokens(data)
 
 
 def _item(number: int, item: Completion) -> lsp.CompletionItem:

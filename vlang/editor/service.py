@@ -25,7 +25,7 @@ from vlang.syntax.recovery import read
 from vlang.syntax.rewrite import inside
 from vlang.types import VERTEX, Type
 
-__all__ = ["Completion", "Edit", "Hover", "completions", "fix", "hover", "problems_in"]
+__all__ = ["Completion", "Edit", "Hover", "Use", "completions", "examined", "fix", "hover", "problems_in", "uses"]
 
 _LEVELS = {Level.GRAPH: "one value for the whole graph", Level.VERTEX: "one value per vertex",
            Level.EDGE: "one value per edge"}
@@ -74,11 +74,11 @@ class Edit:
 
 def problems_in(text: str, filename: str = "<text>") -> tuple[Problem, ...]:
     """All errors and warnings of a text, in order."""
-    run, problems = _examined(text, filename)
+    run, problems = examined(text, filename)
     return in_order((*problems, *(run.problems if run is not None else ())))
 
 
-def _examined(text: str, filename: str = "<text>") -> tuple[Run | None, tuple[Problem, ...]]:
+def examined(text: str, filename: str = "<text>") -> tuple[Run | None, tuple[Problem, ...]]:
     """The checker's tables (None if no line could be parsed), and the syntax errors."""
     reading = read(text, filename)
     if reading.file is None:
@@ -90,10 +90,14 @@ def _examined(text: str, filename: str = "<text>") -> tuple[Run | None, tuple[Pr
 
 
 @dataclass(frozen=True)
-class _Use:
-    """A use of a symbol.
+class Use:
+    """A place where the text names a symbol.
 
-    type, level: the type and level of the expression that uses it; None for those of the symbol.
+    Attributes:
+        span: the place of the name.
+        symbol: the symbol.
+        type: the type of the expression that uses it; None for that of the symbol.
+        level: the level of the expression; None for that of the symbol.
     """
 
     span: t.Span
@@ -104,9 +108,9 @@ class _Use:
 
 def hover(text: str, offset: int) -> Hover | None:
     """The type, level and declaration of the name at an offset, or the meaning of the word there; None if neither."""
-    run, _ = _examined(text)
+    run, _ = examined(text)
     if run is not None:
-        for use in _uses(run):
+        for use in uses(run):
             if use.span.start <= offset < use.span.end:
                 return Hover(use.span, _said(run, use))
         for node in inside(run.file):
@@ -118,16 +122,17 @@ def hover(text: str, offset: int) -> Hover | None:
     return _word(text, offset)
 
 
-def _uses(run: Run) -> Iterator[_Use]:
+def uses(run: Run) -> Iterator[Use]:
+    """Every place where the text names a symbol, its declaration among them."""
     for symbol, span in run.places.items():
-        yield _Use(span, symbol)
+        yield Use(span, symbol)
     for target, symbols in run.targets.items():
         for symbol, span in zip(symbols, target.name_spans, strict=False):
-            yield _Use(span, symbol)
+            yield Use(span, symbol)
     for node, symbol in run.symbols.items():
         type_ = run.types.get(node) if isinstance(node, t.Expr) else None
         level = run.levels.get(node) if isinstance(node, t.Expr) else None
-        yield _Use(_name_span(node), symbol, type_, level)
+        yield Use(_name_span(node), symbol, type_, level)
 
 
 def _name_span(node: t.Node) -> t.Span:
@@ -139,7 +144,7 @@ def _name_span(node: t.Node) -> t.Span:
     return node.field_span if isinstance(node, t.Sweep) else node.span
 
 
-def _said(run: Run, use: _Use) -> str:
+def _said(run: Run, use: Use) -> str:
     symbol, decl = use.symbol, use.symbol.decl
     type_ = use.type or symbol.type or (VERTEX if symbol.kind in ("neighbour", "member") else None)
     level = _LEVELS[_level(symbol) if use.level is None else use.level]
@@ -192,7 +197,7 @@ def completions(text: str, offset: int) -> tuple[Completion, ...]:
     prefix = text[text.rfind("\n", 0, offset) + 1 : offset]
     if "#" in prefix:
         return ()
-    run, _ = _examined(text)
+    run, _ = examined(text)
     declared = () if run is None else tuple(dict.fromkeys(s for group in run.declared.values() for s in group))
     fields = tuple(_declared(s for s in declared if s.kind == "field"))
     if _MEMBER.search(prefix):
