@@ -137,6 +137,10 @@ class Options:
         "choice", "stop|write",
         "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
         "converged (in Python: return them).", devices="cpu"))
+    cluster: int | str | None = field(default=None, metadata=_about(
+        "cluster", "N",
+        "Run on N ranks, which are processes that MPI starts, with the same results. Under mpiexec or srun it is not "
+        "needed; in Python, cluster=\"mpi\" makes this process a rank of its MPI job.", devices="cpu"))
     notices: Callable[[str], None] | None = field(default=None, metadata=_about(
         "notices", "FUNCTION",
         "A function that is called with a sentence about checkpoints when something happens, or True to print them.",

@@ -55,7 +55,7 @@ class ClusterMachine(CpuMachine):
 
     def __init__(self, plan: Plan, graph: LocalGraph, options: Options, transport: Transport) -> None:
         self.transport, self.local = transport, graph
-        super().__init__(plan, graph, options, RankFreedoms())
+        super().__init__(plan, graph, options, RankFreedoms(transport.beside))
 
     @property
     def ways(self) -> Sequence[CpuWay]:

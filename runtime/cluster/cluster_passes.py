@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vlang.runtime.cluster.exchange import Exchange
 from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
 from vlang.runtime.cluster.transport import Transport, gathered, summed
+from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import InMemory
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
@@ -22,12 +23,23 @@ from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.plan.plan import BLOCK, Fold, StageSpec, field_of
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
 
 
 class RankFreedoms(Freedoms):
-    """The choices of a rank. Every choice before an exchange follows from values that all ranks have."""
+    """The choices of a rank. Every choice before an exchange follows from values that all ranks have.
+
+    beside: the number of ranks on this machine, which share its processors.
+    """
+
+    def __init__(self, beside: int) -> None:
+        self._beside = beside
+
+    def cpu(self, threads: int | None) -> Cpu:
+        """A `Cpu` with an equal part of the processors, unless the number of threads is given."""
+        return Cpu(threads or max(1, available_threads() // self._beside))
 
     def levels_together(self) -> bool:
         """Never, as values are exchanged after each level."""
@@ -98,7 +110,8 @@ class ClusterPasses(Passes):
         """The arrays whose mirrors a pass reads and that may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
-    def _update(self, stage: StageSpec) -> None:
+    def refresh(self, stage: StageSpec) -> None:
+        """Update the mirrors that a pass reads."""
         slots = self._near(stage)
         if slots:
             self.exchange.update(slots, (), None, f"pass {stage.name}")
@@ -119,22 +132,20 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ passes
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """Cache blocks cover pads, so a rank with pads runs over rows."""
-        if self.numbers.low == 0:
-            super().use_blocks(stage, asked, coming)
+        """Does nothing: cache blocks read the senders of a row by local number, which is not their order in the row."""
 
     def begin(self, stage: StageSpec) -> None:
         """Does nothing: before the first superstep, reductions and messages are computed when they are needed."""
 
     def _everywhere(self, stage: StageSpec) -> int:
-        self._update(stage)
+        self.refresh(stage)
         edges = super()._everywhere(stage)
         self._fresh.clear()
         return edges
 
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """See `Passes.listed`. The lists have owned vertices only."""
-        self._update(stage)
+        self.refresh(stage)
         counted = super().listed(stage, lists)
         self._fresh.clear()
         return counted

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vlang.runtime.cluster.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
 
-__all__ = ["Reader", "bytes_of", "flag_part", "joined_parts", "value_part", "whole_part"]
+__all__ = ["Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part"]
 
 _WORD = 8
 _NOTHING, _LISTED, _BITMAP, _ALL = range(4)
@@ -96,6 +96,17 @@ def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buff
     return _chosen(bits, changes, listed < bitmap)
 
 
+def front_part(front: NDArray[np.uint64], places: NDArray[np.uint32]) -> list[Buffer]:
+    """The part that says which vertices are in a bitmap over the local vertices; `places` as for `value_part`."""
+    count = len(places)
+    bits = np.empty(-(-count // 64), np.uint64)
+    changes = mirror_kernels()["picked"](front, places, count, bits) if count else 0
+    if not changes:
+        return [_head(_NOTHING, 0)]
+    listed, bitmap, _ = bytes_of(count, changes, 0)
+    return _chosen(bits, changes, listed < bitmap)
+
+
 def _chosen(bits: NDArray[np.uint64], changes: int, as_list: bool) -> list[Buffer]:
     """The first word of a part, and the places in a bitmap."""
     if not as_list:
@@ -166,6 +177,17 @@ class Reader:
             mirror_kernels()["set_flags"](bits, len(bits), flags)
         elif form == _LISTED:
             mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
+
+    def places(self, mirrors: int) -> NDArray[np.uint32]:
+        """The places that a part names, of so many mirrors."""
+        form, count = self._head()
+        if form == _LISTED:
+            return self._next(4 * count).view(np.uint32)
+        found: NDArray[np.uint32] = np.zeros(count, np.uint32)
+        if form == _BITMAP:
+            bits = self._next(_WORD * -(-mirrors // 64)).view(np.uint64)
+            mirror_kernels()["listed"](bits, len(bits), found)
+        return found
 
     def whole(self, values: NDArray[Any]) -> None:
         """Store consecutive values."""

@@ -22,6 +22,8 @@ def refuse_options(options: Options) -> None:
     for name, why in _OPTIONS.items():
         if getattr(options, name) is not None:
             raise BindError(f"cluster and {name} do not go together: {why}")
+    if options.on_interrupt != "stop":
+        raise BindError("cluster and on_interrupt do not go together: an interrupt ends all ranks")
     if options.device != "cpu":
         raise BindError(f"cluster runs on CPUs, and device={options.device!r} was asked for")
     if options.asynchronous or options.schedule == "priority" or options.mode == "push":

@@ -26,12 +26,14 @@ class Transport(Protocol):
     Attributes:
         rank: the number of this rank, from 0.
         size: the number of ranks.
+        beside: the number of ranks on this machine.
         calls: the number of exchanges so far.
         sent: the number of bytes that this rank has sent to other ranks so far.
     """
 
     rank: int
     size: int
+    beside: int
     calls: int
     sent: int
 
@@ -56,7 +58,7 @@ class Solo:
     """The transport of a run with a single rank."""
 
     def __init__(self) -> None:
-        self.rank, self.size, self.calls, self.sent = 0, 1, 0, 0
+        self.rank, self.size, self.beside, self.calls, self.sent = 0, 1, 1, 0, 0
 
     def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
         """See `Transport`."""

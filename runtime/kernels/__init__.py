@@ -108,6 +108,8 @@ _MIRRORS = {
     "flagged": "i64(u8*, u32*, i64, u64*)",
     "set_flags": "void(u64*, i64, u8*)",
     "set_listed_flags": "void(u32*, i64, u8*)",
+    "picked": "i64(u64*, u32*, i64, u64*)",
+    "spread": "void(u32*, i64, i64, u64*, u64*)",
 }
 
 

@@ -112,3 +112,26 @@ def set_listed_flags(listed, count, flags):
     """Set bit 0 of the flags of listed places."""
     for k in range(count):
         flags[listed[k]] |= np.uint8(1)
+
+
+def picked(front, places, count, bits):
+    """Set the bits of the places whose vertex is in the bitmap `front`; returns how many there are."""
+    found = np.int64(0)
+    for w in range((count + 63) >> 6):
+        word = np.uint64(0)
+        for i in range(64 * w, min(64 * w + 64, count)):
+            v = np.int64(places[i])
+            bit = (front[v >> 6] >> np.uint64(v & 63)) & np.uint64(1)
+            word |= bit << np.uint64(i & 63)
+            found += np.int64(bit)
+        bits[w] = word
+    return found
+
+
+def spread(listed, count, first, front, left):
+    """For listed places i, set the bit of vertex `first` + i in `front`, and clear it in `left`."""
+    for k in range(count):
+        v = first + np.int64(listed[k])
+        bit = np.uint64(1) << np.uint64(v & 63)
+        front[v >> 6] |= bit
+        left[v >> 6] &= ~bit

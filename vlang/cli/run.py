@@ -14,6 +14,7 @@ import click
 
 from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
+from vlang.cli.ranks import as_rank, launched_ranks, start_ranks
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of
@@ -22,6 +23,7 @@ from vlang.options import EVERYDAY
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
+    from vlang.runtime.cluster.transport import Transport
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
@@ -74,6 +76,21 @@ def command(
     if wants_help:
         say(ctx.get_help())
         return
+    cluster = given.pop("cluster")
+    if isinstance(cluster, int) and not launched_ranks():
+        start_ranks(cluster, sys.argv[1:])
+    with as_rank(cluster) as rank:
+        writes = rank is None or not rank.rank
+        _run(program, graph, parameters, output if writes else None, picture if writes else None, top, fields, as_json,
+             verify, quiet, rank, given)
+
+
+def _run(
+    program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None, picture: str | None,
+    top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, rank: Transport | None,
+    given: dict[str, Any],
+) -> None:
+    """Run the command, with its options, in this process; `rank` is None unless it is one of several ranks."""
     if program is None or graph is None:
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
@@ -97,6 +114,8 @@ def command(
         _check_picture(picture)
     options = taken_options(given)
     reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
+    if verify and rank is not None:
+        raise click.UsageError("--verify compares runs on one machine; leave out --verify, or the ranks")
     if verify and "target" in options:
         raise click.UsageError("--verify compares whole results, and one that stops at a target is none; leave one of "
                                "them out")
@@ -109,6 +128,13 @@ def command(
         check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
+    if rank is not None:
+        from vlang.api.bind_options import check_options  # start-up
+        from vlang.api.running.on_ranks import refuse_early  # start-up
+
+        refuse_early(loaded, check_options(options))
+        if not quiet:
+            note(_ranks_note(rank, graph))
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
     with memory_budget(loaded, graph, reading, options, quiet), \
             _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
@@ -119,7 +145,7 @@ def command(
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
         notes: list[str] = []
-        if read.stored is not None:
+        if read.stored is not None and rank is None:
             _place(loaded, read, options, keywords, quiet)
         shown: dict[str, Any] = {} if quiet else {"progress": True, "notices": partial(_say, notes)}
         result = loaded(read, {**options, **shown}, **keywords)
@@ -175,6 +201,12 @@ def _draw(result: Result, path: str, quiet: bool) -> None:
     save_report(result, path)
     if not quiet:
         note(f"wrote {path}")
+
+
+def _ranks_note(rank: Transport, graph: str) -> str:
+    """A line with the number of ranks, and with what each of them reads."""
+    share = "" if graph.endswith(".vg") else "the whole graph, and keeps "
+    return f"{rank.size} ranks, rank 0 prints; each reads {share}the edges of its vertices"
 
 
 def _say(notes: list[str], text: str) -> None:

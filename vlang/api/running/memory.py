@@ -101,7 +101,9 @@ def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Option
 
     plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory.
     """
-    if here() is not None:  # budgets are of one machine (vlang.runtime.cluster.refusals)
+    if here() is not None:
+        if chosen_budget(options) is not None:
+            raise BindError(f"{_VARIABLE}: budgets of several ranks are not there yet; unset it")
         yield ()
         return
     limit = chosen_budget(options)

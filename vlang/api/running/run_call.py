@@ -57,7 +57,13 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
     refuse_policy(plan, call.options)
     if here() is not None:
-        _refuse(program, plan, call.options)
+        from vlang.api.running.on_ranks import refuse  # start-up
+
+        refuse(program, plan, call.options)
+    elif call.options.cluster is not None:
+        from vlang.api.running.on_ranks import as_mpi_rank  # start-up
+
+        return as_mpi_rank(call, lambda: run_call(program, call, draws))
     watch = NO_WATCH if draws is not None else stages.watch
     with observed(call.options, f"{program.name} on {graph.name}"), _folder_of(call.options) as folder, \
             within_budget(plan_for, graph, call.options) as short, \
@@ -105,15 +111,6 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
     from vlang.api.running.checkpoints import opened_folder  # start-up
 
     return opened_folder(options.checkpoint)
-
-
-def _refuse(program: Program, plan: Plan, options: Options) -> None:
-    """Raise BindError for a program or an option that several ranks cannot run."""
-    from vlang.api.running.on_disk import whole_lists  # start-up
-    from vlang.runtime.cluster.refusals import refuse_options, refuse_plan  # start-up
-
-    refuse_options(options)
-    refuse_plan(plan, whole_lists(program))
 
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
