@@ -15,7 +15,8 @@ __all__ = ["Blocked", "Trial", "choose_blocks"]
 
 _LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
 _TRIED_FROM = 1 << 20  # in graphs with fewer edges, sweeps are too short to compare their times
-_TRIES = 2  # sweeps that are timed by rows, and as many by blocks, before one is chosen
+_TRIES = 3  # sweeps that are timed by rows, and as many by blocks, before one is chosen
+_CLEARLY = 0.9  # rows are chosen only if they are clearly faster, because other jobs disturb the few sweeps
 _LARGE = 1 << 22  # edges from which rows miss the caches, so that blocks gain more
 # About the number of sweeps that repay building the blocks (docs/internals/performance.md).
 _PAYS_AFTER, _PAYS_AFTER_IF_LARGE = 16, 8
@@ -62,7 +63,7 @@ class Trial:
         rows, blocks = self._spans[False], self._spans[True]
         if not self._tried or len(blocks) < min(len(rows), _TRIES):
             return True
-        return len(rows) >= _TRIES and min(blocks) <= min(rows)
+        return len(rows) >= _TRIES and _CLEARLY * min(blocks) <= min(rows)
 
     @contextmanager
     def sweep(self) -> Iterator[bool]:

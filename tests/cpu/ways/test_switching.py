@@ -14,7 +14,7 @@ from vlang.runtime.compile import cachedir
 from vlang.runtime.cpu.passes import edge_costs as cpu_costs
 from vlang.runtime.cpu.passes.edge_costs import REFERENCE, Costs, costs_of, kept_costs, measure_costs, sound
 from vlang.runtime.cpu.passes.mode import most_summed, should_look, should_notify, should_pull
-from vlang.runtime.kernels import cost_kernels
+from vlang.runtime.kernels import cost_kernels, frontier_kernels
 
 EVEN = Costs(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
@@ -119,6 +119,17 @@ def test_both_rules_give_the_same(program: str) -> None:
     for name in measured.fields:
         assert np.array_equal(measured[name], published[name])
     assert measured.rounds == published.rounds
+
+
+def test_edges_of_changed_vertices_are_counted() -> None:
+    """Around the 256 vertices that are looked at together, for no, few, many and all changed vertices."""
+    rng = np.random.default_rng(7)
+    for n in (0, 1, 255, 256, 257, 1000):
+        degrees = rng.integers(0, 1 << 32, n, dtype=np.uint32)
+        for share in (0, 0.01, 0.6, 1):
+            flags = (rng.random(n) < share).astype(np.uint8) | rng.integers(0, 2, n).astype(np.uint8) << 1
+            wanted = int(degrees[flags & 1 == 1].astype(np.int64).sum())
+            assert frontier_kernels()["reached"](flags, n, degrees) == wanted
 
 
 def test_nothing_to_switch() -> None:

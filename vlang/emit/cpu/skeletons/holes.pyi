@@ -174,11 +174,11 @@ def get(env: Env, s: i64 | int) -> Acc:
 
 @hole
 def keep(env: Env, s: i64 | int, acc: Acc) -> None:
-    """Store the accumulators of place s of a cache block."""
+    """Store the accumulators of row s of the strips that the workers have at hand."""
 
 @hole
 def kept(env: Env, s: i64 | int) -> Acc:
-    """The accumulators that `keep` stored for place s."""
+    """The accumulators that `keep` stored for row s."""
 
 @hole
 def lay(room: Lanes, s: i64 | int, acc: Acc) -> None:
