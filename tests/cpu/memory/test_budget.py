@@ -223,7 +223,12 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
 def test_calls_in_quick_succession_ask_for_free_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking the system takes as long as a search of a small graph. A call that differs asks again."""
     asked: list[int] = []
-    monkeypatch.setattr("vlang.api.running.memory.default_budget", lambda: (asked.append(1), 1 << 40)[1])
+
+    def free() -> int:
+        asked.append(1)
+        return 1 << 40
+
+    monkeypatch.setattr("vlang.api.running.memory.default_budget", free)
     monkeypatch.setattr("vlang.api.running.memory._MOMENT", 3600.0)
     graph, bfs = vlang.Graph.read("rmat:16"), vlang.load("bfs")
     for source in (0, 1, 2):
