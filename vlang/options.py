@@ -26,8 +26,8 @@ class Option:
 
     Args:
         kind: the rule by which a value is read: "whole" (a whole number of at least `least`), "flag", "choice" (one of
-            `choices`), "size" (bytes, or "8G"), "names" (several names), "vertex", or another key of `_READERS` in
-            vlang.api.bind_options.
+            `choices`), "size" (bytes, or "8G"), "room" (the same, or 0), "names" (several names), "vertex", or
+            another key of `_READERS` in vlang.api.bind_options.
         values: the form of a value, as usage and docs show it.
         help: what the option does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
@@ -76,6 +76,14 @@ class Options:
         "size", "BYTES",
         "GPU memory at most: 512M, 8G; default: what is free, less 300 MiB. Graphs that do not fit are "
         "streamed.", devices="gpu"))
+    policy: str = field(default="auto", metadata=_about(
+        "choice", "auto|garaph|gts|wolfgraph|ws-vr|hytgraph",
+        "Run as a published system does, as far as it is built here: its choices of research options, where none is "
+        "given. auto chooses what is fastest."))
+    device_cache: int | None = field(default=None, metadata=_about(
+        "room", "BYTES",
+        "GPU memory at most that stays in use after the run, for later runs: 0, 512M, 8G; default: half of what is "
+        "free.", devices="gpu"))
     memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
         "Host memory for graph and run at most: 512M, 8G; default: what `VLANG_MEMORY` says, else no limit, and a "
@@ -87,9 +95,14 @@ class Options:
     precision: int | None = field(default=None, metadata=_about(
         "precision", "32|64",
         "Bits of `int` and `float`; default: those of the loaded program, 32 if not said.", decides=True))
-    progress: Callable[[Round], None] | None = field(default=None, metadata=_about(
-        "progress", "FUNCTION",
-        "A function that is called with the `Round` of every superstep, or True to print them.", command=False))
+    progress: Callable[[Round], None] | bool | None = field(default=None, metadata=_about(
+        "progress", "True|FUNCTION",
+        "True shows what is going on, in a line of the terminal or notebook, else in lines on stderr; a function is "
+        "called with the `Round` of every superstep.", command=False))
+    trace: str | None = field(default=None, metadata=_about(
+        "trace", "FILE",
+        "Write every step, superstep, pass, kernel and page transfer with its time to this file, which ends in .json "
+        "or .json.gz, for ui.perfetto.dev or chrome://tracing."))
     target: Any = field(default=None, metadata=_about(
         "vertex", "VERTEX",
         "Stop once the value of this vertex is final, where the program allows it (rule O).", devices="cpu",
@@ -124,6 +137,10 @@ class Options:
         "choice", "stop|write",
         "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
         "converged (in Python: return them).", devices="cpu"))
+    cluster: int | str | None = field(default=None, metadata=_about(
+        "cluster", "N",
+        "Run on N ranks, which are processes that MPI starts, with the same results. Under mpiexec or srun it is not "
+        "needed; in Python, cluster=\"mpi\" makes this process a rank of its MPI job.", devices="cpu"))
     notices: Callable[[str], None] | None = field(default=None, metadata=_about(
         "notices", "FUNCTION",
         "A function that is called with a sentence about checkpoints when something happens, or True to print them.",
@@ -131,9 +148,9 @@ class Options:
 
     # Research options, to measure and compare: passed through `research` only.
     mode: str = field(default="auto", metadata=_about(
-        "mode", "auto|pull|notify-pull|push",
-        "How supersteps find their work; auto changes from one to another as a loop runs. Never changes a "
-        "result on the CPU.", research=True))
+        "mode", "auto|pull|notify-pull|dual|push",
+        "How supersteps find their work; auto changes from one to another as a loop runs, and dual between pull and "
+        "notify-pull. Never changes a result on the CPU.", research=True))
     switching: str = field(default="measured", metadata=_about(
         "choice", "measured|published",
         "How mode=auto chooses on the CPU: by costs measured on this machine, or by the rules that papers "
@@ -144,7 +161,8 @@ class Options:
         "rule allows it and weights differ. Never changes a result.", research=True))
     asynchronous: bool = field(default=False, metadata=_about(
         "flag", "true|false",
-        "Update in place where the result is proved not to depend on order: fewer supersteps.", research=True))
+        "Update in place where the result is proved not to depend on order: fewer supersteps. An error where no loop "
+        "may.", research=True))
     blocking: str = field(default="auto", metadata=_about(
         "choice", "auto|always|never",
         "Full sweeps by cache blocks; auto builds them for large graphs when enough sweeps are behind or "

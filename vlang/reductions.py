@@ -19,7 +19,8 @@ class ReductionRule:
 
     Attributes:
         name: Its name in programs.
-        accepts: The kinds of types that its body may have: "int", "uint", "float", "bool", "vertex", "vector", "tuple".
+        accepts: The kinds of types that its body may have: "int", "uint", "float", "bool", "vertex", "category",
+            "time", "vector", "tuple".
         operator: The binary operator or function that joins its result into a field (the normal form of language.md
             10.1); None if there is none.
         idempotent: Whether joining the same contribution again changes nothing.
@@ -42,7 +43,7 @@ class ReductionRule:
 
 
 _NUMBERS = frozenset({"int", "uint", "float", "vector"})
-_ORDERED = _NUMBERS | {"vertex", "tuple"}
+_ORDERED = _NUMBERS | {"vertex", "category", "time", "tuple"}
 _BITS = frozenset({"int", "uint", "vector"})
 
 REDUCTIONS: dict[str, ReductionRule] = {
@@ -60,12 +61,12 @@ REDUCTIONS: dict[str, ReductionRule] = {
         ReductionRule("bitxor", _BITS, "^", idempotent=False),
         ReductionRule("mean", frozenset({"int", "uint", "float"}), None, idempotent=False, has_identity=False,
                       exact=False),
-        ReductionRule("mode", frozenset({"int", "uint", "bool", "vertex"}), None, idempotent=False,
+        ReductionRule("mode", frozenset({"int", "uint", "bool", "vertex", "category", "time"}), None, idempotent=False,
                       has_identity=False, holistic=True, over_vertices=False),
         ReductionRule("mex", frozenset({"int", "uint"}), None, idempotent=False, holistic=True, over_vertices=False),
         ReductionRule("hindex", frozenset({"int", "uint"}), None, idempotent=False, holistic=True,
                       over_vertices=False),
-        ReductionRule("median", frozenset({"int", "uint", "float"}), None, idempotent=False, has_identity=False,
+        ReductionRule("median", frozenset({"int", "uint", "float", "time"}), None, idempotent=False, has_identity=False,
                       holistic=True, over_vertices=False),
     )
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from vlang.times import UNITS
+
 __all__ = [
-    "BOOL", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE", "U8", "U16",
-    "U32", "U64", "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet", "common", "converts",
-    "scalar_named",
+    "BOOL", "CATEGORY", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE",
+    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet",
+    "common", "converts", "scalar_named",
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
@@ -21,8 +23,10 @@ along "in" are pushed along "out".
 class Scalar:
     """The type of a single value.
 
-    kind: "bool", "int" (signed), "uint", "float" or "vertex". Literals and counters have the kind "integer" or
-    "number". Their final type follows from the context; without one that decides, it is `int` or `float`.
+    kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the kind
+    "integer", "number" or "text". Their final type follows from the context; without one that decides, it is `int` or
+    `float`, and a text has none. Categories and times exist in the checker only: `vlang.ir.forms.erase` replaces them
+    by integers of their number of bits.
     """
 
     name: str
@@ -49,17 +53,22 @@ class Scalar:
     @cached_property
     def weak(self) -> bool:
         """Whether this is the type of a literal, which adapts to its context."""
-        return self.kind in ("integer", "number")
+        return self.kind in ("integer", "number", "text")
+
+    @property
+    def named(self) -> bool:
+        """Whether values are shown as texts: names, dates or times."""
+        return self.kind in ("category", "time")
 
     @property
     def lowest(self) -> int:
         """The least value of an integer type; a signed type uses it for `-inf`."""
-        return -(1 << (self.bits - 1)) if self.kind == "int" else 0
+        return -(1 << (self.bits - 1)) if self.kind in ("int", "time") else 0
 
     @property
     def highest(self) -> int:
         """The largest value of an integer type; a signed type uses it for `inf`."""
-        return (1 << (self.bits - 1)) - 1 if self.kind == "int" else (1 << self.bits) - 1
+        return (1 << (self.bits - (self.kind in ("int", "time")))) - 1
 
 
 @dataclass(frozen=True)
@@ -100,11 +109,17 @@ F16, F32, F64 = (Scalar(f"f{b}", "float", b) for b in (16, 32, 64))
 VERTEX = Scalar("vertex", "vertex", 32)
 INTEGER = Scalar("integer", "integer", 64)
 NUMBER = Scalar("number", "number", 64)
+TEXT = Scalar("text", "text", 0)
 VERTICES = VertexSet()
+CATEGORY = Scalar("category", "category", 32)
 
-_NAMED = {s.name: s for s in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64)}
+TIMES = {name: Scalar(name, "time", 64) for name in UNITS}
+"""The types of points in time, which count days, seconds or parts of a second from 1970-01-01T00:00:00 on."""
 
-CONVERSIONS = frozenset({"int", "float", *_NAMED}) - {"bool", "f16"}
+_NUMBERS = (I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64)
+_NAMED = {s.name: s for s in (BOOL, *_NUMBERS, CATEGORY, *TIMES.values())}
+
+CONVERSIONS = frozenset({"int", "float", *(s.name for s in _NUMBERS)}) - {"f16"}
 """The types whose names are functions that convert to them."""
 
 
@@ -175,6 +190,10 @@ def converts(source: Type, target: Type) -> bool:
         return len(source.items) == len(target.items) and all(map(converts, source.items, target.items))
     if not (isinstance(source, Scalar) and isinstance(target, Scalar)):
         return False
+    if target == TEXT:
+        return source == INTEGER
+    if target.named:
+        return source == TEXT or (source == INTEGER and target.kind == "time")  # of integers only `inf` fits
     if not (source.numeric and target.numeric):
         return False
     if target.weak:

@@ -37,6 +37,9 @@ _APART = re.compile(r"_ZN\d+vlang_kernels\d+(arrive|after_block)_")
 """Matches functions that are never inlined. They are called only a few times per task, and if they were inlined, their
 loops would change LLVM's optimisation of the loops over edges."""
 
+_INSIDE = re.compile(r"_ZN\d+vlang_kernels\d+batch_")
+"""Matches functions that are always inlined, because LLVM unrolls their loops where the call has a constant length."""
+
 
 class FrontEnd(compiler.CompilerBase):
     """The compiler pipeline of the front end, for the option `pipeline_class` of numba.njit."""
@@ -125,5 +128,7 @@ def link(library: Any, entry: str, symbol: str) -> Any:
             defined.linkage = "internal"
             if _APART.match(defined.name):
                 defined.add_function_attribute("noinline")
+            elif _INSIDE.match(defined.name):
+                defined.add_function_attribute("alwaysinline")
     whole._optimize_final_module()
     return module

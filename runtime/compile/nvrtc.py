@@ -16,6 +16,7 @@ from vlang import __version__
 from vlang.errors import DeviceError, InternalError
 from vlang.runtime.compile.cachedir import cache_dir
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
+from vlang.runtime.threads.activity import step
 
 __all__ = ["Compiler", "CupyCompiler", "Rejected", "compile_cubin", "options_for", "whole_source"]
 
@@ -74,7 +75,8 @@ def compile_cubin(text: str, entries: Mapping[str, str], architecture: str, comp
                               "one does: pip install --upgrade 'vlang[gpu]'")
         source = whole_source(text, entries)
         try:
-            cubin = compiler.compile(source, options)
+            with step("compiling", f"{len(entries)} kernels for {architecture}"):
+                cubin = compiler.compile(source, options)
         except Rejected as error:
             raise InternalError(_message(str(error), _kept(source, key), options)) from None
         write_entry(key, "cubin", _MAGIC, cubin)

@@ -28,6 +28,7 @@ from vlang.errors import InternalError
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu, execution_engine, llvm
 from vlang.runtime.compile.sources import sources_digest
+from vlang.runtime.threads.activity import step
 from vlang.runtime.threads.tasks import completed
 
 if TYPE_CHECKING:
@@ -181,7 +182,8 @@ class Kernels(Mapping[str, Kernel]):
         data = read_entry(key, "kernels", _MAGIC)
         symbol = f"vlang_{key[:12]}_{name}"
         if data is None:
-            data = self._compile(name, signature, symbol)
+            with step("compiling", name):
+                data = self._compile(name, signature, symbol)
             self._sizes.append(len(data))
             write_entry(key, "kernels", _MAGIC, data)
         if self._engine is None:

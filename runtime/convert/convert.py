@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError, OutOfMemory
-from vlang.runtime.convert.budget import Budget, Report
+from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
@@ -28,6 +28,7 @@ from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.ledger import budget as limited
 from vlang.runtime.storage.page_file.form import LAYOUTS, IdKind, Section
+from vlang.runtime.threads.activity import reach, step
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Converted", "convert"]
@@ -55,7 +56,6 @@ def convert(
     disks: Sequence[str | os.PathLike[str]] = (),
     page_bytes: int = DEFAULT_PAGE_BYTES,
     threads: int | None = None,
-    report: Report = lambda step, fraction: None,
 ) -> Converted:
     """Convert a file or generator to a page file, with the same bytes as `Graph.read(source).save(target)` writes.
 
@@ -70,7 +70,6 @@ def convert(
         disks: folders of the stripes; () for a single file.
         page_bytes: the size in bytes at which a page ends and the next one begins.
         threads: how many threads to use; None for one per processor.
-        report: called from time to time with the progress.
 
     Raises:
         GraphError: the content of the source or an option is wrong.
@@ -79,10 +78,11 @@ def convert(
     """
     if layout not in LAYOUTS:
         raise GraphError(f"layout={layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
-    budget = Budget(memory, threads or available_threads(), report)
+    budget = Budget(memory, threads or available_threads(), lambda name, fraction: reach(fraction, name))
     budget.plan(_STEPS)
     target = Path(os.path.realpath(target))
-    with limited(budget.total) as ledger, seekable_parts(source, "a file of edges") as path:
+    with limited(budget.total) as ledger, seekable_parts(source, "a file of edges") as path, \
+            step("converting", str(source)):
         try:
             return _converted(path, target, reading or Reading(), budget, layout, disks, page_bytes)
         except OutOfMemory:

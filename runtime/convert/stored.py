@@ -87,6 +87,9 @@ def from_archive(path: Path, weights: str | None, room: DiskArrays) -> Source:
 
 def _own(graph: Graph, room: DiskArrays) -> Source:
     """The edges of a graph whose adjacency was read into arrays on disk."""
+    if graph.kinds:
+        names = ", ".join(f"`{name}` ({kind})" for name, kind in graph.kinds.items())
+        raise GraphError(f"{graph.name}: page files hold columns of numbers only so far, and this graph has {names}")
     base = graph.built()
     rows = room.empty(graph.m, np.uint32)
     kernels("rows")["expand"](base.offsets, 0, graph.n, rows)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from vlang.runtime.cpu.passes.pointed import bytes_of_pointers
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.shape import Shape
@@ -108,7 +109,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     for kind in sorted(shape.built):
         building.keep(kind)
     reading = account.phase()
-    for kind in sorted({stage.domain for stage in plan.stages if stage.domain is not None}):
+    for kind in sorted({stage.side for stage in plan.stages if stage.side is not None}):
         building.build(kind, ())
         building.cut(kind)
     _degrees(plan, shape, account)
@@ -119,8 +120,12 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     account.hold("state", 2 * state if saved else state)
     apart = {stage.name for loop in plan.loops for stage in loop.stages} | _proved(plan)
     for stage in plan.stages:
-        if stage.domain is not None and stage.name not in apart:
-            building.read(stage.domain, _columns([stage]))
+        if stage.side is not None and stage.name not in apart:
+            building.read(stage.side, _columns([stage]))
+    for _ in {stage.pointer for stage in plan.stages if stage.pointer}:
+        pointed, passing = bytes_of_pointers(shape.n)
+        account.passing(pointed + passing)
+        account.hold("pointers", pointed)
     optional = 0
     for loop in plan.loops:
         way = way_for(loop)

@@ -90,7 +90,7 @@ def directions(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) 
         kinds |= way_of(WAYS, loop, shape, options).streamed(loop, plan, options)
         inside |= {id(stage) for stage in loop.stages}
     kinds |= {kind for stage in plan.stages if id(stage) not in inside
-              for kind in (stage.domain, stage.notify) if kind is not None}
+              for kind in (stage.side, stage.notify) if kind is not None}
     return kinds if stored.directed or not kinds else {"in"}
 
 
@@ -180,7 +180,7 @@ def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:
     It is "" if the rate of the disk is not known. `pages` is the number of bytes of pages that stay in memory.
     """
     loops = [loop.stages for loop in plan.loops] or [plan.stages]
-    sizes = [sum(_sizes(stored, stage.domain) for stage in stages if stage.domain is not None) for stages in loops]
+    sizes = [sum(_sizes(stored, stage.side) for stage in stages if stage.side is not None) for stages in loops]
     nbytes, rate = max(sizes, default=0), stored.rate(pages)
     if not nbytes or math.isinf(rate):
         return ""
@@ -199,8 +199,8 @@ def _converted(plan: Plan, stored: StoredEdges) -> int:
     most = 0
     for stage in plan.stages:
         width = converted(stored, stage.columns)
-        if width and stage.domain is not None:
-            cuts = stored.cuts(stage.domain if stored.directed else "in")
+        if width and stage.side is not None:
+            cuts = stored.cuts(stage.side if stored.directed else "in")
             together = CONVERTED
             if stage.structures and len(cuts.longs):
                 last = cuts.segment_pages[cuts.longs[:, 2] - 1]
@@ -213,8 +213,8 @@ def _scratch(plan: Plan, stored: StoredEdges, threads: int) -> int:
     """Bytes for the structures that hold all contributions of one vertex, for all workers."""
     total = 0
     for stage in plan.stages:
-        if stage.structures and stage.domain is not None:
-            cuts = stored.cuts(stage.domain if stored.directed else "in")
+        if stage.structures and stage.side is not None:
+            cuts = stored.cuts(stage.side if stored.directed else "in")
             longest = SEGMENT * int((cuts.longs[:, 2] - cuts.longs[:, 1]).max(initial=1))
             total += 8 * threads * words_of(stage.structures, longest)
     return total

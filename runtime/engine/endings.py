@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.runtime.engine.machine import Loop, Machine, Stats
 from vlang.runtime.plan.plan import LoopSpec, PrioritySpec, ScalarSpec
 
-__all__ = ["ended", "interrupted", "repeats", "final_vertices"]
+__all__ = ["ended", "gap", "interrupted", "repeats", "final_vertices"]
 
 
 def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
@@ -35,8 +35,13 @@ def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
 
 def _reached(until: ScalarSpec, machine: Machine) -> str:
     """The value that `until` compares with a tolerance, and the tolerance, as text; "" for other conditions."""
-    sides = [f"{machine.scalar(side):.3g}" for side in until.sides]
+    sides = [f"{value:.3g}" for value in gap(until, machine)]
     return f": {', tolerance '.join(sides)}" if sides else ""
+
+
+def gap(until: ScalarSpec | None, machine: Machine) -> tuple[float, ...]:
+    """The value that `until` compares with a tolerance, and the tolerance; () for other conditions."""
+    return () if until is None else tuple(machine.scalar(side) for side in until.sides)
 
 
 def _unsent(spec: LoopSpec, machine: Machine) -> bool:

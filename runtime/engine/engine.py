@@ -20,8 +20,8 @@ from vlang.errors import RangeError
 from vlang.options import Options
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
-from vlang.runtime.engine.endings import ended, final_vertices, interrupted, repeats
-from vlang.runtime.engine.failures import failures
+from vlang.runtime.engine.endings import ended, final_vertices, gap, interrupted, repeats
+from vlang.runtime.engine.failures import failures, has_infinity
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.position import Block, Position
@@ -41,6 +41,7 @@ from vlang.runtime.plan.plan import (
     SweepSpec,
     Watch,
 )
+from vlang.runtime.threads.activity import Supersteps, listeners, reach, step
 
 if TYPE_CHECKING:
     from vlang.runtime.engine.keeper import Keeper
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["run_plan"]
 
 _SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # saved in checkpoints
-_PART = 1 << 16  # values that are tested at a time, so that temporary arrays are small
 _MOST_ITERATIONS = (1 << 31) - 2  # the largest finite int of 32 bits (vlang/ir/forms/ranges.py)
 
 
@@ -101,12 +101,12 @@ class _Run:
         self._bind(scalars, fields)
         checks = max((at + 1 for at, step in enumerate(self.plan.steps) if isinstance(step, Contract)), default=0)
         if not self._go_on(frozenset(scalars)):
-            for step in open_checks(self.plan.steps[:checks], self.graph):
-                self._step(step)
+            for check in open_checks(self.plan.steps[:checks], self.graph):
+                self._step(check)
         self.machine.synchronize()
         self._begin = time.perf_counter() - self.outcome.seconds
         try:
-            with suppress(_Reached):
+            with suppress(_Reached), step("running", self.plan.name):
                 self._steps(self.plan.steps, checks)
         except Stopped:
             self._stopped()
@@ -119,7 +119,7 @@ class _Run:
             return self.outcome
         self._look_inside()
         shown = [values.fields[name] for name in self._watch.fields]
-        self.outcome.infinite |= any(map(_has_infinity, shown)) or \
+        self.outcome.infinite |= any(map(has_infinity, shown)) or \
             any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
 
@@ -186,7 +186,7 @@ class _Run:
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
-            any(_has_infinity(self.machine.array(f"field:{name}")) for name in self._watch.hidden)
+            any(has_infinity(self.machine.array(f"field:{name}")) for name in self._watch.hidden)
         self.outcome.infinite_inside |= inside
         self.outcome.infinite |= inside
 
@@ -260,6 +260,7 @@ class _Run:
         members = self._sets[spec.members].tolist() if spec.members else range(self.graph.n)
         for at in range(here.at, len(members)):
             here.at = at
+            reach(at / len(members), f"{spec.name} {at + 1:,} of {len(members):,}")
             self.machine.set_scalar(spec.name, members[at])
             here.edges += self._steps(spec.steps)
             self._look_inside()
@@ -287,7 +288,8 @@ class _Run:
                 edges = self._steps(spec.steps)
                 self._look_inside()
                 reason = "`until` holds" if spec.until is not None and self._value(spec.until) else ""
-                self._note(spec, rounds + 1, time.perf_counter() - begin, (Done(self.graph.n, "pull", edges),))
+                self._note(spec, rounds + 1, begin, time.perf_counter() - begin,
+                           (Done(self.graph.n, "pull", edges),), high - low + 1)
                 here.at += 1
         self._position.leave()
         self._finish(here.at, reason, converged)
@@ -367,12 +369,13 @@ class _Run:
             outcome.reason = reason
         outcome.converged &= converged
 
-    def _note(self, spec: LoopSpec | ForRangeSpec, first: int, seconds: float, done: Sequence[Done]) -> None:
-        """Add rounds to the history, of which each took `seconds` and the first has number `first`; report progress."""
-        self.outcome.history.add(self._numbers[id(spec)], first, seconds, done)
-        if self.options.progress is not None:
-            for shown in self.outcome.history.rounds(-1):
-                self.options.progress(shown)
+    def _note(self, spec: LoopSpec | ForRangeSpec, first: int, begin: float, seconds: float, done: Sequence[Done],
+              bound: int | None) -> None:
+        """Add rounds to the history, of which each took `seconds` and the first has number `first`; report them."""
+        number = self._numbers[id(spec)]
+        self.outcome.history.add(number, first, seconds, done)
+        for one in listeners():
+            one.rounds(Supersteps(number, spec.line, first, begin, seconds, done, bound, gap(spec.until, self.machine)))
 
     def _advance(self, loop: Loop, spec: LoopSpec, rounds: int, bound: int | None) -> int:
         """Run at least one superstep; returns the number of supersteps so far."""
@@ -397,7 +400,7 @@ class _Run:
         each = (time.perf_counter() - begin) / len(done)
         if self._keeper is not None:
             self._keeper.measure(each * len(done), len(done))
-        self._note(spec, rounds + 1, each, done)
+        self._note(spec, rounds + 1, begin, each, done, bound)
         return rounds + len(done)
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
@@ -406,13 +409,6 @@ class _Run:
         if final.all():
             return reason, True
         return f"stopped at its target: {np.count_nonzero(final):,} of {len(final):,} vertices have final values", False
-
-
-def _has_infinity(array: Any) -> bool:
-    """Whether a vertex array, in host memory or on a device, has an infinite float (f16 is stored as uint16)."""
-    floats = array.view(np.float16) if array.dtype == np.uint16 else array
-    part = _PART if isinstance(array, np.ndarray) else max(1, len(floats))  # on a device each test has to be waited for
-    return any(bool(np.isinf(floats[first : first + part]).any()) for first in range(0, len(floats), part))
 
 
 def _at_level(sweep: Sweep, level: int, stage: StageSpec) -> int:

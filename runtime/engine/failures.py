@@ -1,6 +1,8 @@
-"""The operations that have failed so far in a run in check mode."""
+"""The operations that have failed so far in a run in check mode, and infinite values."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -8,9 +10,10 @@ from vlang.runtime.engine.machine import Machine
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Watch
 
-__all__ = ["failures"]
+__all__ = ["failures", "has_infinity"]
 
 _NOTHING = (0, (1 << 32) - 1)
+_PART = 1 << 16  # values that are tested at a time, so that temporary arrays are small
 
 
 def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, int], ...]:
@@ -28,3 +31,10 @@ def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, i
         notes = notes if graph.order is None else graph.order.outward(notes)
         found += [(int(notes[at]), int(at)) for at in np.flatnonzero(notes)]
     return tuple(found)
+
+
+def has_infinity(array: Any) -> bool:
+    """Whether a vertex array, in host memory or on a device, has an infinite float (f16 is stored as uint16)."""
+    floats = array.view(np.float16) if array.dtype == np.uint16 else array
+    part = _PART if isinstance(array, np.ndarray) else max(1, len(floats))  # on a device each test has to be waited for
+    return any(bool(np.isinf(floats[first : first + part]).any()) for first in range(0, len(floats), part))

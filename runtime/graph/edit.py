@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.given import given_array
+from vlang.runtime.graph.edges.kinds import Names, coding_of, encoded, merged
 from vlang.runtime.graph.edges.naming import dense_vertices
+from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.edit_rows import edges_given, entries_of, renumbered
 
@@ -48,6 +54,7 @@ class Change:
 
 def change(graph: Graph, added: Any, removed: Any) -> Change:
     """Remove the edges `removed`, then insert the edges `added`. Arguments and errors are those of `Graph.changed`."""
+    graph, added = _with_names(graph.as_stored, added)
     rule = graph.rule
     columns = tuple(name for name in graph.columns if rule is None or name != "weight")
     more, less = edges_given("added", added, columns), edges_given("removed", removed, ())
@@ -68,6 +75,37 @@ def change(graph: Graph, added: Any, removed: Any) -> Change:
     rows = Rows(offsets, others, {name: values[edge] for name, values in more.columns.items()})
     alone = graph.of_rows(rows, ids.ids, rule)
     return Change(graph, changed, ids.places, new, gone, alone)
+
+
+def _with_names(graph: Graph, added: Any) -> tuple[Graph, Any]:
+    """The graph with the names of new edges among those of its columns, and these edges with numbers for names.
+
+    Raises GraphError if a value is no name, or no time.
+    """
+    if not graph.kinds or not isinstance(added, Mapping) or not len(added.get("src", ())):
+        return graph, added
+    numbers, kinds = dict(added), dict(graph.kinds)
+    for name in graph.kinds.keys() & added.keys():
+        what, kind = f"edge column {name!r} of added", graph.kinds[name]
+        values, found = encoded(what, given_array(what, added[name]))
+        if found is None or isinstance(found, Names) != isinstance(kind, Names):
+            raise GraphError(f"{what} holds {values.dtype}, and the column holds values of type {kind}")
+        if isinstance(kind, Names) and isinstance(found, Names):
+            kinds[name] = kind = Names(merged((kind.names, found.names)))
+        coding = coding_of(found, kind)
+        numbers[name] = values if coding is None else coding.read(name, values, np.dtype(np.int64))
+    codings = {name: coding for name, kind in kinds.items() if (coding := coding_of(graph.kinds[name], kind))}
+    if not codings:
+        return graph, numbers
+    base = graph.built()
+    columns = {name: base.stored(name) for name in graph.columns if graph.rule is None or name != "weight"}
+    columns |= {name: narrowed(name, coding.read(name, columns[name], np.dtype(np.int64)))
+                for name, coding in codings.items()}
+    rows = Rows(base.offsets, base.targets, columns)
+    other = graph._varied(Adjacencies(graph.n, graph.directed, (base.kind, rows), rule=graph.rule,
+                                      threads=graph.threads), graph.m)
+    other.kinds = MappingProxyType(kinds)
+    return other, numbers
 
 
 def _ends(ids: VertexIds, src: NDArray[Any], dst: NDArray[Any]) -> Ends:

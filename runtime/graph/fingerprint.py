@@ -36,6 +36,7 @@ def fingerprint(graph: Graph, sides: Mapping[str, Iterable[str]], degrees: Itera
     if graph.seal:
         return found | {SEAL: graph.seal}
     found["ids"] = _ids(graph)
+    found |= {f"kind of {name}": str(kind) for name, kind in sorted(graph.kinds.items())}
     for kind, columns in sorted(sides.items()):
         rows = graph.adjacency(kind)
         lists = [rows.offsets, rows.targets]

@@ -42,6 +42,7 @@ class Graph(EverydayGraph):
         warnings: sentences about parts of the source that the reader may have misunderstood.
         stored: the edges on disk if the graph was created by `open`; else None.
         seal: checksum that identifies the page file from which this graph was read; "" for other graphs.
+        kinds: what the integers of an edge column stand for, by the names of columns of categories and times.
         vertex_columns: the table that was given as `vertices`; else None. A run joins its columns by id to the vertex
             fields that a call must pass.
     """
@@ -52,22 +53,24 @@ class Graph(EverydayGraph):
         """This graph with its edges in memory. The first call reads them, and this graph keeps them."""
         if self.stored is None:
             return self
+        if self._base is not None:
+            return self._base.loaded().read_as({name: self.kinds[name] for name in self._codings})
         if self._whole is None:
             with memory_named(f"reading {self.name}"):
                 rows = self.stored.rows()
             self._whole = Graph.from_rows("in", rows, self.ids, directed=self.directed, name=self.name,
                                           notes=self._notes, left_out=self.left_out, threads=self.threads,
-                                          order=self.order, seal=self.seal)
+                                          order=self.order, seal=self.seal, kinds=self.kinds)
         return self._whole
 
     @property
     def in_memory(self) -> Graph:
         """The graph that `loaded` has read, or this graph if `loaded` was not called."""
-        return self if self._whole is None else self._whole
+        return self if self.as_stored._whole is None else self.as_stored._whole
 
     def unload(self) -> None:
         """Free the edges that `loaded` has read, for a run whose memory budget is too small for them."""
-        self._whole = None
+        self.as_stored._whole = None
 
     def by_path(self) -> Graph:
         """This graph in a form that pickles as the path and options by which it was read, instead of its arrays.
@@ -124,7 +127,7 @@ class Graph(EverydayGraph):
             tails, heads = tails[once], heads[once]
             columns = {name: values[once] for name, values in columns.items()}
         return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._notes), dict(self.left_out),
-                        list(self.warnings))
+                        list(self.warnings), dict(self.kinds))
 
     def thinned(self, self_loops: str = "keep", parallel: str = "keep") -> Graph:
         """This graph without self-loops or parallel edges ("drop"), or with them ("keep"); `notes` reports the change.
@@ -175,25 +178,27 @@ class Graph(EverydayGraph):
         rule = WeightRule(given_whole("low", low), given_whole("high", high))
         other = self._varied(self._adjacencies.with_rule(rule), self.m)
         other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
+        other.kinds = MappingProxyType({name: kind for name, kind in self.kinds.items() if name != "weight"})
         other._add_note(rule_note(low, high, self.directed))
         return other
 
     def of_rows(self, rows: Rows, ids: VertexIds, rule: WeightRule | None) -> Graph:
         """A new graph with these in-edges, and with the direction and threads of this graph (see `from_rows`)."""
-        return Graph.from_rows("in", rows, ids, directed=self.directed, rule=rule, threads=self.threads)
+        return Graph.from_rows("in", rows, ids, directed=self.directed, rule=rule, threads=self.threads,
+                               kinds=self.kinds)
 
     def _with(self, ids: VertexIds, adjacencies: Adjacencies, note: str) -> Graph:
         """A copy of this graph with other ids and adjacency lists, for methods that derive graphs."""
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = [*self._notes, note], self._kept, self.left_out
-        other.warnings = self.warnings
+        other.warnings, other.kinds = self.warnings, self.kinds
         other._take(self.name, ids, len(adjacencies.any()), adjacencies)
         return other
 
     def _varied(self, adjacencies: Adjacencies, m: int) -> Graph:
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
-        other.warnings = self.warnings
+        other.warnings, other.kinds = self.warnings, self.kinds
         other._take(self.name, self.ids, m, adjacencies, self.order)
         other.vertex_columns = self.vertex_columns
         return other
@@ -398,6 +403,10 @@ class Graph(EverydayGraph):
             DiskError: a file cannot be written.
         """
         if str(path).endswith(".vg"):
+            if self.kinds:
+                names = ", ".join(f"`{name}` ({kind})" for name, kind in self.kinds.items())
+                raise GraphError(f"{path}: page files hold columns of numbers only so far, and this graph has {names}; "
+                                 "save it as .npz")
             from vlang.runtime.graph.paged.in_memory import save as save_pages  # start-up
 
             save_pages(self.plain(), Path(path), layout=layout or "degree", disks=list(disks))

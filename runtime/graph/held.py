@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
-from vlang.runtime.graph.edges.columns import narrowed
+from vlang.runtime.graph.edges.columns import Column, narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.edges.kinds import Coding, Kind, coding_of
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.notes import KEPT, kept_note, stored_note, symmetrized_note
@@ -21,6 +23,7 @@ from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import MANY, Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops
+from vlang.runtime.storage.device_copies import DeviceCopies
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.processors import available_threads
 
@@ -49,9 +52,15 @@ class HeldGraph:
     stored: StoredEdges | None = None
     seal: str = ""
     vertex_columns: VertexColumns | None = None
+    device_copies: DeviceCopies
+    kinds: Mapping[str, Kind] = MappingProxyType({})
     _notes: list[str]
     _kept: tuple[str, ...]
     _adjacencies: Adjacencies | StoredAdjacencies
+    _base: Self | None = None  # of a graph that `read_as` has made, the graph that it was made of
+    _other: Self | None = None  # the graph that `read_as` has made last
+    _codings: Mapping[str, Coding] = MappingProxyType({})
+    _coded: dict[str, Adjacency]  # the adjacency lists of a graph that `read_as` has made
     _source: Source | None = None  # how the graph was read; None if it was changed since
     _light: Source | None = None  # if set, a pickle holds this instead of the arrays
 
@@ -81,6 +90,7 @@ class HeldGraph:
         self._notes = list(edges.notes)
         self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
         self.warnings = tuple(edges.warnings)
+        self.kinds = MappingProxyType(dict(edges.kinds))
         self._kept: tuple[str, ...] = KEPT
         if symmetrize and edges.directed:
             self._notes.append(symmetrized_note(len(edges.src)))
@@ -102,6 +112,7 @@ class HeldGraph:
         threads: int | None = None,
         order: Order | None = None,
         seal: str = "",
+        kinds: Mapping[str, Kind] = MappingProxyType({}),
     ) -> Self:
         """A graph of valid adjacency lists in canonical order (see `adjacency`).
 
@@ -117,10 +128,11 @@ class HeldGraph:
             threads: how many threads build further adjacency lists.
             order: the order of the rows; None if rows are in the order of the ids.
             seal: checksum that identifies the page file from which the graph was read; "" for other graphs.
+            kinds: what the integers of columns of categories and times stand for, by name.
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
-        graph.seal = seal
+        graph.seal, graph.kinds = seal, kinds
         built = Adjacencies(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built, order)
         return graph
@@ -129,6 +141,7 @@ class HeldGraph:
     def on_pages(
         cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (),
         left_out: Mapping[str, LeftOut] = MappingProxyType({}), threads: int | None = None, order: Order | None = None,
+        kinds: Mapping[str, Kind] = MappingProxyType({}),
     ) -> Self:
         """A graph whose edges stay on disk.
 
@@ -141,12 +154,13 @@ class HeldGraph:
             left_out: columns that could not be read: name -> reason.
             threads: how many threads build the adjacency lists of derived graphs.
             order: the order of the rows; None if rows are in the order of the ids.
+            kinds: what the integers of columns of categories and times stand for, by name.
         """
         from vlang.runtime.graph.topology.stored import StoredAdjacencies  # start-up
 
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
-        graph.stored, graph.seal = stored, stored.seal
+        graph.stored, graph.seal, graph.kinds = stored, stored.seal, kinds
         graph._take(stored.name, ids, stored.m, StoredAdjacencies(stored, threads or available_threads()), order)
         return graph
 
@@ -162,6 +176,7 @@ class HeldGraph:
         self.threads = adjacencies.threads
         self._adjacencies = adjacencies
         self.order = order
+        self.device_copies = DeviceCopies()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -175,8 +190,37 @@ class HeldGraph:
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
         """Bounds of the values of an edge column: (0, 0) without edges, NaN if a value is NaN. Raises KeyError."""
-        column = self._adjacencies.columns[name]
+        column, coding = self._adjacencies.columns[name], self._codings.get(name)
+        if coding is not None and self.m:
+            return coding.bounds(int(column.low), int(column.high))
         return column.low, column.high
+
+    def read_as(self, kinds: Mapping[str, Kind]) -> Self:
+        """This graph, whose columns of categories or times are read with other lists of names or other units.
+
+        Everything that is built is shared; the values in another code are computed where a run reads them. Returns the
+        graph itself if its columns are of these kinds. The last graph made is kept.
+
+        kinds: for each of these columns, all names that a category may have, or the unit of a time.
+        """
+        base = self if self._base is None else self._base
+        codings = {name: coding_of(base.kinds[name], kind) for name, kind in kinds.items()}
+        changed = {name: coding for name, coding in codings.items() if coding is not None}
+        if not changed:
+            return base
+        if base._other is None or base._other.kinds != {**base.kinds, **kinds}:
+            other = copy(base)
+            other._base, other._other, other._codings, other._coded = base, None, changed, {}
+            other.kinds = MappingProxyType({**base.kinds, **kinds})
+            if base.stored is not None:
+                other.stored = base.stored.coded(_coded(base.stored.columns, changed))
+            base._other = other
+        return base._other
+
+    @property
+    def as_stored(self) -> Self:
+        """The graph from which `read_as` has made this one; else this graph."""
+        return self if self._base is None else self._base
 
     @property
     def rule(self) -> WeightRule | None:
@@ -219,7 +263,12 @@ class HeldGraph:
         """
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
-        return self._adjacencies.adjacency(kind, tuple(columns))
+        made = self._adjacencies.adjacency(kind, tuple(columns))
+        if not self._codings:
+            return made
+        if made.kind not in self._coded:
+            self._coded[made.kind] = made.coded(_coded(made.columns, self._codings))
+        return self._coded[made.kind]
 
     def holds(self, kind: str, column: str) -> bool:
         """Whether an adjacency of a graph in memory exists, and has a column in the order of its entries."""
@@ -262,6 +311,10 @@ class HeldGraph:
     def built(self) -> Adjacency:
         """An adjacency that holds every stored column; "in" is built if there is none yet."""
         return self._adjacencies.any()
+
+
+def _coded(columns: Mapping[str, Column], codings: Mapping[str, Coding]) -> dict[str, Column]:
+    return {name: replace(column, coding=codings.get(name)) for name, column in columns.items()}
 
 
 def _checked(edges: EdgeList) -> EdgeList:

@@ -3,12 +3,15 @@
 The arrays of vlang's format 1 are: `vlang_graph` (the number of the format), `kind` ("in" or "out"), `directed`,
 `offsets` uint64[n + 1], `targets` uint32[m], `column.NAME` for each edge column in the order of `targets`, `rule`
 int64[2] for weights by rule, and `notes`. `left_out` str[k, 3], if present, has a row for each column that could not be
-read: its name, the reason, and "1" if it holds numbers. Vertex ids are stored as `ids` (integers); as `id_base`, if
-they are the n consecutive integers from there; or as `id_bytes` (UTF-8, concatenated) with `id_ends` uint64[n].
+read: its name, the reason, and "1" if it holds numbers. A column of categories has their names, increasing, in
+`names.NAME` (str), and a column of times its unit in `unit.NAME` ("D", "s", "ms", "us" or "ns"). Vertex ids are stored
+as `ids` (integers); as `id_base`, if they are the n consecutive integers from there; or as `id_bytes` (UTF-8,
+concatenated) with `id_ends` uint64[n].
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,12 +24,14 @@ from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, wi
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.edges.from_arrays import MOST, edges_of_entries
+from vlang.runtime.graph.edges.kinds import Kind, Names, Times
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.output import write_arrays
 from vlang.runtime.threads.processors import available_threads
 from vlang.runtime.threads.workers import on_threads
+from vlang.times import UNITS
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["is_own", "load", "matrix_entries", "matrix_note", "own_graph", "save"]
 
 FORMAT = 1
-COLUMN = "column."
+COLUMN, NAMES, UNIT = "column.", "names.", "unit."
 
 _BLOCK = 1 << 17  # entries that a thread checks at a time
 
@@ -52,6 +57,11 @@ def save(graph: Graph, path: Path) -> None:
     for name in graph.columns:
         if graph.rule is None or name != "weight":
             arrays[COLUMN + name] = base.stored(name)
+    for name, one in graph.kinds.items():
+        if isinstance(one, Names):
+            arrays[NAMES + name] = np.array(one.names, dtype=np.str_)
+        else:
+            arrays[UNIT + name] = np.array(one.unit)
     if graph.left_out:
         rows = [(name, why.reason, "1" if why.numbers else "") for name, why in graph.left_out.items()]
         arrays["left_out"] = np.array(rows, dtype=np.str_)
@@ -120,8 +130,10 @@ def own_graph(
     check_weights(path, weights, [*names, *(["weight"] if rule else [])], left_out)
     offsets, targets = archive.array("offsets", "u", (None,)), archive.array("targets", "u", (None,))
     columns = {name: narrowed(name, archive.array(COLUMN + name, "biuf", (len(targets),))) for name in names}
+    kinds = _kinds(archive, columns)
     if weights not in (None, "weight"):
         columns, rule, left_out = as_weight(columns, str(weights)), None, without_weight(left_out)
+        kinds = as_weight(kinds, str(weights))
     rows = Rows(offsets, targets, columns)
     wrong = _unfit(kind, rows) or _unsound(rows, directed, threads or available_threads())
     if not wrong:
@@ -131,7 +143,28 @@ def own_graph(
         raise GraphError(f"{path}: the arrays of this graph do not fit together: {wrong}; write it again")
     return graph_type.from_rows(
         kind, rows, ids, directed=directed, rule=rule, name=path.name, notes=notes, left_out=left_out, threads=threads,
+        kinds=kinds,
     )  # fmt: skip
+
+
+def _kinds(archive: Archive, columns: Mapping[str, Array]) -> dict[str, Kind]:
+    """What the integers of columns stand for. Raises GraphError if these are not the codes of their names."""
+    kinds: dict[str, Kind] = {}
+    for name, values in columns.items():
+        if NAMES + name in archive:
+            texts = tuple(archive.array(NAMES + name, "U", (None,), words=True).tolist())
+            coded = values.dtype.kind in "iu" and (not len(values) or (values.min() >= 0 and values.max() < len(texts)))
+            if not coded or list(texts) != sorted(set(texts)):
+                raise GraphError(f"{archive.path}: the codes of column `{name}` and its names do not fit together; "
+                                 "write it again")
+            kinds[name] = Names(texts)
+        elif UNIT + name in archive:
+            unit = archive.text(UNIT + name)
+            if unit not in UNITS.values() or values.dtype.kind not in "iu":
+                raise GraphError(f"{archive.path}: column `{name}` has the unit {unit!r}; there are "
+                                 f"{', '.join(UNITS.values())}")
+            kinds[name] = Times(unit)
+    return kinds
 
 
 def _unfit(kind: str, rows: Rows) -> str:

@@ -67,7 +67,7 @@ def reduced(graph: Graph, light: Source | None) -> tuple[Any, tuple[Any, ...]]:
         "name": graph.name, "ids": graph.ids, "m": graph.m, "directed": graph.directed, "threads": graph.threads,
         "order": graph.order, "rule": graph.rule, "source": adjacencies.source(), "left_out": dict(graph.left_out),
         "notes": list(graph._notes), "kept": graph._kept, "warnings": graph.warnings, "read": graph._source,
-        "seal": graph.seal,
+        "seal": graph.seal, "kinds": dict(graph.kinds),
     }  # fmt: skip
     return _restored, (type(graph), state)
 
@@ -81,7 +81,7 @@ def _restored(graph_type: type[Graph], state: dict[str, Any]) -> Graph:
     graph = object.__new__(graph_type)
     graph._notes, graph._kept, graph.warnings = state["notes"], state["kept"], state["warnings"]
     graph.left_out = MappingProxyType(state["left_out"])
-    graph._source, graph.seal = state["read"], state["seal"]
+    graph._source, graph.seal, graph.kinds = state["read"], state["seal"], MappingProxyType(state["kinds"])
     graph._take(state["name"], state["ids"], state["m"], built, state["order"])
     return graph
 

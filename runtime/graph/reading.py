@@ -13,6 +13,7 @@ from vlang.runtime.graph.edges.given import given_flag, given_path, given_whole
 from vlang.runtime.graph.pickled import source_of
 from vlang.runtime.graph.sources import read
 from vlang.runtime.storage.room import memory_named
+from vlang.runtime.threads.activity import step
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -37,11 +38,17 @@ def read_graph(graph_type: type[Graph], path: str | Path, options: Mapping[str, 
         columns = columns_of_vertices(given["vertices"])
     given["ends"] = Ends(parse_column("source_column", given.pop("source_column")),
                          parse_column("target_column", given.pop("target_column")), given.pop("vertices"))
-    with memory_named(f"reading {path}"), seekable_parts(path, "a file of edges") as file:
+    with memory_named(f"reading {path}"), seekable_parts(path, "a file of edges") as file, \
+            step("reading", str(path), _bytes(Path(file))):
         graph = read(graph_type, file, **given)
     graph._source = source
     graph.vertex_columns = columns
     return graph
+
+
+def _bytes(path: Path) -> int:
+    """The size of a file; 0 for a generator, a folder or a pattern."""
+    return path.stat().st_size if path.is_file() else 0
 
 
 def _weights(value: object) -> str | None:

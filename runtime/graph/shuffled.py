@@ -23,7 +23,8 @@ class ShuffledGraph(Graph):
 
     def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
         self._notes, self._kept, self.left_out = list(graph.notes), (), graph.left_out
-        self.warnings = graph.warnings
+        self.warnings, self.kinds = graph.warnings, graph.kinds
+        self._codings, self._coded = graph._codings, {}
         self._take(graph.name, graph.ids, graph.m, graph._adjacencies, graph.order)
         self._rng = rng
         self._shuffled: dict[str, Adjacency] = {}
@@ -40,5 +41,5 @@ class ShuffledGraph(Graph):
         degrees = np.diff(base.offsets).astype(np.int64)
         rows = np.repeat(np.arange(self.n), degrees)
         order = np.lexsort((self._rng.random(len(base)), rows))
-        return Adjacency(kind, Rows(base.offsets, base.targets[order], {}), self._adjacencies.columns,
+        return Adjacency(kind, Rows(base.offsets, base.targets[order], {}), base.columns,
                          lambda name: base.stored(name)[order], threading.RLock())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from vlang.runtime.plan.layout import Layout
 
 __all__ = [
-    "BLOCK", "BLOCK_GROUP", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
-    "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "PAGE_COLUMNS",
-    "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
+    "BLOCK", "BLOCK_BATCHES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
+    "BLOCK_ROWS", "BLOCK_SENDERS", "BLOCK_SINGLE", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "PAGE_COLUMNS", "PAGE_FIRST",
+    "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
     "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT",
     "SLOT_FUSED", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
     "SLOT_STATS", "THREADS",
@@ -18,8 +18,8 @@ BLOCK = 4096  # vertices of a block of reductions over vertices
 LANES = 64  # vertices of such a block that are reduced in parallel lanes
 RUN = 256  # vertices whose accumulators a CPU worker keeps in L1 cache at the same time
 
-BLOCK_MOST = 1 << 16  # maximum vertices of a cache block, as their numbers inside it have 16 bits
-BLOCK_GROUP = 4  # edges of a row that are stored consecutively
+BLOCK_MOST = 1 << 16  # maximum rows, and senders, of a cache block, as their numbers inside it have 16 bits
+BLOCK_SINGLE = 64  # a row with more edges in a cache block has a batch of its own
 THREADS = 256  # threads of a thread block on a GPU
 
 # The row of a page. If the row describes a whole adjacency instead of a page, offsets are u64.
@@ -30,14 +30,13 @@ PAGE_FIRST = _PAGE.word("the first vertex")
 PAGE_WORDS = 16
 PAGE_COLUMNS = _PAGE.part(PAGE_WORDS - 3, "the columns of the stage, in order")
 
-# The row of a cache block (runtime/graph/topology/blocks.py). Its columns are at the same indices as in the row of a
-# page.
+# The row of a strip of cache blocks (runtime/graph/topology/blocks.py). Its columns are at the same indices as in the
+# row of a page.
 _BLOCK = Layout(PAGE_WORDS)
-BLOCK_SENDERS = _BLOCK.word("u32: the neighbours, in the order of the runs")
-BLOCK_RUNS = _BLOCK.word("u32[., 3]: the first place of a run, its places, and edges of each that stand side by side")
-BLOCK_MADE = _BLOCK.word("how many runs there are")
-BLOCK_ORDER = _BLOCK.word("u16: the vertex of each place, relative to BLOCK_LOW")
-BLOCK_PLACES = _BLOCK.word("u16: the place of each vertex")
+BLOCK_SENDERS = _BLOCK.word("u16: the neighbours, batch by batch, relative to the first sender of the block")
+BLOCK_ROWS = _BLOCK.word("u16: the rows of all batches, relative to BLOCK_LOW")
+BLOCK_BATCHES = _BLOCK.word("u32[., 3]: the range of BLOCK_MOST senders, how many rows, and edges of each")
+BLOCK_MADE = _BLOCK.word("how many batches there are")
 BLOCK_LOW = _BLOCK.word("the first vertex")
 BLOCK_HIGH = _BLOCK.word("the vertex behind the last")
 BLOCK_LONG = _BLOCK.word("the first of its long vertices, which are left out, in the table of those")

@@ -27,7 +27,8 @@ names the others:
     near:starts   u64[n + 1], the offsets of the rows in near:neighbours, u32, which has the distinct neighbours of each
                   vertex in either direction, without self-loops
 
-A row of PAGE_WORDS words describes a page, a row of BLOCK_WORDS a cache block, and a row of ROW_WORDS a page on a GPU.
+A row of PAGE_WORDS words describes a page, a row of BLOCK_WORDS a strip of cache blocks, and a row of ROW_WORDS a page
+on a GPU.
 runtime/plan/layouts/pass_words.py has the arrays that passes on a CPU use in addition to the frame.
 """
 
@@ -39,17 +40,16 @@ from functools import cached_property
 
 from vlang.runtime.plan.page_words import (
     BLOCK,
-    BLOCK_GROUP,
+    BLOCK_BATCHES,
     BLOCK_HIGH,
     BLOCK_LONG,
     BLOCK_LONG_END,
     BLOCK_LOW,
     BLOCK_MADE,
     BLOCK_MOST,
-    BLOCK_ORDER,
-    BLOCK_PLACES,
-    BLOCK_RUNS,
+    BLOCK_ROWS,
     BLOCK_SENDERS,
+    BLOCK_SINGLE,
     BLOCK_WORDS,
     FIRST_SLOT,
     LANES,
@@ -99,17 +99,19 @@ from vlang.runtime.plan.steps import (
     SweepSpec,
     every_step,
     level_slot,
+    pointer_of,
 )
 
 __all__ = [
-    "BLOCK", "BLOCK_GROUP", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
-    "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "NO_WATCH",
+    "BLOCK", "BLOCK_BATCHES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
+    "BLOCK_ROWS", "BLOCK_SENDERS", "BLOCK_SINGLE", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "NO_WATCH",
     "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS",
     "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS",
     "RUN", "SEGMENT", "SLOT_FUSED", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH",
     "SLOT_SEGMENTS", "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec",
     "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec",
     "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "Watch", "every_step", "field_of", "level_slot",
+    "pointer_of",
 ]
 
 
@@ -142,9 +144,10 @@ class ArraySpec:
         slot: the full name of its slot.
         dtype: the stored type.
         length: the elements of the array. "vertices", "segments:KIND" and "blocks": one per vertex, segment or block.
-            "set:S": one per member of S. "blocked": for each worker, one per place of a cache block; allocated when a
-            pass first runs by blocks. "pushed": one per vertex; allocated when a pass first pushes sums. "later": one
-            per vertex; allocated when a pass first sends messages for the pass after it.
+            "segments:pointing:FIELD" is the most that pointers can need.
+            "set:S": one per member of S. "blocked": for each worker, one per row of a strip of cache blocks; allocated
+            when a pass first runs by blocks. "pushed": one per vertex; allocated when a pass first pushes sums.
+            "later": one per vertex; allocated when a pass first sends messages for the pass after it.
         width: the number of consecutive entries per element.
         type: the type in the program; "" if the array is not part of the program.
     """
@@ -222,6 +225,8 @@ class Plan:
         vertices: the names of the scalars whose values are vertices.
         scattered: the slots of arrays over vertices in which kernels of passes and folds access entries of other
             vertices than the one being processed. All other arrays are accessed in the order of the vertices.
+        far: the slots of arrays that kernels access at vertices that are neither the one being processed nor its
+            neighbours, and near:neighbours if they read whole neighbour lists -> the line of the first such access.
     """
 
     name: str
@@ -237,6 +242,7 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     vertices: frozenset[str] = frozenset()
     scattered: frozenset[str] = frozenset()
+    far: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def stages(self) -> tuple[StageSpec, ...]:

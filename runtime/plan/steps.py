@@ -18,6 +18,7 @@ T = TypeVar("T")
 __all__ = [
     "Bound", "Contract", "CopySpec", "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part",
     "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "level_slot",
+    "pointer_of",
 ]
 
 
@@ -84,7 +85,8 @@ class StageSpec:
 
     Attributes:
         name: the name of the pass, unique in the plan.
-        domain: "in", "out", "both" or None (over vertices).
+        domain: "in", "out", "both", "pointing:FIELD" (over the vertices whose FIELD is the vertex of the row), or None
+            (over vertices).
         kernels: role -> name of the kernel. Roles are "pull", "segments", "finish", "compute", "messages", "blocked",
             "fused", and "listed" if "pull" does not accept lists of vertices; on a CPU also the roles of each way.
         columns: the edge columns as (name, dtype), in the order of the page row.
@@ -103,6 +105,7 @@ class StageSpec:
         ways: name of a way to run the loop on a CPU -> the data of the pass for this way (PushSpec, SumSpec, ...).
         refused: name of a way -> the reason why the pass cannot run that way.
         fused: the work that is fused into a full pass on a CPU; None without such work.
+        near: the slots of the arrays over vertices that its kernels read at neighbours.
     """
 
     name: str
@@ -121,6 +124,17 @@ class StageSpec:
     ways: Mapping[str, object] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     fused: Fused | None = None
+    near: tuple[str, ...] = ()
+
+    @property
+    def side(self) -> str | None:
+        """The adjacency direction whose edges the pass reads; None if it reads no edges of the graph."""
+        return None if self.pointer else self.domain
+
+    @property
+    def pointer(self) -> str:
+        """The field of vertices along which the pass gathers; "" if it does not gather along pointers."""
+        return pointer_of(self.domain)
 
     def way(self, name: str, kind: type[T]) -> T | None:
         """The data of the pass for the way `name`, of type `kind`; None if the pass cannot run that way."""
@@ -149,9 +163,15 @@ class Fused:
 
 @dataclass(frozen=True)
 class Fold:
-    """The reductions over vertices that one scalar needs. kernel: name of the kernel that computes them."""
+    """The reductions over vertices that one scalar needs.
+
+    Attributes:
+        kernel: name of the kernel that computes them.
+        arrays: the slots of the arrays that the kernel accesses, with the arrays part:NAME of its partial results.
+    """
 
     kernel: str
+    arrays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -358,6 +378,11 @@ def every_step(steps: Iterable[Step]) -> Iterator[Step]:
         yield step
         if not isinstance(step, (StageSpec, ScalarSpec, Contract)):
             yield from every_step(step.steps)
+
+
+def pointer_of(domain: str | None) -> str:
+    """The field in a domain "pointing:FIELD"; "" for another domain."""
+    return (domain or "").partition("pointing:")[2]
 
 
 def level_slot(kind: str, name: str, level: int) -> str:

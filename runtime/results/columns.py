@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges.edge_list import VertexIds
-from vlang.runtime.graph.edges.naming import NONE, user_ids
+from vlang.runtime.graph.edges.kinds import Names, Times, named_values
+from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
+from vlang.times import UNITS
 
-__all__ = ["best_rows", "described", "missing_values", "plain_values", "proper_rows"]
+__all__ = ["best_rows", "described", "missing_values", "plain_values", "proper_rows", "shown_global",
+           "shown_values"]
 
 _PART = 1 << 16  # rows that are processed at a time, since a result may be nearly as large as memory
 
@@ -34,13 +38,49 @@ def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:
     return missing
 
 
-def plain_values(ids: VertexIds, raw: NDArray[Any], type_: str) -> list[Any]:
-    """Convert values to Python objects: infinities to floats, `none` to None. type_: the type in the program."""
-    values = user_ids(ids, raw) if type_ == "vertex" else raw
+def shown_values(ids: VertexIds, names: Sequence[str], raw: NDArray[Any], type_: str) -> NDArray[Any]:
+    """Values as users see them: vertices as ids, categories as names, times as datetime64 with NaT for infinite ones.
+
+    Args:
+        ids: the ids of the vertices.
+        names: the names of categories.
+        raw: the values in the format of the engine.
+        type_: the type in the program.
+    """
+    if type_ == "vertex":
+        return user_ids(ids, raw)
+    if type_ == "category":
+        return named_values(raw, Names(tuple(names)))
+    return named_values(raw, Times(UNITS[type_])) if type_ in UNITS else raw
+
+
+def shown_global(ids: VertexIds, names: Sequence[str], value: Any, type_: str) -> Any:
+    """A global as users see it: `none_of(ids)` for `none`, NaT for an infinite time.
+
+    Args:
+        ids, names, type_: see `shown_values`.
+        value: the value in the format of the engine.
+    """
+    if type_ == "vertex":
+        return none_of(ids) if value is None or int(value) == NONE else ids.label(int(value))
+    named = type_ == "category" or type_ in UNITS
+    shown: Any = shown_values(ids, names, np.array([value]), type_)[0] if named else value
+    return shown
+
+
+def plain_values(ids: VertexIds, names: Sequence[str], raw: NDArray[Any], type_: str) -> list[Any]:
+    """Convert values to Python objects: infinities to floats, `none` to None, times to texts.
+
+    Args:
+        ids, names, raw, type_: see `shown_values`.
+    """
+    values = shown_values(ids, names, raw, type_)
+    if values.dtype.kind == "M":
+        values = np.datetime_as_string(values).astype(object)
     missing = missing_values(raw, type_)
     if missing is not None and raw.dtype.kind != "f":
         values = values.astype(object)
-        if type_ == "vertex":
+        if type_ in ("vertex", "category"):
             values[missing] = None
         else:
             values[missing & (raw > 0)], values[missing & (raw < 0)] = math.inf, -math.inf
@@ -88,9 +128,14 @@ def proper_rows(raw: NDArray[Any], type_: str) -> NDArray[np.bool_]:
     return np.logical_not(missing if missing.ndim == 1 else np.any(missing, axis=1))
 
 
-def described(raw: NDArray[Any], type_: str) -> str:
-    """Describe values in one line. type_: the type in the program."""
+def described(raw: NDArray[Any], type_: str, names: Sequence[str] = ()) -> str:
+    """Describe values in one line. type_: the type in the program. names: the names of categories."""
     count = len(raw)
+    if type_ == "category":
+        known, counts = np.unique(raw[(raw >= 0) & (raw < len(names))], return_counts=True)
+        most = ", ".join(f"{names[code]} ({counts[at]:,})" for at in np.argsort(-counts, kind="stable")[:3]
+                         for code in (int(known[at]),))
+        return f"{len(known):,} different names{': ' * (len(known) > 0)}{most}{', ...' * (len(known) > 3)}"
     if raw.dtype == np.bool_:
         what = "vertices" if raw.ndim == 1 else "components"
         return f"true for {int(np.count_nonzero(raw)):,} of {raw.size:,} {what}"
@@ -111,6 +156,6 @@ def described(raw: NDArray[Any], type_: str) -> str:
     if not len(known):
         return f"no value for any of {count:,} vertices"
     text = f"{len(np.unique(known)):,} different vertices" if type_ == "vertex" else \
-        f"{known.min()!s} to {known.max()!s}"
+        " to ".join(map(str, shown_values(VertexIds(), (), np.array([known.min(), known.max()]), type_)))
     what = "none" if type_ == "vertex" else "not finite"
     return text if not missing else f"{text}; {what} for {missing:,} of {count:,} vertices"

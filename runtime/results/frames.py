@@ -67,7 +67,7 @@ def pandas_frame(columns: Iterable[Column]) -> Any:
             name = whole.name if whole.values.ndim == 1 else f"{whole.name}.{number}"
             missing = _nulls(column)
             values = np.array(column.values)  # copied, since users may change a frame, but not a result
-            if missing is not None and values.dtype != object:
+            if missing is not None and values.dtype.kind in "iu":
                 data[name] = pandas.arrays.IntegerArray(values, np.array(missing))
             else:
                 data[name] = values

@@ -25,6 +25,7 @@ class Origin:
         fields: the arrays of vertex fields that the caller gave, in the format of the engine.
         sent: loop number -> field -> the values that vertices had last sent when the loop ended, in the format of the
             engine.
+        names: the names of the categories of the run, which increase.
     """
 
     source: str
@@ -34,3 +35,4 @@ class Origin:
     parameters: Mapping[str, Any]
     fields: Mapping[str, NDArray[Any]]
     sent: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()

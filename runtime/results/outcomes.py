@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ __all__ = ["result_of"]
 
 
 def result_of(
-    plan: Plan, graph: Graph, outcome: Outcome, falling: frozenset[str], origin: Origin, device: str, device_reason: str
+    plan: Plan, graph: Graph, outcome: Outcome, falling: frozenset[str], origin: Origin, device: str,
+    device_reason: str, shown: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
     """Build the result of a run.
 
@@ -28,6 +30,7 @@ def result_of(
         origin: what `resume` needs to continue.
         device: the device of the run.
         device_reason: why this device was chosen.
+        shown: the types of values that are categories or times, by name.
     """
     import numpy as np  # start-up
 
@@ -43,11 +46,12 @@ def result_of(
         name: bool(value) if type_ == "bool" else value
         for (name, type_), value in zip(plan.globals, outcome.values.globals.values())
     }
+    types = {**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}
     return Result(
         program=plan.name, ids=graph.ids, fields=fields,
-        types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
+        types={name: shown.get(name, type_) for name, type_ in types.items()}, globals=dict(values),
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=outcome.history,
         seconds=outcome.seconds, smallest_first=falling, edges=outcome.history.edges,
         graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin, final=outcome.final,
-        interrupted=outcome.interrupted,
+        interrupted=outcome.interrupted, names=origin.names,
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +13,27 @@ from numpy.typing import NDArray
 from vlang.errors import BindError
 from vlang.runtime.engine.trace import ChaosReport, History, Round
 from vlang.runtime.graph.edges.edge_list import VertexIds
-from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
+from vlang.runtime.graph.edges.naming import none_of
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.results.columns import best_rows, described, missing_values, plain_values, proper_rows
+from vlang.runtime.results.columns import (
+    best_rows,
+    described,
+    missing_values,
+    plain_values,
+    proper_rows,
+    shown_global,
+    shown_values,
+)
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
-from vlang.runtime.storage.output import fixed_width, json_value, write_arrays, write_text
+from vlang.runtime.results.rounds import Rounds
+from vlang.runtime.results.summary import counted, summary_of, summary_text
+from vlang.runtime.storage.output import fixed_width, write_arrays, write_text
+from vlang.times import UNITS
+
+if TYPE_CHECKING:
+    from vlang.runtime.results.pictures.picture import Picture
 
 __all__ = ["Result"]
 
@@ -31,9 +44,9 @@ class Result(Exported):
     `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
     Fields are arrays of shape [vertices], or [vertices, k] for vectors T[k]; row i belongs to vertex `r.ids[i]`.
     Integers and floats keep the type of the program. Integer `inf` is the largest value of its type and `-inf` the
-    least; `r.reached(name)` distinguishes both from numbers. Fields of type `vertex` hold the user's ids. The value
-    `none` is stored as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if
-    ids are strings.
+    least; `r.reached(name)` distinguishes both from numbers. Fields of type `category` hold names, as objects; times
+    are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value `none` is stored
+    as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if ids are strings.
 
     With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. They support
     `__cuda_array_interface__` and DLPack, and `r["rank"]` copies nothing. Fields of type `vertex` are converted to the
@@ -63,6 +76,11 @@ class Result(Exported):
         origin: the run that computed the result; None if no run can resume from it.
         interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
             superstep before the interrupt, and later statements have not run.
+        policy: the option `policy` of the run.
+        choices: the research options of the run that differ from their defaults, by name: those of the policy, and
+            those of the caller.
+        notes: sentences on what the run left out of what was asked for: parts of a policy that are not built, loops
+            that do not run in place.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
         remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds` is
             not the time of computing them; "" without any.
@@ -89,6 +107,7 @@ class Result(Exported):
         final: NDArray[np.bool_] | None = None,
         warnings: tuple[str, ...] = (),
         interrupted: bool = False,
+        names: Sequence[str] = (),
     ) -> None:
         """Create a result from the arrays of a run. Arguments that are not listed here are described as attributes.
 
@@ -97,7 +116,8 @@ class Result(Exported):
             fields: name -> array in the format of the engine: a field of type `vertex` is uint32 with dense numbers,
                 and NONE for `none`. An array with a method `get()` is in device memory; `get()` copies it to the host.
             smallest_first: fields such as distances, of which `top` lists the smallest values first.
-            origin: the run; None if no run can resume from this result. """
+            origin: the run; None if no run can resume from this result.
+            names: the names of categories, which are their positions here. """
         self.program = program
         self.rounds = rounds
         self.converged = converged
@@ -116,8 +136,12 @@ class Result(Exported):
         self.final = final
         self.warnings = warnings
         self.interrupted = interrupted
+        self._names = tuple(names)
         self.resumed = ""
         self.remembered = ""
+        self.policy = "auto"
+        self.choices: dict[str, Any] = {}
+        self.notes: tuple[str, ...] = ()
         self._listed = None if final is None else np.flatnonzero(final)
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
@@ -126,7 +150,7 @@ class Result(Exported):
         self._smallest_first = frozenset(smallest_first)
         self._shown: dict[str, NDArray[Any]] = {}
         self.globals: dict[str, Any] = {
-            name: self._named(value) if types.get(name) == "vertex" else value for name, value in globals.items()
+            name: shown_global(self._ids, self._names, value, types.get(name, "")) for name, value in globals.items()
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,9 +164,9 @@ class Result(Exported):
         return None if self.origin is None else self.origin.graph
 
     @cached_property
-    def history(self) -> tuple[Round, ...]:
+    def history(self) -> Rounds:
         """One `Round` per superstep."""
-        return self._history.rounds() if isinstance(self._history, History) else self._history
+        return Rounds(self._history.rounds() if isinstance(self._history, History) else self._history)
 
     @property
     def ids(self) -> NDArray[Any]:
@@ -273,49 +297,47 @@ class Result(Exported):
 
     def summary_dict(self) -> dict[str, Any]:
         """A description of the run without the values of fields, in types that JSON supports."""
-        return {
-            "program": self.program,
-            "vertices": len(self),
-            "edges": self.graph_edges,
-            "rounds": self.rounds,
-            "converged": self.converged,
-            "reason": self.reason,
-            "warnings": list(self.warnings),
-            "seconds": self.seconds,
-            "device": self.device,
-            "edges_traversed": self.edges,
-            "edges_per_second": self.edges_per_second,
-            **({"placement": self.placement, "read_bytes": self.read_bytes} if self.placement else {}),
-            **({"remembered": self.remembered} if self.remembered else {}),
-            **({} if self._listed is None else {"final": len(self._listed)}),
-            "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
-            "history": [asdict(r) for r in self.history],
-        }
+        return summary_of(self)
 
     def summary(self) -> str:
         """A few lines of text: how the run ended, and the range of each field."""
-        lines = [
-            f"{_counted(self.rounds, 'round', 'rounds')}, "
-            f"{'converged' if self.converged else 'not converged'}: {self.reason}",
-            f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
-        ]
-        lines += [self.remembered] if self.remembered else []
-        lines += [f"{name}: {self._describe(name)}" for name in self._raw]
-        return "\n".join(lines)
+        return summary_text(self, map(self._describe, self._raw))
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "stopped"
         outputs = ", ".join([*self._raw, *self.globals])
-        return f"<Result of {self.program}: {_counted(len(self), 'vertex', 'vertices')}, " \
-               f"{_counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
+        return f"<Result of {self.program}: {counted(len(self), 'vertex', 'vertices')}, " \
+               f"{counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
+
+    def plot(self, by: str | None = None, kind: str = "auto") -> Picture:
+        """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.
+
+        Args:
+            by: the field; by default the first that is not of type `vertex`. `x.1` is the second component of x.
+            kind: "histogram"; "rank", values in decreasing order; "bars", vertices per value; "map", vertices at the
+                coordinates x and y, which are fields or columns of the vertex table; "graph", a drawing of at most 400
+                vertices; or "auto", which takes a map if there are coordinates, draws graphs of up to 60 vertices, and
+                otherwise goes by the type and distribution of the values.
+
+        Raises BindError if the kind does not suit the field, VlangError if matplotlib is missing.
+        """
+        from vlang.runtime.results.pictures.values import plot_result  # start-up
+
+        return plot_result(self, by, kind)
+
+    def _repr_html_(self) -> str:
+        """How the run ended and the first rows, for notebooks."""
+        from vlang.runtime.results.html import result_html  # start-up
+
+        return result_html(self)
 
     # ---- fields
     def _field(self, name: str) -> Any:
         raw = self._raw[name]
-        if self.types.get(name) != "vertex":
+        if not self._renamed(name):
             return raw
         shown = self._on_host(name)
-        if isinstance(raw, np.ndarray) or shown.dtype == object:
+        if isinstance(raw, np.ndarray) or shown.dtype.kind in "OM":
             return shown
         if name not in self._translated:
             import cupy  # optional
@@ -325,12 +347,16 @@ class Result(Exported):
         return self._translated[name]
 
     def _on_host(self, name: str) -> NDArray[Any]:
-        """A field in host memory, with vertices as the user's ids."""
-        if self.types.get(name) != "vertex":
+        """A field in host memory, with vertices as the user's ids, categories as names, and times as datetime64."""
+        if not self._renamed(name):
             return self._host(name)
         if name not in self._shown:
-            self._shown[name] = user_ids(self._ids, self._host(name))
+            self._shown[name] = shown_values(self._ids, self._names, self._host(name), self.types[name])
         return self._shown[name]
+
+    def _renamed(self, name: str) -> bool:
+        """Whether users see other values of a field than the engine."""
+        return self.types.get(name) in ("vertex", "category", *UNITS)
 
     def stored(self, name: str) -> NDArray[Any]:
         """A field as the engine stores it: [n] or [n * k] (vectors); bool as uint8, f16 as uint16, vertices dense."""
@@ -348,15 +374,9 @@ class Result(Exported):
             self._fetched[name] = array.get()
         return self._fetched[name]
 
-    def _named(self, value: Any) -> Any:
-        """Convert a global of type `vertex` to the user's id."""
-        if value is None or int(value) == NONE:
-            return self.none
-        return self._ids.label(int(value))
-
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
         """The values of some rows as Python objects, with infinities as floats and `none` as None."""
-        return plain_values(self._ids, self._host(name)[rows], self.types.get(name, ""))
+        return plain_values(self._ids, self._names, self._host(name)[rows], self.types.get(name, ""))
 
     def _order(self, name: str, largest: bool | None, k: int) -> NDArray[Any]:
         """The indices of the k best rows, best first. Ties are in the order of rows."""
@@ -370,7 +390,7 @@ class Result(Exported):
     def _describe(self, name: str) -> str:
         """Describe a field in one line."""
         raw = self._host(name)
-        return described(raw if self._listed is None else raw[self._listed], self.types.get(name, ""))
+        return described(raw if self._listed is None else raw[self._listed], self.types.get(name, ""), self._names)
 
     def _columns(self, start: int, stop: int) -> Iterator[Column]:
         """Yield the columns of a file for the rows start..stop-1, ids first."""
@@ -382,12 +402,8 @@ class Result(Exported):
         yield Column("vertex", ids, None)
         for name in self._raw:
             raw = self._host(name)[rows]
-            values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
-            yield Column(name, values, missing_values(raw, self.types.get(name, "")))
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
+            type_ = self.types.get(name, "")
+            yield Column(name, shown_values(self._ids, self._names, raw, type_), missing_values(raw, type_))
 
 
 def _as_bool(array: Any) -> Any:

@@ -69,7 +69,8 @@ class Ledger:
         more, left = in_bytes(int(self._words[REFUSED])), in_bytes(self.left or 0)
         return OutOfMemory(
             f"out of memory: {more} more are needed, and {left} of the budget of {in_bytes(self.limit or 0)} are left: "
-            "give more (`memory`), or convert the graph to a page file, which is streamed: vlang convert GRAPH OUT.vg")
+            "give more (`memory`), or convert the graph to a page file, if it is none yet, since page files are "
+            "streamed: vlang convert GRAPH OUT.vg")
 
     def _begin(self, limit: int, held: int) -> tuple[int, object]:
         """Put a budget into force; returns the bytes that it added to `used`, and the return value of `install`."""

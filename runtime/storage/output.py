@@ -195,6 +195,8 @@ def _texts(values: NDArray[Any]) -> list[str]:
         return cast("list[str]", np.array(["false", "true"], dtype=object)[values.astype(np.int8)].tolist())
     if values.dtype.kind == "f":
         return cast("list[str]", values.astype("U").tolist())  # the shortest text that reads back as this value
+    if values.dtype.kind == "M":
+        return cast("list[str]", np.datetime_as_string(values).tolist())
     return list(map(str, values.tolist()))
 
 
@@ -216,6 +218,8 @@ def json_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Seque
     """Format each value as JSON. Missing values, infinities and NaN become null."""
     if values.dtype == object:
         return [json.dumps(v, ensure_ascii=False) for v in values.tolist()]
+    if values.dtype.kind == "M":
+        return _replaced([f'"{text}"' for text in _texts(values)], missing, "null")
     if values.dtype.kind == "f":
         bad = ~np.isfinite(values)
         missing = bad if missing is None else bad | missing
@@ -232,6 +236,8 @@ def _replaced(texts: list[str], missing: NDArray[np.bool_] | None, by: str) -> l
 
 def json_value(value: Any, type_: str) -> Any:
     """The value of a global of type `type_` for JSON; None if it is infinite or NaN."""
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else str(value)
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float):
         return plain if math.isfinite(plain) else None

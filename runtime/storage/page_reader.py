@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.threads.activity import timed
 from vlang.runtime.threads.tasks import Task
 
 __all__ = [
@@ -84,7 +85,11 @@ def serve_one(request: Request | None, done: SimpleQueue[Arrival], reader: PageR
     if request is None:
         return False
     try:
-        done.put(Arrival(request, *reader.read(*request.key, request.buffer), None))
+        kind, page = request.key
+        with timed("read", f"page {page}", adjacency=kind) as about:
+            views, nbytes = reader.read(kind, page, request.buffer)
+            about["bytes"] = nbytes
+        done.put(Arrival(request, views, nbytes, None))
     except BaseException as error:
         done.put(Arrival(request, None, 0, error))
     return True

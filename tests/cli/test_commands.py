@@ -11,8 +11,7 @@ import pytest
 import vlang as library
 from tests.cli.conftest import Call
 from vlang import stdlib
-from vlang.cli.show import Advance, Progress, table
-from vlang.runtime.engine.trace import Round
+from vlang.cli.show import table
 
 
 def test_list_has_one_line_a_program_in_groups(vlang: Call) -> None:
@@ -171,20 +170,6 @@ def test_page_files(vlang: Call, tmp_path: Path) -> None:
     assert (done.status, "there is no folder" in done.err) == (1, True)
 
 
-def test_how_far_a_conversion_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal, a line every five seconds shows the progress and the estimated remaining time."""
-    now = [100.0]
-    monkeypatch.setattr("vlang.cli.show.time.monotonic", lambda: now[0])
-    with Advance() as advance:
-        for seconds, fraction in ((1, 0.01), (4, 0.1), (1, 0.1), (1, 0.2), (13, 0.4), (10_000, 0.41)):
-            now[0] += seconds
-            advance("reading", fraction)
-    assert capsys.readouterr().err.splitlines() == [
-        "reading: 10% of all done, about 45 s left", "reading: 40% of all done, about 30 s left",
-        "reading: 41% of all done, about 4.0 h left",
-    ]  # fmt: skip
-
-
 def test_doctor(vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = vlang("doctor")
     assert done.status == 0
@@ -212,15 +197,6 @@ def test_table() -> None:
     text = table(["vertex", "name", "x"], [[1, "a", 0.123456789], [22, "bc", float("inf")], [3, None, True]])
     assert text == "vertex  name         x\n     1  a     0.123457\n    22  bc         inf\n     3  none      true"
     assert table(["vertex"], []) == "vertex"
-
-
-def test_plain_progress_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress() as progress:
-        for i in range(1, 2501):
-            progress(Round(0, i, 5, "pull", 0.0, 10))
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "round 1: 5 active, pull, 10 edges"
-    assert len(lines) == 11
 
 
 def test_explain_plan_names_the_kernels_of_a_gpu(vlang: Call) -> None:

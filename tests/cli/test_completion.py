@@ -26,7 +26,7 @@ def offered(*words: str) -> set[str]:
     (["run", "bfs", "karate", "--precision", ""], {"32", "64"}),
     (["run", "bfs", "karate", "--research", "s"], {"switching=", "schedule=", "streams="}),
     (["run", "bfs", "karate", "--research", "mode=pu"], {"mode=pull", "mode=push"}),
-    (["explain", "bfs", "--research", ""], {"without="}),
+    (["explain", "bfs", "--research", "wi"], {"without="}),
     (["explain", "bfs", "--research", "without=ho"], {"without=hoist"}),
 ])
 def test_completion(words: list[str], found: set[str]) -> None:

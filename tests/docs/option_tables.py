@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from tests.docs.transcripts import ROOT
 from vlang.ir.switches import OPTIMISATIONS
 from vlang.options import EVERYDAY, OPTIONS, RESEARCH, Option
+from vlang.runtime.policies.policies import POLICIES
+from vlang.runtime.policies.policy import Policy
 
 __all__ = ["PAGES", "TABLES", "page"]
 
 _TABLE = re.compile(r"<!-- options: ([\w -]+) -->\n.*?<!-- end -->\n", re.DOTALL)
 _ON = {"cpu": "CPU", "gpu": "GPU", "both": "both"}
-PAGES = tuple(ROOT / "docs" / name for name in ("python.md", "command.md", "gpu.md", "research.md"))
+PAGES = tuple(ROOT / "docs" / name for name in ("python.md", "command.md", "gpu.md", "research.md", "policies.md"))
 
 
 def _rows(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -63,9 +66,23 @@ def _without() -> str:
     return _rows(("name", "what it is"), ((f"`{name}`", text) for name, text in OPTIMISATIONS.items()))
 
 
+def _policy(policy: Policy) -> str:
+    """The choices of a policy, what it leaves out, and what else stays in use."""
+    text = f"Source: [{SOURCES[policy.name]}](../runtime/policies/{SOURCES[policy.name]}).\n\n"
+    text += _rows(("device", "choice", "why"), (
+        ({"cpu": "CPU", "gpu": "GPU"}[device], f"`{one.option}={one.value}`{', fixed' if one.defines else ''}", one.why)
+        for device, choices in policy.choices.items() for one in choices))
+    for head, parts in (("Not built here", policy.left_out), ("Also in use", policy.besides)):
+        text += f"\n{head}:\n\n{''.join(f'- {part}' + chr(10) for part in parts)}"
+    return text
+
+
+SOURCES: Mapping[str, str] = {name: f"{name.replace('-', '_')}.py" for name in POLICIES}
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "everyday in Python": _python, "everyday on the command line": _command, "of a GPU": _gpu, "research": _research,
     "optimisations": _without,
+    **{f"policy {name}": partial(_policy, policy) for name, policy in POLICIES.items()},
 }
 
 

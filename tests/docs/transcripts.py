@@ -18,6 +18,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _VARYING = (
+    (re.compile(r"^.* [\d.]+ s so far.*\n", re.MULTILINE), ""),  # progress of a slow machine, such as one that compiles
     (re.compile(r"[\d.]+(e[-+]?\d+)? s\b"), "TIME s"),
     (re.compile(r"[\d.]+(e[-+]?\d+)? M edges/s"), "RATE M edges/s"),
 )

@@ -22,6 +22,7 @@ from tests.reference.generators.programs import Generated, Moving, finished, sta
 
 __all__ = ["wide_programs"]
 
+_PLAIN = frozenset({"int", "i64", "u8", "bool", "vertex", "float", "real"})  # kinds of the narrow generator
 _DOMAINS = ("u -> self", "self -> u", "u -- self", "self -- u")
 _PARTS = ("int", "vertex", "u8", "i16", "i64", "u32", "float")
 _MIXED = """reduction mixed(a, b): (int, u16, bool) = (max(a[0], b[0]), wrap(a[1] + b[1]), a[2] or b[2]), \
@@ -93,9 +94,11 @@ class _Wide(Nested):
 
     # ---- reductions
 
-    def reduction(self, kind: str, scope: Scope, domain: str) -> str:
+    def reduction(self, kind: str, scope: Scope, domain: str, test: str = "") -> str:
         """A reduction of a kind: a declared one, one of the further kinds, or a built-in one."""
         e = self.e
+        if test:
+            return super().reduction(kind, scope, domain, test) if kind in _PLAIN else self.gathered(kind, self.scope)
         usable = [one for one in e.declared if one.kind == kind]
         if usable and e.chance(40):
             cond = f" if {e.expr('bool', scope)}" if e.chance(35) else ""
@@ -152,7 +155,8 @@ class _Wide(Nested):
                 for place, part in enumerate(("int", "u16", "bool")):
                     scope = scope.with_own(f"{name}[{place}]", part)
                 continue
-            self.line(indent, f"gather {name} = {self.gathered(kind, scope)}")
+            form = self.pointed if e.chance(15) else self.grouped if e.chance(15) else self.gathered
+            self.line(indent, f"gather {name} = {form(kind, scope)}")
             scope = scope.with_own(name, kind)
         return scope
 

@@ -84,7 +84,8 @@ class WideExpressions(Expressions):
         if kind in ("int", "float") and (someone := self._someone(scope)):
             one, two = self.pick(someone), self.pick(someone)
             if kind == "float":
-                found.append(f"random({self.pick(['1', '7', 'k'])}, {one})")
+                more = self.pick(["", "", ", k", f", {two}", ", -1", ", N, k"])
+                found.append(f"random({self.pick(['1', '7', 'k'])}, {one}{more})")
             else:
                 found.append(f"common({one}, {two})")
                 found += [f"position({one}, {name})" for name in self.sets] + [f"len({name})" for name in self.sets]

@@ -1,16 +1,18 @@
-"""Cache blocks: each edge of a short vertex occurs once, rows keep their order, rows of similar length are together."""
+"""2-D cache blocks: each edge of a short vertex occurs once, rows keep their order, batches have rows of one length."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from vlang import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, _lay_out
+from vlang.runtime.graph.topology.blocks import Blocks
 from vlang.runtime.graph.topology.pages import Pages
-from vlang.runtime.plan.plan import BLOCK_GROUP, BLOCK_MOST, SEGMENT
+from vlang.runtime.plan.plan import BLOCK_MOST, BLOCK_SINGLE, SEGMENT
 
-GRAPHS = ("kron:12", "uniform:16", "star:40000", "grid:300x300", "path:70000")
+GRAPHS = ("kron:12", "uniform:17,2", "star:140000", "grid:300x300", "path:70000", "complete:400", "path:0", "path:1")
 
 
 def blocks_of(spec: str, threads: int = 2) -> tuple[Graph, Blocks]:
@@ -26,45 +28,38 @@ def short_degrees(graph: Graph) -> np.ndarray:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("spec", GRAPHS)
 def test_each_row_keeps_its_edges_and_their_order(spec: str, threads: int) -> None:
+    """The edge numbers of a row, in the order in which a worker meets them, are those of the adjacency."""
     graph, blocks = blocks_of(spec, threads)
     adjacency, degrees = graph.adjacency("in"), short_degrees(graph)
+    numbers = blocks.laid_out(adjacency, np.arange(len(adjacency), dtype=np.uint64)).astype(np.int64)
     end = 0
-    edges = np.arange(len(adjacency), dtype=np.uint64)
-    numbers = _lay_out(adjacency, edges, blocks.blocks, threads)
-    for block in blocks.blocks:
-        low, high = block.low, block.high
-        assert low == end
-        assert high - low <= BLOCK_MOST
-        end = high
-        rows: list[list[np.ndarray]] = [[] for _ in range(high - low)]
-        k = block.start
-        for first, places, take in block.runs.tolist():
-            assert 1 <= take <= BLOCK_GROUP
-            for place in range(first, first + places):
-                rows[place].append(numbers[k : k + take])
+    for strip in blocks.strips:
+        assert end == strip.low < strip.high <= strip.low + BLOCK_MOST
+        end = strip.high
+        rows: list[list[Any]] = [[] for _ in range(strip.high - strip.low)]
+        before, k, place = (-1, 0), strip.start, 0
+        for part, count, take in strip.batches.tolist():
+            assert count == 1 or take <= BLOCK_SINGLE
+            assert take > BLOCK_SINGLE or (part, -take) > before, "ranges of senders increase, lengths decrease"
+            before = (part, -min(take, BLOCK_SINGLE + 1))
+            here = strip.rows[place : place + count]
+            assert (np.diff(here.astype(np.int64)) > 0).all()
+            for row in here.tolist():
+                senders = part * BLOCK_MOST + blocks.senders[k : k + take].astype(np.int64)
+                assert np.array_equal(senders, adjacency.targets[numbers[k : k + take]])
+                rows[row].append(numbers[k : k + take])
                 k += take
-        assert k == block.end
-        assert np.array_equal(block.order[block.places], np.arange(high - low))
-        for place, v in enumerate(block.order.tolist()):
-            begin = int(adjacency.offsets[low + v])
-            want = edges[begin : begin + degrees[low + v]]
-            assert np.array_equal(np.concatenate([want[:0], *rows[place]]), want)
-    assert np.array_equal(blocks.senders, adjacency.targets[numbers.astype(np.int64)])
+            place += count
+        assert (k, place) == (strip.end, len(strip.rows))
+        for v, found in enumerate(rows, strip.low):
+            begin = int(adjacency.offsets[v])
+            want = np.arange(begin, begin + degrees[v])
+            assert np.array_equal(np.concatenate([want[:0], *found]), want)
     assert end == graph.n
+    assert len(blocks.senders) == degrees.sum()
 
 
-@pytest.mark.parametrize("spec", GRAPHS)
-def test_rows_stand_by_length_and_ties_by_number(spec: str) -> None:
-    graph, blocks = blocks_of(spec)
-    degrees = short_degrees(graph)
-    for block in blocks.blocks:
-        order = block.order.astype(np.int64)
-        steps = np.diff(degrees[block.low + order])
-        assert (steps <= 0).all()
-        assert (np.diff(order)[steps == 0] > 0).all()
-
-
-def test_runs_are_few() -> None:
-    """On a graph with enough edges, runs are long enough to pay for the three numbers that describe each."""
+def test_batches_are_few() -> None:
+    """On a graph with enough edges, batches are long enough to pay for the three numbers that describe each."""
     _, blocks = blocks_of("uniform:16")
-    assert sum(len(one.runs) for one in blocks.blocks) < blocks.nbytes // 4 // 100
+    assert sum(len(strip.batches) for strip in blocks.strips) < blocks.nbytes // 4 // 100

@@ -173,6 +173,16 @@ PROGRAMS: dict[str, tuple[Callable[[], f.Program], str]] = {
     "a set that is no parameter": (lambda: _exprs(_when(
         _is(f.Reduce, domain=f.Domain("vertices")), lambda e: replace(e, domain=f.Domain("set", "source")))),
         "A set that is named is a parameter"),
+    "vertices that point here without a pointer": (lambda: _exprs(_when(
+        _is(f.Reduce, domain=f.Domain("out")), lambda e: replace(e, domain=f.Domain("pointing")))),
+        "A reduction over the vertices that point here"),
+    "a pointer of edges": (lambda: _exprs(_when(
+        _is(f.Reduce, domain=f.Domain("out")), lambda e: replace(e, key=f.Field(VERTEX, "level", "other")))),
+        "A reduction over the vertices that point here"),
+    "the key of a group outside of it": (lambda: _exprs(_when(
+        _is(f.Field, name="far", of="self"), lambda e: f.GroupKey(F32, "c"))), "A grouped gather has a key"),
+    "groups without a key": (lambda: _exprs(_when(
+        _is(f.Reduce, domain=f.Domain("out")), lambda e: replace(e, group="c"))), "A grouped gather has a key"),
     "a write to nothing": (lambda: _statements(_instead(
         _is(f.Apply, fields=("near",)), lambda e: (replace(e, fields=("nowhere",)),))), "A field that is written"),
     "an initializer left out": (lambda: _statements(_instead(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from tests.listener import Keeping
 from vlang.errors import DiskError, GraphError, OutOfMemory
 from vlang.runtime.convert import disk_ids, entries
 from vlang.runtime.convert.budget import Budget
@@ -21,6 +22,7 @@ from vlang.runtime.convert.source import Reading
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.threads.activity import listened_by
 
 EDGES = 1500
 
@@ -193,8 +195,11 @@ def test_budgets_that_are_too_small(tmp_path: Path) -> None:
 
 
 def test_progress(tmp_path: Path) -> None:
-    reports: list[tuple[str, float]] = []
-    convert("rmat:9", tmp_path / "x.vg", report=lambda *said: reports.append(said))
+    found = Keeping()
+    with listened_by(found):
+        convert("rmat:9", tmp_path / "x.vg")
+    reports = found.reached
+    assert found.begun[0] == ("converting", "rmat:9", 0)
     fractions = [fraction for _, fraction in reports]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1)

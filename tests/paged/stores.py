@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,12 @@ class MemoryStore:
         self.reads: list[tuple[str, int]] = []
         self._rng = np.random.default_rng(7)
         self._lock = threading.Lock()
+
+    def coded(self, columns: Mapping[str, Column]) -> MemoryStore:
+        """The same pages, with other codings of columns."""
+        other = copy(self)
+        other.columns = dict(columns)
+        return other
 
     def cuts(self, kind: str) -> PageCuts:
         """The page boundaries of an adjacency direction, without its edges."""

@@ -398,11 +398,9 @@ class _Watcher(Evaluator):
             self._reducing -= 1
 
     def _reduced(self, expr: t.Reduce, rows: Rows, env: Env, outside: Array | None) -> Value:
-        over_vertices = expr.domain.kind in ("vertices", "set")
-        groups = 1 if over_vertices else rows.count or 0
-        inner, group = self._members(expr.domain, env) if over_vertices else self._edges(expr.domain, rows)
-        if not over_vertices and reads_change(expr, expr.domain.name):
-            inner, group = _keep(inner, group, self.frames[-1].active[inner.members[expr.domain.name]])
+        on, self.on = self.on, False
+        expr, inner, group, over_vertices = self.reached(expr, rows, env)
+        self.on, groups = on, 1 if over_vertices else rows.count or 0
 
         def here(rows: Rows) -> None:
             self._at = rows.members[expr.domain.name] if over_vertices else rows.own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tests.reference import operators as ops
 from tests.reference import special
 from tests.reference.exact import computes, narrowed, refuse_infinite, widest
 from tests.reference.graph import RefGraph
+from tests.reference.grouped import Groups, groups_of, of_groups, weighted_mode
 from tests.reference.reductions import BUILT_IN, fold, reduce_groups, with_default
 from tests.reference.state import GRAPH_LEVEL, Binding, Column, Env, Frame, Rows, Store, read
 from tests.reference.values import (
@@ -29,7 +30,8 @@ from tests.reference.values import (
     tuple_of,
 )
 from vlang.syntax import tree as t
-from vlang.types import BOOL, VERTEX, Tuple, Type, scalar_named
+from vlang.times import time_of
+from vlang.types import BOOL, CATEGORY, TEXT, VERTEX, Tuple, Type, scalar_named
 
 
 def walk(node: object) -> Iterator[t.Node]:
@@ -74,7 +76,9 @@ class Evaluator:
     def __init__(self, file: t.File, graph: RefGraph, precision: int) -> None:
         self.graph = graph
         self.precision = precision
+        self.names: list[str] = []  # of categories, which are positions here
         self.frames: list[Frame] = []
+        self._groups: list[Groups] = []  # the groups of the grouped gather that is being evaluated
         self._mode = ""  # integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self.functions = {i.name: i for i in file.items if isinstance(i, t.Function)}
         self.reductions = {i.name: i for i in file.items if isinstance(i, t.Reduction)}
@@ -83,7 +87,10 @@ class Evaluator:
     def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
         """The value of an expression: one entry for each row, or one for all."""
         match expr:
-            case t.Literal(value=value):
+            case t.Literal(value=str(text)):
+                return Value(TEXT, lambda scalar: np.array(self.names.index(text) if scalar == CATEGORY else
+                                                           time_of(text, scalar.name)))
+            case t.Literal(value=bool() | int() | float() | None as value):
                 return literal(value)
             case t.Self():
                 assert rows.own is not None
@@ -231,7 +238,7 @@ class Evaluator:
             case "position":
                 return special.position(args[0], args[1], precision)
             case "random":
-                return special.random(self.graph, args[0], args[1], precision)
+                return special.random(self.graph, args, precision)
             case "common":
                 return special.common_neighbours(self.graph, args[0], args[1], precision)
             case "hll_unit":
@@ -317,11 +324,10 @@ class Evaluator:
 
     def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
         """A reduction: one value for each row (over edges) or one for all (over vertices)."""
-        over_vertices = expr.domain.kind in ("vertices", "set")
+        if expr.group is not None or expr.weight is not None:
+            return self._grouped(expr, rows, env)
+        expr, inner, group, over_vertices = self.reached(expr, rows, env)
         groups = 1 if over_vertices else rows.count or 0
-        inner, group = self._members(expr.domain, env) if over_vertices else self._edges(expr.domain, rows)
-        if not over_vertices and reads_change(expr, expr.domain.name):
-            inner, group = _keep(inner, group, self.frames[-1].active[inner.members[expr.domain.name]])
         if expr.cond is not None:
             holds = definite(self.eval(expr.cond, inner, env), self.precision)
             inner, group = _keep(inner, group, np.broadcast_to(ops.truth(holds), len(group)))
@@ -330,6 +336,62 @@ class Evaluator:
         if expr.default is not None:
             result = with_default(result, counts, self.eval(expr.default, rows, env))
         return take(result, np.array(0)) if over_vertices else result
+
+    def reached(self, expr: t.Reduce, rows: Rows, env: Env) -> tuple[t.Reduce, Rows, Array, bool]:
+        """The rows over which a reduction ranges.
+
+        Returns: The reduction with the condition that is left to test, the rows, the group of each, and whether there
+        is only one group, for the whole graph.
+        """
+        if expr.domain.kind == "group":
+            return expr, self._groups[-1].edges, self._groups[-1].group, False
+        if expr.domain.kind in ("in", "out", "both"):
+            inner, group = self._edges(expr.domain, rows)
+            if reads_change(expr, expr.domain.name):
+                inner, group = _keep(inner, group, self.frames[-1].active[inner.members[expr.domain.name]])
+            return expr, inner, group, False
+        tests = list(_parts(expr.cond))
+        here = [test for test in tests if _points(test, expr.domain.name)]
+        if rows.own is None or len(here) != 1:
+            return expr, *self._members(expr.domain, env), True
+        inner, group = self._pairs(expr.domain, rows)
+        inner, group = _keep(inner, group, ops.truth(self.eval(here[0], inner, env)))
+        rest = None
+        for test in tests:
+            if test is not here[0]:
+                rest = test if rest is None else t.Logical(expr.span, "and", rest, test)
+        return replace(expr, cond=rest), inner, group, False
+
+    def _grouped(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
+        """A grouped gather, or `mode` with weights."""
+        _, inner, row, _ = self.reached(expr, rows, env)
+        if expr.cond is not None:
+            holds = definite(self.eval(expr.cond, inner, env), self.precision)
+            inner, row = _keep(inner, row, np.broadcast_to(ops.truth(holds), len(row)))
+        key = expr.body if expr.group is None else expr.group.key
+        groups = groups_of(self.eval(key, inner, env), inner, row, self.precision)
+        if expr.group is None:
+            assert expr.weight is not None
+            result, counts = weighted_mode(groups, self.eval(expr.weight, groups.edges, env), rows.count or 0,
+                                           self.precision)
+        else:
+            assert rows.own is not None
+            within = Rows(len(groups.row), rows.own[groups.row])
+            named = env.new_child({expr.group.name: groups.keys})
+            self._groups.append(groups)
+            having = expr.group.cond
+            kept = np.array(True) if having is None else ops.truth(self.eval(having, within, named))
+            body, chosen = of_groups(groups, definite(self.eval(expr.body, within, named), self.precision), kept)
+            self._groups.pop()
+            result, counts = self._fold(expr, body, chosen, rows.count or 0, env, False)
+        return result if expr.default is None else with_default(result, counts, self.eval(expr.default, rows, env))
+
+    def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
+        """One row for each pair of the vertex of a row and any vertex, which is the one that the domain names."""
+        assert rows.own is not None
+        n, count = self.graph.n, len(rows.own)
+        others = np.tile(np.arange(n), count)
+        return Rows(n * count, np.repeat(rows.own, n), {domain.name: others}), np.repeat(np.arange(count), n)
 
     def _fold(
         self, expr: t.Reduce, body: Value, group: Array, groups: int, env: Env, over_vertices: bool
@@ -371,6 +433,23 @@ class Evaluator:
         keep = np.flatnonzero(place[own] >= 0)
         inner = Rows(len(keep), own[keep], {domain.name: other[keep]}, edge[keep])
         return inner, place[own[keep]]
+
+
+def _parts(cond: t.Expr | None) -> Iterator[t.Expr]:
+    """The operands of the `and`s of a condition."""
+    if isinstance(cond, t.Logical) and cond.op == "and":
+        yield from _parts(cond.left)
+        yield from _parts(cond.right)
+    elif cond is not None:
+        yield cond
+
+
+def _points(test: t.Expr, name: str) -> bool:
+    """Whether a test is `v.f == self`, with either side first."""
+    if not (isinstance(test, t.Compare) and test.op == "=="):
+        return False
+    sides = [test.left, test.right]
+    return any(isinstance(s, t.Self) for s in sides) and any(_is_member(s, name) for s in sides)
 
 
 def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:

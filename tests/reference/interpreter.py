@@ -21,7 +21,8 @@ from tests.reference.state import GRAPH_LEVEL, Column, Env, Frame, Rows, Store, 
 from tests.reference.values import Array, Value, convert, counter, declared, definite, item, spread
 from vlang.errors import BindError
 from vlang.syntax import tree as t
-from vlang.types import VERTEX, VERTICES, Tuple, Type, Vector
+from vlang.times import UNITS
+from vlang.types import CATEGORY, VERTEX, VERTICES, Scalar, Tuple, Type, Vector
 
 __all__ = ["LoopRun", "Outcome", "RefGraph", "run"]
 
@@ -84,6 +85,11 @@ class _Machine:
 
     def bind(self, params: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
         """Bind parameters, edge fields and input fields, then test the contracts."""
+        texts = {node.value for node in walk(self.file) if isinstance(node, t.Literal) and isinstance(node.value, str)}
+        given = [np.asarray(one) for one in (*params.values(), *columns.values(), *self.inputs.values())]
+        texts |= {text for array in given if array.dtype.kind in "UO" for text in array.reshape(-1).tolist()
+                  if isinstance(text, str)}
+        self.evaluator.names = sorted(texts)
         for param in self.file.params:
             self.env[param.name] = self._parameter(param, params)
         for item_ in self.file.items:
@@ -113,12 +119,29 @@ class _Machine:
         given = params[param.name]
         if type_ == VERTICES:
             return Value(VERTICES, np.asarray(given, np.int64).reshape(-1))
-        return read(Value(type_, as_input(-1 if given is None else given, type_)), type_)
+        return read(Value(type_, as_input(-1 if given is None else self._plain(given, type_), type_)), type_)
+
+    def _plain(self, given: Any, type_: Type) -> Any:
+        """Names as their positions among all names, and times as numbers of their unit."""
+        if type_ == CATEGORY:
+            array = np.asarray(given, object)
+            return np.array([self.evaluator.names.index(text) for text in array.reshape(-1)]).reshape(array.shape)
+        if isinstance(type_, Scalar) and type_.kind == "time" and np.asarray(given).dtype.kind in "UOM":
+            return np.asarray(given, f"M8[{UNITS[type_.name]}]").astype(np.int64)
+        return given
+
+    def _shown(self, values: Array, type_: Type) -> Array:
+        """Values as results have them: names as texts, times as datetime64 with NaT for infinite ones."""
+        if type_ == CATEGORY:
+            return np.array(self.evaluator.names, object)[values]
+        if isinstance(type_, Scalar) and type_.kind == "time":
+            return np.where(values == type_.highest, type_.lowest, values).astype(f"M8[{UNITS[type_.name]}]")
+        return values
 
     def _column(self, name: str, decl: t.EdgeField, columns: Mapping[str, Any]) -> Column:
         type_ = declared(decl.type, self.precision)
         if name in columns:
-            return Column(type_, Value(type_, as_input(columns[name], type_)))
+            return Column(type_, Value(type_, as_input(self._plain(columns[name], type_), type_)))
         if decl.init is None:
             raise BindError(f"the graph has no edge column {name}")
         value = self.evaluator.eval(decl.init, GRAPH_LEVEL, self.env)
@@ -126,7 +149,7 @@ class _Machine:
 
     def _input(self, name: str, type_: Type) -> Store:
         shape = (self.graph.n, type_.size) if isinstance(type_, Vector) else (self.graph.n,)
-        data = as_input(self.inputs[name], type_)
+        data = as_input(self._plain(self.inputs[name], type_), type_)
         return Store(type_, Value(type_, np.array(np.broadcast_to(data, shape))))
 
     def _require(self, contract: t.Contract) -> None:
@@ -161,8 +184,8 @@ class _Machine:
             elif isinstance(statement, t.GlobalValue):
                 value = self.env[statement.name]
                 assert isinstance(value, Value)
-                self.outcome.globals[statement.name] = value.raw[()]
-        self.outcome.fields = {name: store.value.raw for name, store in outputs.items()}
+                self.outcome.globals[statement.name] = self._shown(value.raw, value.type)[()]
+        self.outcome.fields = {name: self._shown(store.value.raw, store.type) for name, store in outputs.items()}
         return self.outcome
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:

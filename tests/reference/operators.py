@@ -35,8 +35,10 @@ from vlang.types import (
     BOOL,
     F32,
     F64,
+    I64,
     INTEGER,
     NUMBER,
+    TEXT,
     U64,
     VERTEX,
     Scalar,
@@ -127,10 +129,25 @@ def binary(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> V
         known = folded_literals(op, a, b)
         if known is not None:
             return known
+    if item(a.type).kind == "time" or item(b.type).kind == "time":
+        return _moved(op, a, b, precision)
     if op in ("<<", ">>") and not item(a.type).weak and not isinstance(b.type, Vector):
         return _shifted(op, a, definite(b, precision))
     type_ = _result_type(op, a.type, b.type, precision)
     return computed(type_, lambda s: _elementwise(op, wrap, operand(a, type_, s), operand(b, type_, s), s), a, b)
+
+
+def _moved(op: str, a: Value, b: Value, precision: int) -> Value:
+    """The difference of two times, an i64; or a time moved by an integer."""
+    time = item(a.type) if item(a.type).kind == "time" else item(b.type)
+    sides = [convert(side, time) if side.type == TEXT else side for side in (a, b)]
+    numbers = [Value(I64, side.raw) if side.type == time else convert(side, I64) for side in sides]
+    result = binary(op, numbers[0], numbers[1], precision)
+    if all(side.type == time for side in sides):
+        return result
+    if op not in ("+", "-") or (op == "-" and sides[1].type == time):
+        raise TypeError(f"{a.type} {op} {b.type}")
+    return Value(time, result.raw)
 
 
 def _shifted(op: str, a: Value, b: Value) -> Value:
@@ -163,7 +180,8 @@ def truth(a: Value) -> Array:
 
 def _pair(a: Value, b: Value, precision: int) -> tuple[Array, Array]:
     """Both operands of a comparison as arrays of one type."""
-    type_ = concrete(meet(a.type, b.type), precision)
+    met = meet(a.type, b.type)
+    type_ = I64 if met == INTEGER else concrete(met, precision)  # literals and counters alone: 64 bits
     left, right = elements_as(a, type_), elements_as(b, type_)
     if type_ == VERTEX:  # `none` is the largest
         left, right = (np.where(x < 0, np.iinfo(np.int64).max, x) for x in (left, right))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tests.reference.graph import RefGraph
@@ -19,21 +21,26 @@ def mix(seed: int, x: int) -> int:
     return z ^ z >> 31
 
 
-def _mixed(graph: RefGraph, seed: Value, vertex: Value) -> Array:
-    seeds, vertices = np.broadcast_arrays(definite(seed, 64).raw, definite(vertex, 64).raw)
-    flat = [mix(int(s), graph.number(int(v))) for s, v in zip(seeds.ravel(), vertices.ravel(), strict=True)]
+def _mixed(graph: RefGraph, seed: Array, key: Value) -> Array:
+    """The hash of each seed and key; a key is an integer or the number of a vertex."""
+    seeds, keys = np.broadcast_arrays(seed, definite(key, 64).raw)
+    number = graph.number if key.type == VERTEX else int
+    flat = [mix(int(s), number(int(k))) for s, k in zip(seeds.ravel(), keys.ravel(), strict=True)]
     return np.array(flat, object).reshape(seeds.shape)
 
 
-def random(graph: RefGraph, seed: Value, vertex: Value, precision: int) -> Value:
-    """`random(seed, v)`: the top 24 bits, divided by 2^24; exact in f32."""
-    data = np.asarray(_mixed(graph, seed, vertex) >> 40).astype(np.float64) / 2.0**24
+def random(graph: RefGraph, args: Sequence[Value], precision: int) -> Value:
+    """`random(seed, key, ...)`: the hash of the keys one after another; its top 24 bits / 2^24, exact in f32."""
+    bits: Array = definite(args[0], 64).raw
+    for key in args[1:]:
+        bits = _mixed(graph, bits, key)
+    data = np.asarray(bits >> 40).astype(np.float64) / 2.0**24
     return Value(F64, data) if precision == 64 else Value(F32, data.astype(np.float32))
 
 
 def hll_unit(graph: RefGraph, seed: Value, vertex: Value) -> Value:
     """`hll_unit(seed, v)`: u8[64] with one register set."""
-    hashes = _mixed(graph, seed, vertex)
+    hashes = _mixed(graph, definite(seed, 64).raw, vertex)
     counter = np.zeros((*hashes.shape, 64), np.uint8)
     for place in np.ndindex(hashes.shape):
         h = int(hashes[place])

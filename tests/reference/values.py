@@ -23,6 +23,8 @@ from vlang.types import (
     I64,
     INTEGER,
     NUMBER,
+    TEXT,
+    TIMES,
     VERTEX,
     VERTICES,
     Scalar,
@@ -40,7 +42,7 @@ Array = NDArray[Any]
 Lazy = Callable[[Scalar], Array]
 
 _DTYPES: dict[str, Any] = {
-    "bool": np.bool_, "vertex": np.int64,
+    "bool": np.bool_, "vertex": np.int64, "category": np.int64, **dict.fromkeys(TIMES, np.int64),
     **{f"{kind}{bits}": np.dtype(f"{kind}{bits // 8}") for kind in "iu" for bits in (8, 16, 32, 64)},
     "f16": np.float16, "f32": np.float32, "f64": np.float64,
 }
@@ -219,6 +221,8 @@ def elements(value: Value, scalar: Scalar) -> Array:
     own = item(value.type)
     if not callable(value.data):
         return cast_array(value.raw, own, scalar)
+    if own == TEXT or scalar.named:
+        return value.data(scalar)
     if own == INTEGER and scalar.integral:
         return value.data(scalar)
     if own == INTEGER:
@@ -263,6 +267,9 @@ def meet(a: Type, b: Type) -> Type:
         return a
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         return Tuple(tuple(cast(Scalar, meet(x, y)) for x, y in zip(a.items, b.items, strict=True)))
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Scalar) and (one.named or one == TEXT) and converts(other, one):
+            return one
     both = common(a, b)
     if both is None:
         raise TypeError(f"{a} and {b} have no common type")

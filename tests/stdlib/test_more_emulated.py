@@ -7,16 +7,27 @@ import pytest
 from tests.cpu.compare import assert_as_interpreted
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import expected, given, program, run
+from vlang import BindError
 
 pytestmark = needs_compiler
 
 
-@pytest.mark.parametrize("name", [
-    "cross_edges", "degree", "egonet", "eigenvector", "khop", "lcc_directed", "pagerank_rounds", "php", "ppr",
-    "smooth",
-])
+NAMES = ("cross_edges", "degree", "egonet", "eigenvector", "khop", "lcc_directed", "pagerank_rounds", "php", "ppr",
+         "smooth")  # fmt: skip
+POLICIES = ("garaph", "gts", "wolfgraph", "ws-vr", "hytgraph")
+REFUSED = {"smooth"}
+"""Programs that their policy does not run."""
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_as_interpreted(name: str) -> None:
     case = given(name, "messy")
     assert case is not None
-    result = run(name, "messy", seed=1, ahead=False)
-    assert_as_interpreted(program(name), case, result, expected(name, "messy"), same_rounds=False)
+    policy = POLICIES[NAMES.index(name) % len(POLICIES)]
+    for chosen in ("auto", policy):
+        if chosen != "auto" and name in REFUSED:
+            with pytest.raises(BindError, match=f"policy='{policy}' cannot run {name}: pass"):
+                run(name, "messy", seed=1, ahead=False, policy=chosen)
+            continue
+        result = run(name, "messy", seed=1, ahead=False, policy=chosen)
+        assert_as_interpreted(program(name), case, result, expected(name, "messy"), same_rounds=False)

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.api.labelled import in_vertex_order
+from vlang.api.named import check_kinds, codes_of, time_value, times_of
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
 from vlang.options import OPTIONS
 from vlang.runtime.graph.edges.naming import dense_vertices
-from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
+from vlang.types import BOOL, CATEGORY, F16, VERTEX, Scalar, Vector, VertexSet
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -41,13 +42,18 @@ def bind_parameters(
     values: dict[str, Any] = {}
     rest = dict(arguments)
     for param in program.params:
+        if param.name in program.texts:
+            continue
         if param.name not in rest:
             if param.default is None:
-                raise BindError(f"{name} needs `{param.name}`, {_spoken(param)}: {param.name}=...")
+                shown = program.shown.get(param.name)
+                need = _spoken(param) if shown is None else "the name of a category" if shown == CATEGORY else \
+                    f"a {shown}"
+                raise BindError(f"{name} needs `{param.name}`, {need}: {param.name}=...")
             continue
         value = rest.pop(param.name)
         with _for_option(param.name, "parameter", name):
-            values[param.name] = _parameter(param, graph, value)
+            values[param.name] = _parameter(param, graph, value, program.shown.get(param.name))
     return values, rest
 
 
@@ -75,8 +81,17 @@ def _for_option(name: str, what: str, program: str) -> Iterator[None]:
         raise type(error)(f"{error}. `{name}` is a {what} of {program}; for run options write {meant}") from None
 
 
-def _parameter(param: f.ParamDecl, graph: Graph, value: Any) -> Any:
-    """The value of a parameter in the form that the engine takes. Raises BindError or GraphError."""
+def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | None) -> Any:
+    """The value of a parameter in the form that the engine takes. Raises BindError or GraphError.
+
+    shown: its type, if that is `category` or a type of times. A category stays a text, which `name_run` replaces.
+    """
+    if shown == CATEGORY:
+        if not isinstance(value, str) or not value:
+            raise BindError(f"`{param.name}` is the name of a category, as a text, not {value!r}")
+        return str(value)
+    if shown is not None:
+        value = time_value(param.name, shown, value)
     if isinstance(param.type, VertexSet):
         return _members(param.name, graph, value)
     if param.type == VERTEX:
@@ -133,8 +148,10 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
     return int(value)
 
 
-def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, NDArray[Any]]:
+def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, Any]:
     """Arrays for the vertex fields given, as stored: shape [n], or [n * k] for vectors, in row-major order.
+
+    A field of type `category` is a `Coded`, which `name_run` replaces.
 
     Args:
         program: the IR, with the declarations of the fields.
@@ -145,14 +162,14 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
     Raises BindError for a field that is missing or has the wrong shape or type, and GraphError if the column of an edge
     field could not be read.
     """
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     for decl in program.fields:
         if decl.name in arguments:
             with _for_option(decl.name, "field", name):
-                arrays[decl.name] = _array(decl, graph, arguments[decl.name]).reshape(-1)
+                arrays[decl.name] = _bound(program, decl, graph, arguments[decl.name])
         elif decl.required and graph.vertex_columns is not None and decl.name in graph.vertex_columns.names:
             joined, _ = graph.vertex_columns.joined(decl.name, graph.ids)
-            arrays[decl.name] = _array(decl, graph, joined).reshape(-1)
+            arrays[decl.name] = _bound(program, decl, graph, joined)
         elif decl.required:
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
                             f"({decl.type}), one a vertex in the order of graph.ids, or a Series or dict by vertex "
@@ -165,7 +182,21 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             have = ", ".join(f"`{c}`" for c in graph.columns) or "none"
             raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have "
                             f"{have}; read the graph with weights, or name a column `{edge.name}`")
+    check_kinds(program, graph, name)
     return arrays
+
+
+def _bound(program: f.Program, decl: f.FieldDecl, graph: Graph, value: Any) -> Any:
+    shown = program.shown.get(decl.name)
+    if shown is None:
+        return _array(decl, graph, value).reshape(-1)
+    array = in_vertex_order(decl.name, graph, value, False)
+    if array.shape != (graph.n,):
+        raise BindError(f"`{decl.name}` is an array of {_shape(decl, graph)} values, one a vertex, not of shape "
+                        f"{array.shape}")
+    if shown == CATEGORY:
+        return codes_of(decl.name, array)
+    return _array(decl, graph, times_of(decl.name, shown, array))
 
 
 def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,10 @@ import numpy as np
 from vlang.errors import BindError
 from vlang.ir.switches import OPTIMISATIONS
 from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options, parse_seconds, parse_size
+from vlang.runtime.policies.policies import with_policy
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
-    from vlang.runtime.engine.trace import Round
 
 __all__ = ["bind_options", "check_options", "option_choices", "options_by_name", "read_option", "shadowed_note"]
 
@@ -59,7 +58,7 @@ def bind_options(
 
 def check_options(given: Mapping[str, Any]) -> Options:
     """Read options given by name, and check them against each other. Raises BindError."""
-    values = {name: read_option(name, value) for name, value in given.items()}
+    values = with_policy({name: read_option(name, value) for name, value in given.items()})
     options = Options(**{name: value for name, value in values.items() if value is not None})
     _fitting(options)
     return options
@@ -97,9 +96,13 @@ def _own_names(program: Program) -> Collection[str]:
 
 
 def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The options of `options=...`, by name. Raises BindError for a wrong type or an unknown name."""
+    """The options of `options=...`, by name; of an `Options` object those that differ from their defaults.
+
+    Raises BindError for a wrong type or an unknown name.
+    """
     if isinstance(options, Options):
-        return {spec.name: getattr(options, spec.name) for spec in fields(options)}
+        values = {spec.name: getattr(options, spec.name) for spec in fields(options)}
+        return {name: value for name, value in values.items() if value != OPTIONS[name].default}
     return _named("options", options, OPTIONS)
 
 
@@ -126,6 +129,7 @@ def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, A
     return given
 
 
+_MOST_RANKS = 1 << 16
 _EXAMPLES = {"options": '{"threads": 2}', "research": '{"mode": "pull"}'}
 
 
@@ -157,7 +161,7 @@ def _fitting(options: Options) -> None:
                             "or leave it out")
     if options.mode != "auto":
         _check_mode(options)
-    if options.switching != "measured" and options.mode != "auto":
+    if options.switching != "measured" and options.mode not in ("auto", "dual"):
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:
         raise BindError("every says how often a checkpoint is written; give checkpoint=FOLDER as well, or leave it out")
@@ -260,15 +264,9 @@ def _derive(option: Option, value: Any) -> str:
     return "delta"
 
 
-def _print_round(row: Round) -> None:
-    """Print a round on stderr: the progress of `progress=True`."""
-    print(f"round {row.round}: {row.mode}, {row.active:,} active, {row.edges:,} edges, {row.seconds:.3f} s",
-          file=sys.stderr, flush=True)
-
-
 def _progress(option: Option, value: Any) -> Any:
     if value is True:
-        return _print_round
+        return True
     if not value:
         return None
     if not callable(value):
@@ -294,10 +292,34 @@ def _size(option: Option, value: Any) -> int:
     return int(value)
 
 
+def _room(option: Option, value: Any) -> int:
+    return 0 if value == "0" or (_is_whole(value) and value == 0) else _size(option, value)
+
+
+def _cluster(option: Option, value: Any) -> int | str:
+    if value == "mpi":
+        return "mpi"
+    number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+    if isinstance(value, str) and value.startswith("ray"):
+        raise BindError(f"{option.name}={value!r}: Ray is not there yet; give a number of ranks, which run on MPI")
+    if not _is_whole(number) or not 1 <= number <= _MOST_RANKS:
+        raise BindError(f"{option.name} is a number of ranks from 1 to {_MOST_RANKS:,}, or \"mpi\", not {value!r}")
+    return int(number)
+
+
 def _path(option: Option, value: Any) -> str:
     path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(path, str) or not path or "\0" in path or not _is_text(path):
-        raise BindError(f"{option.name} is the path of a folder, not {value!r}")
+        what = "folder" if option.kind == "path" else "file"
+        raise BindError(f"{option.name} is the path of a {what}, not {value!r}")
+    return path
+
+
+def _trace(option: Option, value: Any) -> str:
+    from vlang.runtime.engine.recorder import check_trace  # start-up
+
+    path = _path(option, value)
+    check_trace(path)
     return path
 
 
@@ -374,8 +396,8 @@ def _names(option: Option, value: Any) -> frozenset[str]:
 
 
 _READERS: Mapping[str, Callable[[Option, Any], Any]] = {
-    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "names": _names,
+    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "room": _room, "names": _names,
     "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
-    "path": _path, "seconds": _seconds, "notices": _notices,
+    "path": _path, "trace": _trace, "cluster": _cluster, "seconds": _seconds, "notices": _notices,
     "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
 }  # fmt: skip

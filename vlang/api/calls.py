@@ -68,6 +68,8 @@ class Call:
         fields: the vertex fields that the caller passed, as stored.
         old: fields of an earlier result that also replace initializers.
         starts: the states from which loops continue, by the number of the loop.
+        names: the names of categories, which increase; a category is the position of its name.
+        notes: warnings of binding.
     """
 
     graph: Graph
@@ -78,3 +80,5 @@ class Call:
     fields: Mapping[str, Any]
     old: Mapping[str, Any] = field(default_factory=dict)
     starts: Mapping[int, Start] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

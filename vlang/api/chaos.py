@@ -62,7 +62,7 @@ def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: M
     page_size = max(_LEAST_PAGE, 4 * graph.m // int(draws.rng.integers(1, _MOST_PAGES + 1)))
     free = replace(options, threads=threads, page_size=page_size, mode="auto", blocking="auto", schedule="auto",
                    asynchronous=False,
-                   progress=None, chaos=None)
+                   progress=None, trace=None, chaos=None)
     other = run(ShuffledGraph(graph, draws.rng), free, draws)
     freedoms = tuple(one for loop in facts.loops.values() for one in _freedoms(loop, draws))
     report = ChaosReport(options.chaos, threads, page_size, freedoms)
@@ -102,7 +102,7 @@ class _Bound:
         """Where two arrays of one type differ by more than the bound."""
         same: NDArray[np.bool_] = a == b
         if a.dtype.kind != "f":
-            return ~same
+            return ~(same | (a != a) & (b != b)) if a.dtype.kind == "M" else ~same  # NaT stands for `inf`
         same |= (a != a) & (b != b)
         if self.rounds or self.slack:
             wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)

@@ -83,10 +83,10 @@ def cost_of(plan: Plan, facts: Facts, graph: Graph, need: Need, without: frozens
     fields = {spec.name: _stored(spec.dtype) * spec.width for spec in plan.fields}
     arrays |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
     arrays |= {slot: _ID for slot in plan.slots if slot.startswith("degree:")}
-    domains = {_kept(graph, domain) for stage in plan.stages for domain in (stage.domain, stage.notify)
+    domains = {_kept(graph, domain) for stage in plan.stages for domain in (stage.side, stage.notify)
                if domain is not None}
     lists = [*domains, *(["both"] if "near:neighbours" in plan.slots else [])]
-    columns = {(_kept(graph, stage.domain), column) for stage in plan.stages if stage.domain is not None
+    columns = {(_kept(graph, stage.side), column) for stage in plan.stages if stage.side is not None
                for column in stage.columns}
     loops = dict(enumerate(facts.loops.values()))
     return Cost(
@@ -104,7 +104,12 @@ def _kept(graph: Graph, domain: str) -> str:
 
 
 def _edges(graph: Graph, domain: str) -> int:
-    """The number of entries in an adjacency. In the domain "both" of a directed graph, every edge has two entries."""
+    """The number of entries in an adjacency. In the domain "both" of a directed graph, every edge has two entries.
+
+    Along pointers, every vertex has one.
+    """
+    if domain.startswith("pointing"):
+        return graph.n
     return graph.m * (2 if domain == "both" and graph.directed else 1)
 
 

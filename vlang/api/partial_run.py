@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from vlang.api.bind import bind_parameters
+from vlang.api.named import name_run
 from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options
 from vlang.runtime.engine.engine import run_plan
@@ -66,4 +67,5 @@ def one_more_superstep(
     stages = program.stages(origin.precision)
     scalars, _ = bind_parameters(stages.program, origin.graph, dict(origin.parameters), program.name)
     arrays = {**origin.fields, **{name: result.stored(name) for name in names}}
-    return run_to(program, origin.precision, origin.graph, scalars, arrays, options, Goal(loop, 1))
+    named = name_run(stages.program, origin.graph, scalars, {}, origin.names)
+    return run_to(program, origin.precision, named.graph, named.scalars, arrays, options, Goal(loop, 1))

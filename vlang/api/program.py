@@ -14,11 +14,13 @@ from vlang.api.bind import bind_fields, bind_parameters, kept_parameters
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
 from vlang.api.described import FieldInfo, documented, parameter_of, signature_of
+from vlang.api.named import name_run
 from vlang.api.running.planned import planned
 from vlang.api.running.verified import verified_program
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import analyse
+from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.integer_watch import Leaving, leaving
 from vlang.ir.lower import lower
@@ -38,7 +40,7 @@ _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
 
-@dataclass
+@dataclass(repr=False)
 class Program:
     """A compiled program: call it with a graph.
 
@@ -58,11 +60,24 @@ class Program:
         file, program = stages.checked.file, stages.program
         self.name = file.name
         self.doc = file.doc
-        self.params = tuple(parameter_of(p, d, self.source) for p, d in zip(file.params, program.params))
-        self.fields = tuple(FieldInfo(d.name, str(d.type), d.required) for d in program.fields if d.output)
-        self.edges = tuple(FieldInfo(d.name, str(d.type), d.default is None) for d in program.edges)
+        declared = [param for param in program.params if param.name not in program.texts]
+        decls: tuple[f.Decl, ...] = (*declared, *program.fields, *program.edges)
+        types = {d.name: str(program.shown.get(d.name, d.type)) for d in decls}
+        self.params = tuple(parameter_of(p, d, self.source, types[d.name]) for p, d in zip(file.params, declared))
+        self.fields = tuple(FieldInfo(d.name, types[d.name], d.required) for d in program.fields if d.output)
+        self.edges = tuple(FieldInfo(d.name, types[d.name], d.default is None) for d in program.edges)
         self.globals = tuple(g.name for g in program.globals)
         self.__doc__ = documented(self)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join([*(field.name for field in self.fields), *self.globals])
+        return f"<Program {self.name}: {outputs or 'no outputs'}>"
+
+    def _repr_html_(self) -> str:
+        """The program in colours with its parameters, for notebooks."""
+        from vlang.api.describe_html import program_html  # start-up
+
+        return program_html(self)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -121,12 +136,14 @@ class Program:
         arguments = kept_parameters(stages.program, arguments)
         scalars, left = bind_parameters(stages.program, graph, arguments, self.name)
         arrays = bind_fields(stages.program, graph, left, self.name)
+        named = name_run(stages.program, graph, scalars, arrays)
+        graph, scalars, arrays = named.graph, named.scalars, named.fields
         started = stages.derived & set(arrays)
         if started:
             raise BindError(f"`{min(started)}` is given, and in delta form it starts at the constant term of its loop "
                             "(rule D); leave out one of the two")
         parameters = {name: value for name, value in arguments.items() if name not in left}
-        call = Call(graph, options, precision, parameters, scalars, arrays)
+        call = Call(graph, options, precision, parameters, scalars, arrays, names=named.names, notes=named.warnings)
         if options.check:
             from vlang.api.running.run_call import check_call  # start-up
 

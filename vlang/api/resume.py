@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vlang.api.bind import bind_parameters
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
+from vlang.api.named import name_run
 from vlang.api.partial_run import run_to
 from vlang.errors import BindError, ResumeError
 from vlang.ir.going import ChangeKind, Going, going_on
@@ -51,11 +52,17 @@ def resume(program: Program, result: Result, added: Any, removed: Any, arguments
     changed = change(origin.graph, added, removed)
     stages = program.stages(origin.precision)
     loops = _loops(stages, result, changed)
-    scalars, _ = bind_parameters(stages.program, changed.graph, dict(origin.parameters), program.name)
+    bound, _ = bind_parameters(stages.program, changed.graph, dict(origin.parameters), program.name)
+    try:
+        named = name_run(stages.program, changed.graph, bound, {}, origin.names)
+    except BindError as error:
+        raise ResumeError(f"{program.name} cannot go on from this result: {error}. Run it anew: program(graph), with "
+                          "graph = result.graph.changed(added, removed)") from None
+    scalars = named.scalars
     work = _Work(program, origin, changed, scalars, options, result)
     starts = {loop.number: work.start(loop) for loop in loops}
-    return program.run(Call(changed.graph, options, origin.precision, origin.parameters, scalars, origin.fields,
-                            work.given(loops, starts), starts))
+    return program.run(Call(named.graph, options, origin.precision, origin.parameters, scalars, origin.fields,
+                            work.given(loops, starts), starts, origin.names))
 
 
 def _origin(program: Program, result: Result) -> Origin:
@@ -181,7 +188,9 @@ class _Work:
         sources[self._sources(loop)] = True
         each = np.repeat(sources, width)
         back = np.where(each, -sent, np.zeros_like(sent))
-        scalars, _ = bind_parameters(self._stages.program, self.changed.old, dict(self.origin.parameters), "")
+        program = self._stages.program
+        bound, _ = bind_parameters(program, self.changed.old, dict(self.origin.parameters), "")
+        scalars = name_run(program, self.changed.old, bound, {}, self.origin.names).scalars
         after = self._superstep(loop, self.changed.old, scalars, Start({name: back}, flags=sources.view(np.uint8)))
         moved = after[name] - back
         fewer = (moved != 0).reshape(len(sources), width).any(axis=1)
@@ -251,5 +260,6 @@ class _Work:
         given: fields that replace initializers, besides those that the caller of the old run passed.
         """
         arrays = {**self.origin.fields, **given}
+        graph = name_run(self._stages.program, graph, {}, {}, self.origin.names).graph
         options = Options(threads=self.options.threads, without=self.options.without)
         return run_to(self.program, self.origin.precision, graph, scalars, arrays, options, goal, starts).values.fields

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vlang.errors import BindError
+from vlang.errors import BindError, ProgramError
 from vlang.ir.print import facts_text, program_text
 from vlang.options import Options
 from vlang.runtime.plan.plan import (
@@ -19,6 +19,8 @@ from vlang.runtime.plan.plan import (
     Step,
     SweepSpec,
 )
+from vlang.runtime.policies.policies import policy_lines
+from vlang.syntax.problems import Problem
 from vlang.syntax.tree import dump
 
 if TYPE_CHECKING:
@@ -72,25 +74,34 @@ def _plan(lowered: Lowered) -> str:
         lines.extend(_lines(step, lowered.graph))
     if lowered.graph is not None:
         lines.extend(str(lowered.cost()).splitlines())
-    return "\n".join([*lines, *_on_gpu(lowered.plan_for("cuda"), lowered.graph)])
+    options = lowered.options if lowered.options.device != "cpu" else Options()
+    try:
+        on_gpu = lowered.plan_for("cuda")
+    except ProgramError as error:
+        lines += [f"on a GPU: {one.title}" for one in error.problems if isinstance(one, Problem)]
+        return "\n".join([*lines, *policy_lines(plan, lowered.options)])
+    return "\n".join([*lines, *_on_gpu(on_gpu, lowered.graph, options), *policy_lines(
+        plan if lowered.options.device == "cpu" else on_gpu, lowered.options)])
 
 
-def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
-    """Lines about a GPU: how each pass over edges pulls and pushes, and the ways of each loop.
+def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
+    """Lines about a GPU: how each pass over edges pulls and pushes, and the ways of each loop under the options.
 
     With a graph, the lines name the kernel that is chosen for its rows.
     """
-    from vlang.runtime.gpu.kernels.choose_kernel import Rows, choose_kernel  # start-up
+    from vlang.runtime.gpu.kernels.choose_kernel import choose_kernel  # start-up
+    from vlang.runtime.gpu.kernels.row_lengths import whole_rows  # start-up
     from vlang.runtime.gpu.ways.ways import said  # start-up
 
     lines = []
     for stage in plan.stages:
         if stage.domain is None or stage.gpu is None:
             continue
-        gpu, pull = stage.gpu, "by the kernel that suits each page"
+        gpu, pull = stage.gpu, "by the kernel that suits each page" if options.kernel == "auto" else \
+            f"by {options.kernel}"
         if graph is not None and not graph.streamed:
-            rows = Rows.measured(graph.adjacency(stage.domain).offsets)
-            pull = choose_kernel(gpu, rows.vertices, rows.edges, rows=rows).reason
+            rows = whole_rows(graph.adjacency(stage.domain))
+            pull = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, rows=rows).reason
         push = {"direct": "into the field itself", "cells": "into cells beside the fields", "": "no"}[gpu.push]
         why = f" ({gpu.push_reason})" if gpu.push_reason else ""
         lines.append(f"    pass {stage.name}: pulls {pull}; pushes: {push}{why}")
@@ -98,7 +109,7 @@ def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
         if loop.nested:  # the passes of a nested loop always run in full
             continue
         lines.append(f"    loop in line {loop.line}")
-        lines += [f"        {line}" for line in said(loop, graph)]
+        lines += [f"        {line}" for line in said(loop, graph, options)]
     return ["on a GPU", *lines] if lines else []
 
 
@@ -129,6 +140,8 @@ def _step(step: StageSpec | ScalarSpec) -> str:
         return f"{step.kind} {step.name}" + (": a reduction over vertices" if step.fold else "")
     over = f"over {step.domain}-edges" if step.domain in ("in", "out") else "over edges both ways" if step.domain else \
         "over vertices"
+    if step.pointer:
+        over = f"over the vertices whose {step.pointer} is this one"
     parts = [f"pass {step.name} {over}: {', '.join(step.kernels)}"]
     if step.columns:
         parts.append("reads " + ", ".join(f"{name} ({dtype})" for name, dtype in step.columns))

@@ -9,11 +9,11 @@ from vlang.check.names import SPOKEN, unknown
 from vlang.check.reduce import over_edges, word_for
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import GRAPH, Sight
-from vlang.check.tables.typing import a, as_read
+from vlang.check.tables.typing import a, as_read, zero
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL, F32, F64, VERTEX, Tuple, Type, Vector, converts
+from vlang.types import BOOL, CATEGORY, F32, F64, VERTEX, Tuple, Type, Vector, converts
 
 __all__ = ["apply"]
 
@@ -144,7 +144,7 @@ def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: 
     goal = as_read(symbols[0].type)
     if goal is None:
         return
-    if goal in (BOOL, VERTEX):
+    if goal in (BOOL, VERTEX, CATEGORY):
         word = {"|": "or", "&": "and"}.get(op)
         value = rewrite.one_line(x.run.text(item.value))
         write = f"apply {name} = {name} {word} {value}" if word and goal == BOOL and type_ == BOOL else ()
@@ -179,6 +179,11 @@ def _joined(name: str, op: str, reduction: str, word: str) -> str:
     return f"apply {name} = min({name}, {word})" if reduction == "min" else f"apply {name} = {word}"
 
 
+def _default(type_: Type | None) -> str:
+    """The `default` that a proposed reduction of this type needs, as text."""
+    return f", default = {zero(type_)}" if type_ == CATEGORY else ""
+
+
 def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> None:
     """Report V113 for `apply x = e for u -> self`."""
     run, domain = x.run, item.domain
@@ -188,7 +193,7 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
     word = run.fresh(word_for(reduction))
     body = rewrite.one_line(run.text(item.value))
     cond = f" if {rewrite.one_line(run.text(item.cond))}" if item.cond is not None else ""
-    whole = f"{reduction}({body} for {rewrite.one_line(run.text(domain))}{cond})"
+    whole = f"{reduction}({body} for {rewrite.one_line(run.text(domain))}{cond}{_default(type_)})"
     write: tuple[str, ...] = ()
     edges = over_edges(domain)
     wide = not edges and reduction in ("sum", "prod") and type_ not in (F32, F64)  # such sums of integers have 64 bits
@@ -215,7 +220,7 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
         word = run.fresh({"min": "near"}.get(reduction, word_for(reduction)))
         arrow = {"out": f"{owner} -> self", "in": f"self -> {owner}"}.get(domain.kind, f"{owner} -- self")
         if body is not None:
-            whole = f"{reduction}({body} for {arrow}{f' if {cond}' if cond else ''})"
+            whole = f"{reduction}({body} for {arrow}{f' if {cond}' if cond else ''}{_default(symbol.type)})"
             write = (f"gather {word} = {whole}", _joined(name, item.op, reduction, word))
     names = {p.name for p in rewrite.inside(item.value) if isinstance(p, t.Name)}
     kinds = {found.kind for found in map(at.scope.find, names) if found is not None}

@@ -10,7 +10,7 @@ from vlang.check.changes import change, changed, old
 from vlang.check.foreign import NEIGHBOURS, foreign_function
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
 from vlang.check.tables.checked import Symbol
-from vlang.check.tables.scope import Sight, Value, joined
+from vlang.check.tables.scope import GRAPH, Sight, Value, joined
 from vlang.check.tables.typing import a, as_read, comparable, item, numeric, spoken, unified
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
@@ -191,7 +191,7 @@ def _wraps(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
 def _expects(*needs: str, gives: Type | None = None) -> Rule:
     """A rule for a function with arguments of fixed kinds: "integer", "vertex" or "counter" (`u8[64]`).
 
-    gives: the type of the result; None for an int (`common`) or a float (all others).
+    gives: the type of the result; None for an int (`common`) or a float (`hll_size`).
     """
     def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
         good = True
@@ -206,6 +206,21 @@ def _expects(*needs: str, gives: Type | None = None) -> Rule:
         return gives or (x.run.int if node.name == "common" else x.run.float)
 
     return rule
+
+
+def _random(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    """`random(seed, key, ...)`: an integer, and keys that are vertices or integers."""
+    good = True
+    for index, type_ in enumerate(types_of(args)):
+        if not (isinstance(type_, Scalar) and type_.integral) and (index == 0 or type_ != VERTEX):
+            wrong(x, node, index, "an integer" if index == 0 else "a vertex or an integer", type_)
+            good = False
+    if good and at.highest > GRAPH and at.inside is None and all(v.level == GRAPH for v in args):
+        text = rewrite.one_line(x.run.text(node))
+        x.run.report(Code.SHARED_RANDOM, "this random number is the same for every vertex", node.span,
+                     "no argument differs between vertices", help="with the vertex as a further key:",
+                     write=f"{text[:-1]}, self)", replaces=node.span)
+    return x.run.float if good else None
 
 
 def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
@@ -277,7 +292,7 @@ FUNCTIONS: dict[str, tuple[Rule, int, int]] = {
     "min": (_least_greatest, 1, _MANY), "max": (_least_greatest, 1, _MANY), "sum": (_total, 1, 1),
     **NUMBERS, "wrap": (_wraps, 1, 1), "dot": (_dot, 2, 2), "reverse": (_reverse, 1, 1),
     "bit": (_expects("integer", gives=U64), 1, 1),
-    "random": (_expects("integer", "vertex"), 2, 2),
+    "random": (_random, 2, _MANY),
     "common": (_expects("vertex", "vertex"), 2, 2),
     "hll_unit": (_expects("integer", "vertex", gives=Vector(U8, 64)), 2, 2),
     "hll_size": (_expects("counter"), 1, 1),

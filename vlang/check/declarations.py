@@ -49,7 +49,14 @@ class Declarations:
             if None not in items:
                 self.run.report(Code.WRONG_TYPE, "a tuple holds scalars", expr.span)
             return None
-        scalar = scalar_named(expr.name, self.run.precision)
+        try:
+            scalar = scalar_named(expr.name, self.run.precision)
+        except KeyError:
+            self.run.report(Code.WRONG_TYPE, f"there is no type `{expr.name}`", expr.span, "no unit of times",
+                            help="`date` counts days, `time` seconds; `time[ms]`, `time[us]` and `time[ns]` parts of "
+                            "a second", write="date" if expr.name in ("time[d]", "time[D]", "time[day]") else "time",
+                            replaces=expr.span)
+            return None
         if expr.kind == "scalar":
             return scalar
         size = expr.size.value if isinstance(expr.size, t.Literal) else None
@@ -166,6 +173,11 @@ class Declarations:
                        "choose another name")
         if isinstance(item, t.Reduction):
             type_ = self._allowed(item.type, "a reduction", Scalar, Tuple) if item.type else run.float
+            if type_ is not None and any(one.named for one in (type_.items if isinstance(type_, Tuple) else (type_,))
+                                         if isinstance(one, Scalar)):
+                run.report(Code.WRONG_TYPE, f"a declared reduction cannot be of {a(type_)}", item.type.span
+                           if item.type else item.span, help="`min`, `max` and `mode` reduce categories and times")
+                type_ = None
             run.declare(scope, item, "reduction", item.name, item.name_span, type_)
             return
         type_ = self._allowed(item.type, "a function", Scalar, Vector, Tuple) if item.type else None

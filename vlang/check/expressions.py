@@ -18,10 +18,28 @@ from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.recovery import MOST_LEVELS
-from vlang.types import BOOL, INTEGER, NUMBER, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts
+from vlang.times import WRITTEN
+from vlang.types import (
+    BOOL,
+    CATEGORY,
+    I64,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    TIMES,
+    VERTEX,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    VertexSet,
+    common,
+    converts,
+)
 
 __all__ = ["Expressions"]
 
+_TIMES = frozenset(TIMES.values())
 _BITS = frozenset({"<<", ">>", "|", "&", "^"})
 
 
@@ -92,6 +110,8 @@ class Expressions:
         if source_item and target_item and not converts(source, target):
             if source_item.floating and target_item.integral:
                 help_ = "`floor(x)`, `round(x)` and `int(x)` give an int"
+            elif source_item == TEXT:
+                help_ = "a text stands for the name of a category, or for a time: declare `category`, `date` or `time`"
             elif source_item == BOOL and target_item.numeric:
                 help_ = "a bool is not a number: `int(c)` is 0 or 1"
             elif source_item.numeric and target_item.numeric:
@@ -118,6 +138,8 @@ class Expressions:
             return Value(BOOL)
         if node.value is None:
             return Value(VERTEX)
+        if isinstance(node.value, str):
+            return Value(TEXT)
         if node.text == "inf" or isinstance(node.value, int):
             if isinstance(node.value, int) and node.value > 0xFFFF_FFFF_FFFF_FFFF:
                 self.run.report(Code.WRONG_TYPE, "this number does not fit in 64 bits", node.span)
@@ -161,6 +183,11 @@ class Expressions:
                 help_ = "did you mean one of its fields?"
                 named = field if isinstance(node, t.Self) else f"{text}.{field}"
                 write = rewrite.edited(self.run.file.text, whole.span, [(node.span, named)])
+        elif isinstance(type_, Scalar) and type_.named:
+            label = "a category is a name, not a quantity" if type_ == CATEGORY else "a point in time"
+            help_ = "" if type_ == CATEGORY else "`a - b` of two times is a number of its unit; `t + n` is a time"
+        elif type_ == TEXT:
+            label = "a text stands for a category or a time, not for a number"
         elif op == "^" and isinstance(whole, t.Binary) and numeric(type_):
             help_ = "`^` is an operation on bits; a power is written `**`:"
             sides = (self.run.text(whole.left), self.run.text(whole.right))
@@ -221,6 +248,8 @@ class Expressions:
             right: the second operand and its type.
             at: the context of the expression.
         """
+        if any(isinstance(type_, Scalar) and type_.kind == "time" for _, type_ in (left, right)):
+            return self._of_times(node, op, left, right, at)
         integral = op in _BITS
         good = [self._operand(part, type_, op, at, node, integral) for part, type_ in (left, right)]
         if not all(good):
@@ -242,6 +271,27 @@ class Expressions:
         if op == "/":
             return self.divided(result)
         return result
+
+    def _of_times(self, node: t.Expr, op: str, left: tuple[t.Expr, Type], right: tuple[t.Expr, Type],
+                  at: Sight) -> Type | None:
+        """The type of an operation on times: the difference of two is a number, and a number moves one."""
+        kinds = [type_ if isinstance(type_, Scalar) else None for _, type_ in (left, right)]
+        times = [kind for kind in kinds if kind is not None and kind.kind == "time"]
+        if op == "-" and kinds[0] is not None and all(kind is not None and (kind in times or kind == TEXT)
+                                                      for kind in kinds):
+            if len(set(times)) > 1:
+                self.run.report(Code.WRONG_TYPE, "the difference of two times needs times of one unit", node.span,
+                                f"{spoken(left[1])} - {spoken(right[1])}", help="declare both with the same type")
+                return None
+            good = [self.fit(part, type_, times[0], "`-` here") for part, type_ in (left, right)]
+            return I64 if all(good) else None
+        for (_, one), (_, other) in ((left, right), (right, left)) if op == "+" else ((left, right),):
+            if op in ("+", "-") and one in times and isinstance(other, Scalar) and other.integral:
+                return one
+        for part, type_ in (left, right):
+            if not self._operand(part, type_, op, at, node, integral=False):
+                return None
+        return None
 
     def divided(self, type_: Type) -> Type:
         """The type of the quotient of two values of a type: `float` for integers."""
@@ -267,7 +317,7 @@ class Expressions:
             return joined(None, left, right)
         for part, mine, other in ((node.left, left.type, right.type), (node.right, right.type, left.type)):
             scalar, opposite = item(mine), item(other)
-            weak = scalar is not None and scalar.weak and opposite is not None and opposite.integral
+            weak = scalar is not None and scalar.weak and opposite is not None and (opposite.integral or opposite.named)
             if weak and not self.fit(part, mine, opposite, f"`{node.op}` here"):
                 return joined(None, left, right)
         return joined(BOOL, left, right)
@@ -278,6 +328,14 @@ class Expressions:
             help_ = "a bool is not a number"
         elif VERTEX in (left, right):
             help_ = "a vertex is a name, not a quantity"
+        elif CATEGORY in (left, right):
+            help_ = "a category is compared with a name in double quotes, or with another category"
+        elif left in _TIMES and right in _TIMES:
+            help_ = "declare both with the same type: then they count the same unit"
+        elif left in _TIMES or right in _TIMES:
+            help_ = f"a time is compared with a text, such as \"{WRITTEN.partition(' ')[0]}\", or with another time"
+        elif TEXT in (left, right):
+            help_ = "a text stands for the name of a category, or for a time"
         elif isinstance(left, Vector) or isinstance(right, Vector):
             help_ = "fold a vector first: `sum(x)`, `min(x)`, `max(x)` or one component `x[0]`"
         self.run.report(Code.WRONG_TYPE, f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,

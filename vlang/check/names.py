@@ -8,14 +8,14 @@ from vlang.check.foreign import foreign_name
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
-from vlang.check.tables.typing import as_read
+from vlang.check.tables.typing import as_read, zero
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import RESERVED, VALUES
 from vlang.syntax.needs import NEEDS
 from vlang.syntax.problems import nearest
-from vlang.types import VERTEX, Scalar, Type
+from vlang.types import CATEGORY, VERTEX, Scalar, Type
 
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
 
@@ -23,7 +23,7 @@ SPOKEN = {
     "parameter": "a parameter", "edge": "an edge field", "field": "a vertex field", "global": "a global",
     "let": "a `let`", "accumulator": "an accumulator", "loop": "a loop variable", "function": "a function",
     "reduction": "a reduction", "neighbour": "a neighbour", "member": "a vertex", "argument": "an argument",
-    "builtin": "predefined",
+    "builtin": "predefined", "group": "the key of a group",
 }
 _GRAPH_KINDS = frozenset({"parameter", "global", "let", "loop", "argument"})
 
@@ -45,6 +45,8 @@ def read_name(run: Run, node: t.Name, at: Sight) -> Value:
         return Value(type_)
     if kind == "edge":
         return _edge_field(run, node, symbol, at)
+    if kind == "group":
+        return Value(type_, VERTEX_LEVEL, node)
     if kind == "neighbour":
         return Value(VERTEX, EDGE, node)
     if kind == "member":
@@ -75,7 +77,8 @@ def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 def read_self(run: Run, node: t.Self, at: Sight) -> Value:
     """The type and level of `self`."""
     if at.inside == "vertices":
-        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=_member_name(at))
+        write = at.here or _member_name(at)
+        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=write)
         return Value(None)
     return _placed(run, node, "self", VERTEX, at)
 
@@ -85,14 +88,21 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
     name = node.name
     if at.inside == "vertices":
         member = _member_name(at)
-        if symbol.kind == "accumulator":
+        if at.here:
+            run.report(Code.NO_VERTEX, f"`{name}` of this vertex cannot be read for each vertex that points here",
+                       node.span, f"`{member}.{name}` is that of the other one",
+                       notes=run.note(symbol, "declared here"),
+                       help=f"use `{name}` after the gather, in an `apply`", write=f"{member}.{name}")
+        elif symbol.kind == "accumulator":
             run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex", node.span,
                        _no_vertex(at),
                        notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
         else:
             groups = any(f"{member}.{name}" == other for other in _compared(run, node, at))
             run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at),
-                       help="a reduction over vertices has one value for the whole graph, not one for each group"
+                       help=("a reduction over vertices has one value for the whole graph, not one for each group",
+                             "groups that are named by a vertex have theirs at that vertex: "
+                             f"`gather total = sum({member}.x for {member} in vertices if {member}.{name} == self)`")
                        if groups else (), write=() if groups else f"{member}.{name}")
         return Value(None)
     return _placed(run, node, name, type_, at, symbol)
@@ -141,9 +151,15 @@ def _member_name(at: Sight) -> str:
 def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     if at.inside == "edges" or at.place == "require":
         return Value(as_read(symbol.type), EDGE, node)
+    if at.inside == "groups" and at.grouping is not None:
+        run.report(Code.NO_EDGE, f"a group has several `{node.name}`", node.span, "of which edge?",
+                   notes=run.note(symbol, "declared as an edge field here"),
+                   help="values of edges are reduced over the group, for example",
+                   write=f"max({node.name} for {at.grouping.domain.name})")
+        return Value(None)
     name = run.fresh("total")
-    usable = isinstance(symbol.type, Scalar) and symbol.type.numeric
-    reduce = f"{'sum' if usable else 'any'}({node.name} for {run.variable(at.scope, 'u')} -> self)"
+    reduce = f"{_reduction(symbol.type)[0]}({node.name} for {run.variable(at.scope, 'u')} -> self" \
+             f"{_reduction(symbol.type)[1]})"
     write: str | tuple[str, ...] = reduce if at.place == "init" else ""
     if at.place == "apply":
         write = (f"gather {name} = {reduce}", rewrite.edited(run.file.text, at.item.span, [(node.span, name)]))
@@ -154,6 +170,15 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
         write=write or (), replaces=at.item.span if at.place == "apply" else node.span,
     )
     return Value(None)
+
+
+def _reduction(type_: Type | None) -> tuple[str, str]:
+    """A reduction to propose for values of a type, and the rest of its text after the domain."""
+    if type_ == CATEGORY:
+        return "mode", f", default = {zero(type_)}"
+    if isinstance(type_, Scalar) and type_.kind == "time":
+        return "min", ""
+    return ("sum" if isinstance(type_, Scalar) and type_.numeric else "any"), ""
 
 
 def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value:
@@ -184,6 +209,10 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
     if later is not None:
         run.report(Code.UNKNOWN_NAME, f"`{name}` is not declared yet", span, "used before its declaration",
                    notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
+        return Value(None)
+    if at.grouping is not None and name == at.grouping.domain.name:
+        run.report(Code.UNKNOWN_NAME, f"a group has several `{name}`", span, "which edge of the group?",
+                   help=f"values of edges are reduced over the group, as in `max({name}.x for {name})`")
         return Value(None)
     if name in run.neighbours:
         run.report(Code.UNKNOWN_NAME, f"there is no `{name}` here", span, "known only inside its reduction",
@@ -255,17 +284,28 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
         return Value(type_, EDGE if base.kind == "neighbour" else VERTEX_LEVEL, node)
     if isinstance(node.value, t.Self):
         return Value(type_, VERTEX_LEVEL, node)
-    return _distant(run, node, owner, type_, at)
+    return _distant(run, node, owner, type_, at, base)
 
 
-def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight) -> Value:
-    """The type and level of a field of any vertex, neighbour or not. Reports places that do not allow it."""
+def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight, base: Symbol | None) -> Value:
+    """The type and level of a field of any vertex, neighbour or not. Reports places that do not allow it.
+
+    Args:
+        run: the running check.
+        node: the expression.
+        owner: the type and level of the value before the dot.
+        type_: the type of the field.
+        at: the context of the expression.
+        base: the symbol of the value before the dot; None if it is no name.
+    """
     text = rewrite.short(run.text(node.value))
     if at.place in ("require", "fn", "reduction", "edge", "param"):
         run.report(Code.NOT_A_VERTEX, f"`{text}.{node.name}` cannot be read here", node.span, "a field of a vertex")
         return Value(None)
     if owner.level == GRAPH:
         return Value(type_)
+    if base is not None and base.kind == "group":
+        return Value(type_, VERTEX_LEVEL, node)
     if at.inside is not None:
         run.report(Code.NOT_A_VERTEX,
                    f"`{text}` need not be a neighbour: its fields cannot be read inside a reduction", node.span,

@@ -6,21 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlang.check.foreign import foreign_reduction
+from vlang.check.grouped import group_parts, of_group, weighed
 from vlang.check.names import SPOKEN, applied_symbol
+from vlang.check.pointing import refused
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
-from vlang.check.tables.typing import a, item, kind_of, kinds_spoken, spoken, with_item, zero
+from vlang.check.tables.typing import a, holds, item, kind_of, kinds_spoken, spoken, with_item, zero
 from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
+from vlang.syntax.pointing import pointing
 from vlang.syntax.problems import nearest
-from vlang.types import BOOL, F64, I64, U64, VERTEX, VERTICES, Type, Vector
+from vlang.types import BOOL, CATEGORY, F64, I64, U64, VERTEX, VERTICES, Scalar, Type, Vector
 
 if TYPE_CHECKING:
     from vlang.check.expressions import Expressions
 
-__all__ = ["over_edges", "reduction", "word_for"]
+__all__ = ["at_vertices", "over_edges", "reduced", "reduction", "word_for"]
 
 _WORDS = {"sum": "total", "min": "least", "max": "greatest", "any": "some", "all": "every", "count": "number",
           "mean": "average", "mode": "popular", "median": "middle", "prod": "product"}
@@ -32,7 +35,12 @@ _OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # 
 
 def over_edges(domain: t.Domain) -> bool:
     """Whether a reduction with this domain ranges over edges."""
-    return domain.kind in ("in", "out", "both")
+    return domain.kind in ("in", "out", "both", "group")
+
+
+def at_vertices(node: t.Reduce) -> bool:
+    """Whether a reduction has one value for each vertex: over edges, or over the vertices that point here."""
+    return over_edges(node.domain) or pointing(node) is not None
 
 
 def word_for(reduction_name: str) -> str:
@@ -43,17 +51,22 @@ def word_for(reduction_name: str) -> str:
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     """The type and level of a reduction. Reports a reduction in a place where none is allowed."""
     run = x.run
+    if node.domain.kind == "group":
+        around = of_group(x, node, at)
+        return Value(None) if around is None else reduced(x, node, around)
     if at.inside is not None:
         run.report(Code.NESTED_REDUCTION, "a reduction inside a reduction", node.span, "the inner one",
                    help=_outside(x, node, at))
         return Value(None)
-    edges = over_edges(node.domain)
+    edges = at_vertices(node)
     if at.place in _VERTEX_PLACES:
         _unnamed(x, node, at, edges)
         return Value(None)
     if at.place in ("require", "fn", "reduction", "edge", "param"):
         place = {"edge": "a default", "param": "a default"}.get(at.place, f"`{at.place}`")
         run.report(Code.MISPLACED_REDUCTION, f"a reduction inside {place}", node.span, "not possible here")
+        return Value(None)
+    if at.place == "init" and refused(run, node, at):
         return Value(None)
     value = reduced(x, node, at)
     if edges and at.place == "init":
@@ -120,7 +133,7 @@ def _second(x: Expressions, node: t.Reduce, first: t.Reduce, at: Sight, type_: T
 def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     """The type and level of a reduction that is allowed in this place."""
     run, domain = x.run, node.domain
-    edges = over_edges(domain)
+    edges, points = over_edges(domain), pointing(node)
     group = None
     if domain.set_name is not None:
         group = applied_symbol(run, domain.set_name, domain.set_span or domain.span, domain, at)
@@ -130,15 +143,34 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     inner = Scope(at.scope)
     kind = "neighbour" if edges else "member"
     inner.names[domain.name] = run.declare(inner, domain, kind, domain.name, domain.name_span, VERTEX)
-    within = replace(at, scope=inner, inside="edges" if edges else "vertices")
-    body = x.value(node.body, within)
-    if node.cond is not None:
+    here = run.text(points.pointer) if points is not None else ""
+    within = replace(at, scope=inner, inside="edges" if edges else "vertices", here=here)
+    body = x.value(node.body, within) if node.group is None else Value(None)
+    if points is not None:
+        x.fitting(points.pointer, within, VERTEX, "what is compared with `self`")
+        for part in points.rest:
+            x.condition(part, within, "`if`")
+    elif node.cond is not None:
         x.condition(node.cond, within, "`if`")
+    if node.group is not None and node.weight is None:
+        within = replace(within, grouping=node)
+        body = group_parts(x, node, node.group, within, at) if edges else _no_groups(x, node, node.group)
+    if node.weight is not None:
+        weighed(x, node, within)
+    edges = edges or points is not None
     result = _result(x, node, body.type, edges)
     result = x.concrete(result)
     default = _default(x, node, at, result)
     level = VERTEX_LEVEL if edges else Level.GRAPH
     return joined(result, Value(None, level, node), *([default] if default is not None else []))
+
+
+def _no_groups(x: Expressions, node: t.Reduce, group: t.Grouping) -> Value:
+    """Report groups of vertices."""
+    x.run.report(Code.NESTED_REDUCTION, "a reduction over vertices has no groups", group.span, "`by` groups edges",
+                 help=f"a group that a vertex names has its value there: `gather total = sum({node.domain.name}.x for "
+                      f"{node.domain.name} in vertices if {node.domain.name}.c == self)`")
+    return Value(None)
 
 
 def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> Type | None:
@@ -155,13 +187,18 @@ def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> T
     if rule is None:
         _unknown(x, node, symbol)
         return None
-    if not edges and not rule.over_vertices:
+    if not over_edges(node.domain) and not rule.over_vertices:
         run.report(Code.UNKNOWN_REDUCTION, f"`{node.name}` works on the neighbours of a vertex, not over vertices",
                    node.name_span, "needs edges")
         return None
-    if node.default is None and not rule.has_identity:
+    if node.default is None and (not rule.has_identity or _nameless(rule, body)):
         _valueless(x, node, body, edges)
     return None if body is None else _typed(x, node, rule, body, edges)
+
+
+def _nameless(rule: ReductionRule, body: Type | None) -> bool:
+    """Whether the reduction of nothing would be the name of a category, which has no least or greatest one."""
+    return rule.name in ("min", "max") and holds(body, CATEGORY)
 
 
 def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
@@ -187,9 +224,10 @@ def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
 
 def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> None:
     text = rewrite.one_line(x.run.text(node))
-    label = "a vertex may have no edges here" if edges else "there may be no such vertex"
-    gets = "what an isolated vertex gets" if edges else "what it is then"
-    x.run.report(Code.EMPTY_REDUCTION, f"`{node.name}` of no {'neighbours' if edges else 'vertices'} has no value",
+    near = over_edges(node.domain)
+    label = "a vertex may have no edges here" if near else "there may be no such vertex"
+    gets = "what an isolated vertex gets" if near else "what a vertex then gets" if edges else "what it is then"
+    x.run.report(Code.EMPTY_REDUCTION, f"`{node.name}` of no {'neighbours' if near else 'vertices'} has no value",
                  node.span, label, help=f"say {gets}, for example:",
                  write=f"{text.rstrip()[:-1]}, default = {zero(body)})" if body is not None else ())
 
@@ -218,6 +256,10 @@ def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) ->
         other = {"sum": "count", "min": "all", "max": "any", "prod": "all"}.get(rule.name)
         if other is not None:
             help_, write = f"for bools there is `{other}`:", other + text[len(node.name):]
+    elif rule.name in ("sum", "mean") and isinstance(body, Scalar) and body.kind == "time":
+        help_ = "a time is a number only as the difference to another one:"
+        number = f'({x.run.text(node.body)}) - "1970-01-01"'
+        write = rewrite.edited(x.run.file.text, node.span, [(node.body.span, number)])
     elif rule.name == "count" and body == VERTEX:
         help_ = "of all that the domain has:"
         write = rewrite.edited(x.run.file.text, node.span, [(node.body.span, "true")])

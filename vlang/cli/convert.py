@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from vlang.cli.graphs import check_stdin, graph_options, read_graph, report_reading
-from vlang.cli.show import Advance, note
+from vlang.cli.show import note
 from vlang.options import parse_size
 from vlang.runtime.storage.output import check_writable
 
@@ -64,13 +64,14 @@ def command(
     if output.endswith(".npz"):
         read_graph(graph, threads=threads, **reading).save(output)
     else:
+        from vlang.api.running.progress import Progress  # start-up
         from vlang.runtime.convert.convert import convert  # start-up
         from vlang.runtime.convert.source import Reading  # start-up
 
         missing = "error" if reading["missing"] is None else reading["missing"]
-        with _cleaning_up(), Advance() as advance:
+        with _cleaning_up(), Progress():
             done = convert(graph, Path(output), Reading(**{**reading, "missing": missing}), memory=memory,
-                           layout=layout or "degree", disks=folders, threads=threads, report=advance)  # fmt: skip
+                           layout=layout or "degree", disks=folders, threads=threads)  # fmt: skip
         report_reading(done.name, done.notes, done.warnings)
     note(f"wrote {output}")
     _say_columns(reading["vertices"])

@@ -21,11 +21,11 @@ _STAGES = ("tree", "ir", "facts", "numba", "cuda", "plan")
 @click.option("--stage", type=click.Choice(_STAGES), default="facts", show_default=True,
               help="The form to show: syntax tree, intermediate representation, what may be done and why, the "
               "generated kernels for CPU (numba) or GPU (cuda), or the plan of a run.")
-@run_options("precision", "derive", research=["without"])
+@run_options("precision", "derive", "device", "policy")
 @graph_options
 def command(
-    program: str, graph: str | None, stage: str, precision: int | None, derive: str | None, research: dict[str, Any],
-    **reading: Any,
+    program: str, graph: str | None, stage: str, precision: int | None, derive: str | None, device: str | None,
+    policy: str | None, research: dict[str, Any], **reading: Any,
 ) -> None:
     """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
     check_stdin(program, graph, reading["vertices"])
@@ -34,4 +34,7 @@ def command(
     loaded = load(program, precision=precision or 32).derived(derive)
     check_reading(loaded, reading)
     read = None if graph is None else read_graph(graph, loaded, **reading)
-    say(loaded.explain(stage, graph=read, research=research).rstrip("\n"))
+    from vlang.runtime.policies.policies import device_of  # start-up
+
+    options = {"device": device or device_of(policy or "auto"), "policy": policy, "research": research}
+    say(loaded.explain(stage, graph=read, **options).rstrip("\n"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -103,6 +104,7 @@ def read_graph(
         on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
         options: the options of `graph_options`, by name.
     """
+    from vlang.api.running.progress import Progress  # start-up
     from vlang.runtime.graph.graph import Graph  # start-up
     from vlang.runtime.storage.magic import is_page_file  # start-up
 
@@ -110,8 +112,9 @@ def read_graph(
     if on_disk and {"missing": missing, **options} == AS_IT_IS and is_page_file(spec):
         graph = Graph.open(spec, threads)
     else:
-        graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
-                           **options)
+        with nullcontext() if quiet else Progress():
+            graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
+                               **options)
     report_reading(graph.name, () if quiet else graph.notes, graph.warnings)
     return graph
 

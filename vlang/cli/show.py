@@ -1,22 +1,15 @@
-"""Output: tables on stdout; notes and progress on stderr."""
+"""Output: tables on stdout; notes on stderr."""
 
 from __future__ import annotations
 
 import math
 import re
-import sys
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from rich.status import Status
-
-    from vlang.runtime.engine.trace import Round
-
-__all__ = ["Advance", "Progress", "global_text", "note", "say", "table", "visible"]
+__all__ = ["global_text", "note", "say", "table", "visible"]
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
 
@@ -67,93 +60,3 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         for line in [list(header), *texts]
     ]
     return "\n".join(lines)
-
-
-class Advance:
-    """Shows the progress of a conversion on stderr: a status line on a terminal, else a line every five seconds."""
-
-    def __init__(self) -> None:
-        self._start = self._shown = time.monotonic()
-        self._line = _StatusLine(0.5)
-
-    def __enter__(self) -> Advance:
-        return self
-
-    def __call__(self, step: str, fraction: float) -> None:
-        """Show progress. step: the current step. fraction: the part of the whole conversion that is done, 0 to 1."""
-        now = time.monotonic()
-        if now - self._shown < (0.2 if self._line.terminal else 5) or fraction <= 0:
-            return
-        self._shown = now
-        left = (now - self._start) * (1 - fraction) / fraction
-        text = f"{step}: {fraction:.0%} of all done, about {_span(left)} left"
-        if self._line.terminal:
-            self._line.show(text)
-        else:
-            note(text)
-
-    def __exit__(self, *_: object) -> None:
-        self._line.end()
-
-
-def _span(seconds: float) -> str:
-    """A rounded time as text."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-class _StatusLine:
-    """A status line on a terminal.
-
-    The line appears after `after` seconds, so that short runs do not load the library that draws it.
-    """
-
-    def __init__(self, after: float) -> None:
-        self.terminal = sys.stderr.isatty()
-        self._from = time.monotonic() + after
-        self._status: Status | None = None
-
-    def show(self, text: str) -> None:
-        """Replace the text of the status line."""
-        if self._status is not None:
-            self._status.update(text)
-        elif time.monotonic() > self._from:
-            from rich.console import Console  # start-up
-
-            self._status = Console(stderr=True).status(text)
-            self._status.start()
-
-    def end(self) -> None:
-        """Remove the status line."""
-        if self._status is not None:
-            self._status.stop()
-
-
-class Progress:
-    """Shows the progress of a run on stderr: a status line on a terminal, else plain lines.
-
-    Plain lines are printed for rounds 1, 2, 5, 10, 20, 50, 100 and so on, and at least every five seconds.
-    A terminal's status line appears after half a second, so that short runs do not load the library that draws it.
-    """
-
-    def __init__(self) -> None:
-        self._shown = time.monotonic()
-        self._line = _StatusLine(0.5)
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __call__(self, round_: Round) -> None:
-        """Called by the engine after every superstep."""
-        text = f"round {round_.round:,}: {round_.active:,} active, {round_.mode}, {round_.edges:,} edges"
-        now = time.monotonic()
-        if not self._line.terminal:
-            if str(round_.round).rstrip("0") in ("1", "2", "5") or now - self._shown > 5:
-                self._shown = now
-                note(text)
-        else:
-            self._line.show(text)
-
-    def __exit__(self, *_: object) -> None:
-        self._line.end()

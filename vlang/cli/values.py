@@ -13,6 +13,7 @@ import click
 
 from vlang.cli.show import note
 from vlang.errors import DiskError, GraphError
+from vlang.times import UNITS
 
 if TYPE_CHECKING:
     from vlang.api.described import Parameter
@@ -110,12 +111,16 @@ def _scalar(type_: str, text: str) -> Any:
         return text == "true"
     if family == "float":
         return float(text)
+    if family == "text":
+        return text
     if type_[0] != "u" and text in ("inf", "+inf", "-inf"):
         return math.inf if text[0] != "-" else -math.inf
     return int(text, 0) if text[:2].lower() == "0x" else int(text)
 
 
 def _family(type_: str) -> str:
+    if type_ == "category" or type_ in UNITS:
+        return "text"  # read where it is bound
     return "bool" if type_ == "bool" else "float" if type_[0] == "f" else "int"
 
 
@@ -272,7 +277,7 @@ def _of_archive(name: str, source: str, n: int) -> tuple[Any, Any]:
     with Archive(Path(source)) as archive:
         if name not in archive:
             raise GraphError(f"{source} has no array `{name}`; it has {', '.join(archive.names)}")
-        array = archive.rows(name, "biufUS", n)
+        array = archive.rows(name, "biufUSM", n)
         return array, archive.rows("vertex", "biufUS", n) if "vertex" in archive else None
 
 

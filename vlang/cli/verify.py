@@ -36,7 +36,7 @@ def verify_run(
 
     Raises InternalError if a check fails.
     """
-    compared = {**options, "chaos": None, "progress": None, "device_arrays": False, "checkpoint": None,
+    compared = {**options, "chaos": None, "progress": None, "trace": None, "device_arrays": False, "checkpoint": None,
                 "every": None, "on_interrupt": "stop", "notices": None}
     yield (_another_cut if result.device == "cpu" else _on_the_cpu)(program, graph, keywords, compared, result)
     again = Options(threads=options.get("threads"), memory=options.get("memory"))
@@ -87,8 +87,9 @@ def _on_the_cpu(
 
 
 def _on_cpu(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run without those for GPUs, and with device="cpu"."""
-    return {name: value for name, value in options.items() if OPTIONS[name].devices != "gpu"} | {"device": "cpu"}
+    """The options of a run without those for GPUs and the policy, and with device="cpu"."""
+    return {name: value for name, value in options.items()
+            if OPTIONS[name].devices != "gpu" and name != "policy"} | {"device": "cpu"}
 
 
 def _host(result: Result, name: str) -> np.ndarray[Any, Any]:

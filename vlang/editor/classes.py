@@ -11,10 +11,11 @@ from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import keywords as w
 
-__all__ = ["COMMENT", "NAME", "NUMBER", "OPERATOR", "PUNCTUATION", "WORDS", "WordClass", "alternatives"]
+__all__ = ["COMMENT", "NAME", "NUMBER", "OPERATOR", "PUNCTUATION", "TEXT", "WORDS", "WordClass", "alternatives"]
 
 COMMENT = r"#[^\n]*"
 NUMBER = r"0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?"
+TEXT = r'"[^"\n]*"'
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 OPERATOR = r"->|--|\*\*|//|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=|&^]"
 PUNCTUATION = r"[()\[\],.:]"
@@ -43,7 +44,7 @@ WORDS = (
     WordClass(w.LOOPING, "Keyword.Reserved", "keyword.control"),
     WordClass(w.OPERATING, "Operator.Word", "keyword.operator.word"),
     WordClass(w.VALUES, "Keyword.Constant", "constant.language"),
-    WordClass(w.TYPE_NAMES, "Keyword.Type", "support.type"),
+    WordClass(w.TYPE_NAMES | w.NAMED_TYPES, "Keyword.Type", "support.type"),
     WordClass(w.PREDEFINED, "Name.Builtin.Pseudo", "variable.language"),
     WordClass(frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS}) - w.TYPE_NAMES, "Name.Builtin", "support.function",
               called=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from pygments.lexer import RegexLexer
-from pygments.token import Comment, Name, Number, Operator, Punctuation, Whitespace, string_to_tokentype
+from pygments.token import Comment, Name, Number, Operator, Punctuation, String, Whitespace, string_to_tokentype
 
 from vlang.editor import classes
 
@@ -22,6 +22,7 @@ class VlangLexer(RegexLexer):
         "root": [
             (r"[ \t\r\n]+|\\[ \t]*\r?\n", Whitespace),
             (classes.COMMENT, Comment.Single),
+            (classes.TEXT, String),
             (classes.NUMBER, Number),
             *((classes.alternatives(kind), string_to_tokentype(kind.token)) for kind in classes.WORDS),
             (classes.NAME, Name),

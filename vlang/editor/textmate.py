@@ -19,6 +19,7 @@ def grammar_text() -> str:
     """The TextMate grammar as JSON text."""
     patterns: list[tuple[str, str]] = [
         ("comment.line.number-sign", classes.COMMENT),
+        ("string.quoted.double", classes.TEXT),
         ("constant.numeric", rf"(?<![A-Za-z0-9_])(?:{classes.NUMBER})"),
         *((kind.scope, classes.alternatives(kind)) for kind in classes.WORDS),
         ("variable.other", classes.NAME),

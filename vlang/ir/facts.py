@@ -32,7 +32,7 @@ class GatherFacts:
 
     Attributes:
         name: The name of the gather, or of the field whose initializer contains the reduction.
-        domain: "in", "out" or "both".
+        domain: "in", "out", "both" or "pointing".
         replicate: The verdict of rule R.
         strict: The verdict of rule Z.
         messages: Subexpressions worth computing once per sender, outermost first.
@@ -75,7 +75,7 @@ class LoopFacts:
         directions: How each written field moves: "up", "down" or None.
         writes: The loop's writes, with their normal forms.
         phases: The phases of a superstep.
-        domains: Adjacency directions that the gathers read: "in", "out", "both".
+        domains: What the gathers read: "in", "out", "both", "pointing".
         reads_iteration: Whether a superstep depends on its number.
         order: The verdict of rule A or A'.
         push: The verdict of rule P.
@@ -172,8 +172,8 @@ def analyse(program: f.Program) -> Facts:
         _gather(statement.name, reduce, known)
         for statement in program.body
         if isinstance(statement, (f.InitField, f.Gather))
-        for reduce in f.walk(statement.value if isinstance(statement, f.InitField) else statement.reduce)
-        if isinstance(reduce, f.Reduce) and reduce.domain.edges
+        for reduce in f.reductions(statement.value if isinstance(statement, f.InitField) else statement.reduce)
+        if reduce.domain.edges
     )
     return Facts(program, {loop: _facts(context_of(program, loop)) for loop in loops_of(program)}, initial)
 

@@ -17,7 +17,8 @@ __all__ = ["facts_text", "program_text"]
 
 WIDTH = 110
 _LABEL = 17
-_DOMAINS = {"in": "in-edges", "out": "out-edges", "both": "edges both ways"}
+_DOMAINS = {"in": "in-edges", "out": "out-edges", "both": "edges both ways",
+            "pointing": "the vertices that point here"}
 _WAYS = {"up": "only moves up", "down": "only moves down"}
 
 
@@ -129,6 +130,8 @@ def _functions(loop: LoopFacts) -> Iterator[str]:
 
 
 def _contribution(name: str, reduce: f.Reduce) -> Iterator[str]:
+    if reduce.group is not None and reduce.key is not None:
+        yield from _row(f"groups {name} ", f"{reduce.group} = {expression(reduce.key)}", 4)
     cond = f", if {expression(reduce.cond)}" if reduce.cond is not None else ""
     default = f"; {expression(reduce.default)} where there are none" if reduce.default is not None else ""
     yield from _row(f"gather {name} ", f"{expression(reduce.body)}, from {_DOMAINS[reduce.domain.kind]}{cond}", 4)

@@ -162,7 +162,7 @@ class _Packer:
         guard = guard if self._narrows else None
         if not self._joins(gather, guard):
             self._close()
-        self._open.domain = gather.reduce.domain.kind
+        self._open.domain = gather.reduce.over
         self._open.guard = guard
         self._open.gathers.append(gather)
 
@@ -171,7 +171,7 @@ class _Packer:
         now = self._open
         if now.gathers and not self._merges:
             return False
-        if now.gathers and (now.domain != gather.reduce.domain.kind or now.guard != guard):
+        if now.gathers and (now.domain != gather.reduce.over or now.guard != guard):
             return False
         reads = set()
         for expr in f.walk(gather.reduce):
@@ -198,7 +198,7 @@ class _Packer:
     def _initializer(self, statement: f.InitField) -> None:
         value = self._lets_of(statement.value, statement.span)
         self._end_pass_before(value)
-        reduces = [e for e in f.walk(value) if isinstance(e, f.Reduce)]
+        reduces = list(f.reductions(value))
         for number, reduce in enumerate(reduces):
             name = self._fresh(f"{statement.name}_from_edges" + (f"_{number}" if number else ""))
             gather = f.Gather(statement.span, name, reduce)

@@ -62,7 +62,8 @@ class Stage:
 
     Attributes:
         name: Its name, unique in the program.
-        domain: "in", "out", "both", or None for a pass over vertices.
+        domain: "in", "out", "both", "pointing:FIELD" (over the vertices whose FIELD is the vertex of the pass), or None
+            for a pass over vertices.
         guard: The mask of the gathers, or None.
         before: Masks evaluated before the gathers.
         gathers: The gathers, all over `domain`.

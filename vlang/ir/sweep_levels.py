@@ -54,7 +54,7 @@ def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | Non
     factors: whether factors of the receiver may be taken out of sums of floats. A sweep in a `where` is left alone,
     since neighbours outside the `where` are in no list of vertices by level.
     """
-    if sweep.guard is not None or stage.domain is None or not stage.gathers:
+    if sweep.guard is not None or not stage.gathers or any(g.reduce.key is not None for g in stage.gathers):
         return None
     gathers: list[f.Gather] = []
     own: dict[str, f.Expr] = {}

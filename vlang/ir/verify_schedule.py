@@ -34,7 +34,7 @@ def _twice(schedule: s.Schedule) -> Iterator[str]:
 
 def _domains(schedule: s.Schedule) -> Iterator[str]:
     for stage in schedule.stages:
-        kinds = {gather.reduce.domain.kind for gather in stage.gathers}
+        kinds = {gather.reduce.over for gather in stage.gathers}
         if kinds != ({stage.domain} if stage.domain else set()):
             yield f"{stage.name} over {stage.domain} gathers over {', '.join(sorted(kinds)) or 'nothing'}"
 

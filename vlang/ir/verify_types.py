@@ -120,8 +120,10 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
         return here is not None and there is not None and here.floating and there.integral
     if op == "bit":
         return type_ == U64 and first == I64
-    if op in ("random", "hll_unit"):
-        return args == (U64, VERTEX) and (type_ == Vector(U8, 64)) == (op == "hll_unit")
+    if op in ("random", "mix"):
+        return first == U64 and args[1] in (VERTEX, U64) and (type_ == U64) == (op == "mix")
+    if op == "hll_unit":
+        return args == (U64, VERTEX) and type_ == Vector(U8, 64)
     if op == "position":
         return first == VERTEX and isinstance(args[1], VertexSet)
     if op == "len":
@@ -133,6 +135,12 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
 
 def _reduced(expr: f.Reduce, reductions: Mapping[str, Type]) -> str:
     body, type_ = expr.body.type, expr.type
+    if expr.part is not None:
+        if not isinstance(body, Tuple) or not 0 <= expr.part < len(body.items) or body.items[expr.part] != type_:
+            return f"item {expr.part} of {body} is no {type_}"
+        type_ = body
+    if any(test is not None and test.type != BOOL for test in (expr.having,)):
+        return "the condition of groups is no bool"
     if expr.cond is not None and expr.cond.type != BOOL:
         return f"the condition is {expr.cond.type}"
     if expr.default is not None and expr.default.type != type_:

@@ -119,6 +119,9 @@ class Code(StrEnum):
     INFINITE_SUM = ("V205", "a sum that may be infinite",
                     "A term of the sum may be `inf`, as the depth of a vertex that a search does not reach.",
                     "global total: i64 = sum(v.depth for v in vertices)", "warning")
+    SHARED_RANDOM = ("V206", "a random number that all vertices share",
+                     "The number depends on the seed and the keys alone, and none of them differs between vertices.",
+                     "apply sick = sick or random(seed, iteration) < 0.1", "warning")
     NOT_A_REDUCTION = ("V301", "not a reduction",
                        "A declared reduction is commutative and associative, and its identity changes nothing.",
                        "reduction mid(a, b): float = (a + b) / 2, identity 0")

@@ -27,19 +27,21 @@ _TOKEN = re.compile(
     r"(?P<space>[ \t]+)|(?P<comment>\#[^\n]*)|(?P<joined>\\[ \t]*\r?\n)|(?P<newline>\r?\n)"
     r"|(?P<number>0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r'|(?P<text>"[^"\n]*")'
     r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:])|(?P<bad>.)", re.DOTALL)
 # Matches a line that must begin a new statement. A bracket that is still open above it was never closed.
 _NEW_STATEMENT = re.compile(
     r"[ \t]*(?:(?:gather|apply|let|where|repeat|sweep|activate|require|global|fn|reduction|program"
     r"|while|def|elif|return)\b"
     r"|(?:vertex|edge)[ \t]+[A-Za-z_]\w*[ \t]*[:,])")
+_WORDS = frozenset({"name", "number", "text", "op", "bad"})
 _CLOSES = {")": "(", "]": "["}
 _CHOICE = re.compile(r"(.*? = )?(.+?) \? (.+?) : (.+)")
 
 
 @dataclass(frozen=True)
 class Word:
-    """A token of a line. kind: "name", "number", "op" or "bad"."""
+    """A token of a line. kind: "name", "number", "text", "op" or "bad"."""
 
     kind: str
     text: str
@@ -147,7 +149,7 @@ def _logical_lines(text: str, result: Scan) -> Iterator[Line]:
     for match in _TOKEN.finditer(text):
         kind, value, start = match.lastgroup or "", match.group(), match.start()
         if kind == "newline" or match.end() == len(text):
-            if kind in ("name", "number", "op", "bad"):
+            if kind in _WORDS:
                 words.append(Word(kind, value, start))
                 bad = _character(text, words, brackets, result) or bad
             more = kind == "newline" and match.end() < len(text)
@@ -157,7 +159,7 @@ def _logical_lines(text: str, result: Scan) -> Iterator[Line]:
             if words:
                 yield Line(words, _indent(text, words[0].start), bad=bad)
             words, brackets, bad = [], [], False
-        elif kind in ("name", "number", "op", "bad"):
+        elif kind in _WORDS:
             words.append(Word(kind, value, start))
             bad = _character(text, words, brackets, result) or bad
 
@@ -216,9 +218,13 @@ def _around_text(word: Word, result: Scan) -> str:
 def _unknown(word: Word, result: Scan) -> None:
     if word.text == "!":
         result.problem("`!` is written `not`", word.start, word.end, "not an operator of the language")
-    elif word.text in "\"'":
-        result.problem("there are no strings in the language", word.start, word.end,
-                       help=("values are numbers, bools and vertices",))
+    elif word.text == "'":
+        line = _around_text(word, result)
+        result.problem("a text is written in double quotes", word.start, word.end, line=_around(word, result),
+                       write=(line.replace("'", '"'),) if line.count("'") % 2 == 0 and '"' not in line else ())
+    elif word.text == '"':
+        result.problem("this text does not end on its line", word.start, word.end,
+                       help=("a text is written in double quotes, and has none inside",))
     elif word.text == ";":
         result.problem("`;` ends no statement", word.start, word.end, help=("a statement ends with its line:",),
                        line=_around(word, result), write=(_around_text(word, result).rstrip("; "),))

@@ -16,6 +16,7 @@ from lark.lexer import TerminalDef
 
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.syntax import tree as t
+from vlang.syntax.rewrite import comment_in
 
 GRAMMAR = Path(__file__).resolve().with_name("grammar.lark")
 
@@ -145,7 +146,7 @@ class _Build(Transformer[Token, Any]):
         end = span.end
         while True:
             kept = self._text[span.start : end].rstrip(" \t\r\n")
-            comment = kept.find("#", kept.rfind("\n") + 1)
+            comment = comment_in(kept, kept.rfind("\n") + 1)
             end = span.start + len(kept)
             if comment < 0:
                 return t.Span(span.start, end, span.line, span.column)
@@ -193,6 +194,10 @@ class _Build(Transformer[Token, Any]):
 
     def scalar_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "scalar", str(kids[0]))
+
+    def time_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        word, unit = kids
+        return t.TypeExpr(self._span(meta), "scalar", str(word) if unit is None else f"{word}[{unit}]")
 
     def vertex_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "vertex")
@@ -350,6 +355,9 @@ class _Build(Transformer[Token, Any]):
             value = int(text) if len(text) < 1000 else 10**1000  # the checker refuses more than 64 bits
         return t.Literal(self._span(meta), value, text)
 
+    def text(self, meta: Any, kids: list[Any]) -> t.Literal:
+        return t.Literal(self._span(meta), str(kids[0])[1:-1], str(kids[0]))
+
     def true(self, meta: Any, kids: list[Any]) -> t.Literal:
         return t.Literal(self._span(meta), True, "true")
 
@@ -373,8 +381,17 @@ class _Build(Transformer[Token, Any]):
         return t.Call(self._span(meta), str(kids[0]), self._token(kids[0]), args)
 
     def reduce(self, meta: Any, kids: list[Any]) -> t.Reduce:
-        name, body, domain, cond, default = kids
+        name, body, domain, cond, group, weight, default = kids
+        return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default, group, weight)
+
+    def reduce_group(self, meta: Any, kids: list[Any]) -> t.Reduce:
+        name, body, member, cond, default = kids
+        span = self._token(member)
+        domain = t.Domain(span, "group", str(member), span)
         return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default)
+
+    def grouping(self, meta: Any, kids: list[Any]) -> t.Grouping:
+        return t.Grouping(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1], kids[2])
 
     def tuple(self, meta: Any, kids: list[Any]) -> t.TupleExpr:
         return t.TupleExpr(self._span(meta), tuple(kids))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 from vlang.syntax import tree as t
 
-__all__ = ["edited", "inside", "one_line", "short"]
+__all__ = ["comment_in", "edited", "inside", "one_line", "short"]
+
+_COMMENT = re.compile(r'"[^"\n]*"|#')  # a text, which may have a `#`, or the beginning of a comment
+
+_SPACES = re.compile(r'("[^"\n]*")|\s+')
 
 
 def short(text: str, limit: int = 40) -> str:
@@ -18,8 +23,17 @@ def short(text: str, limit: int = 40) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line, without comments."""
-    lines = [line.split("#")[0].rstrip().removesuffix("\\") for line in text.split("\n")]
-    return " ".join(" ".join(lines).split()) if len(lines) > 1 else lines[0]
+    ends = [(line, comment_in(line)) for line in text.split("\n")]
+    lines = [(line if end < 0 else line[:end]).rstrip().removesuffix("\\") for line, end in ends]
+    return _SPACES.sub(lambda found: found[1] or " ", " ".join(lines)).strip() if len(lines) > 1 else lines[0]
+
+
+def comment_in(line: str, start: int = 0) -> int:
+    """The position of the `#` that begins the comment of a line, from `start` on; -1 if it has none."""
+    for found in _COMMENT.finditer(line, start):
+        if found[0] == "#":
+            return found.start()
+    return -1
 
 
 def edited(text: str, span: t.Span, edits: Iterable[tuple[t.Span, str]]) -> str:

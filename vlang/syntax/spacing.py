@@ -18,7 +18,9 @@ __all__ = ["Above", "Piece", "Row", "Rows", "read_rows"]
 _LAYOUT = frozenset({"_NL", "_INDENT", "_DEDENT"})
 _OPENING = frozenset({"LPAR", "LSQB"})
 _CLOSING = frozenset({"RPAR", "RSQB"})
-_OPERANDS = frozenset({"NAME", "NUMBER", "TYPE", "SELF", "RPAR", "RSQB", "TRUE", "FALSE", "INF", "NONE"})
+_OPERANDS = frozenset({
+    "NAME", "NUMBER", "TEXT", "TYPE", "TIME", "SELF", "RPAR", "RSQB", "TRUE", "FALSE", "INF", "NONE",
+})
 _SIGNS = frozenset({"MINUS", "PLUS", "ADDOP"})
 _NEVER_BEFORE = frozenset({"COMMA", "COLON", "DOT", "RPAR", "RSQB"})
 

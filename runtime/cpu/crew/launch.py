@@ -12,6 +12,7 @@ from vlang.runtime.cpu.crew.crew import Crew, give_back, take_crew
 from vlang.runtime.kernels import crew_kernels
 from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
 from vlang.runtime.plan.layouts.play_words import PLAY_HELPERS
+from vlang.runtime.threads.activity import timed
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Cpu"]
@@ -53,12 +54,13 @@ class Cpu:
         if count == 0:
             return
         helpers = self._helpers(min(self.threads, count) - 1) if cost >= _SMALL else 0
-        if helpers == 0 or self._crew is None:
-            self._alone[0] = 0
-            kernel(*before, tasks, count, self._alone, *after)
-            return
-        words = kernel.words((*before, tasks, count, self._crew.counter, *after))
-        self._crew.launch(kernel, words, helpers)
+        with timed("kernel", kernel.name, tasks=count, threads=helpers + 1):
+            if helpers == 0 or self._crew is None:
+                self._alone[0] = 0
+                kernel(*before, tasks, count, self._alone, *after)
+            else:
+                words = kernel.words((*before, tasks, count, self._crew.counter, *after))
+                self._crew.launch(kernel, words, helpers)
 
     def crew(self, kernel: Kernel, before: tuple[Any, ...], control: NDArray[np.int64], cost: int,
              after: tuple[Any, ...] = (), most: int | None = None) -> None:
@@ -75,10 +77,11 @@ class Cpu:
         helpers = self._helpers(min(self.threads, most or self.threads) - 1) if cost >= _SMALL else 0
         control[MEET_CREW], control[MEET_JOINED] = helpers + 1, 0
         args = (*before, control, *after)
-        if helpers == 0 or self._crew is None:
-            kernel(*args)
-        else:
-            self._crew.launch(kernel, kernel.words(args), helpers)
+        with timed("kernel", kernel.name, threads=helpers + 1):
+            if helpers == 0 or self._crew is None:
+                kernel(*args)
+            else:
+                self._crew.launch(kernel, kernel.words(args), helpers)
 
     def play(self, script: NDArray[np.int64], costs: NDArray[np.int64], level_slot: int) -> None:
         """Run the launches of a script, one after the other.
@@ -91,7 +94,8 @@ class Cpu:
         script[costs < _SMALL, PLAY_HELPERS] = 0
         found = self._helpers(min(self.threads - 1, int(script[:, PLAY_HELPERS].max(initial=0))))
         np.minimum(script[:, PLAY_HELPERS], found, out=script[:, PLAY_HELPERS])
-        self._taken().play(script, level_slot)
+        with timed("kernel", "script", launches=len(script), threads=found + 1):
+            self._taken().play(script, level_slot)
 
     @property
     def counter(self) -> int:

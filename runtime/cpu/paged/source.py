@@ -139,8 +139,8 @@ class Streamed:
 
 def converted(stored: StoredEdges, columns: Columns) -> int:
     """Bytes per edge of the columns that a pass must convert, as its kernels read another type than the stored one."""
-    types = [(stored.columns[name].dtype, DTYPES[dtype]) for name, dtype in columns]
-    return sum(wanted.itemsize for kept, wanted in types if kept != wanted)
+    types = [(stored.columns[name], DTYPES[dtype]) for name, dtype in columns]
+    return sum(wanted.itemsize for kept, wanted in types if kept.dtype != wanted or kept.coding is not None)
 
 
 def _few(batch: list[tuple[int, PageViews]], ends: Container[int]) -> Iterator[list[tuple[int, PageViews]]]:

@@ -22,6 +22,7 @@ from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu
 from vlang.runtime.kernels import cost_kernels
 from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.threads.activity import step
 
 __all__ = ["MEASURED_FROM", "REFERENCE", "Costs", "costs_of", "kept_costs", "measure_costs", "sound"]
 
@@ -79,7 +80,8 @@ def _costs_in(folder: Path | None) -> Costs:
     """The costs from a cache directory, or measured now and kept there. Without a directory the process keeps them."""
     known = kept_costs()
     if known is None:
-        known = measure_costs()
+        with step("measuring", "what edges cost on this machine"):
+            known = measure_costs()
         write_entry(_key(), _SUFFIX, _MAGIC, json.dumps(asdict(known)).encode())
     return known
 

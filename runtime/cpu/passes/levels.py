@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks
+from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks, row_kernel
 from vlang.runtime.engine.nesting import finite
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.kernels import frontier_kernels
-from vlang.runtime.plan.plan import BLOCK, StageSpec, Step, SweepSpec
+from vlang.runtime.plan.plan import BLOCK, StageSpec, Step, SweepSpec, pointer_of
 
 __all__ = ["LastLevels", "LevelLists", "Levels", "ListedSweep"]
 
@@ -154,12 +154,16 @@ class ListedSweep:
         if spec.guard is not None:
             chosen &= arrays[spec.guard] != 0
         self._passes, self._spec = passes, spec
-        self._found = last[spec.field] = LastLevels.of(values, chosen, last.get(spec.field))
+        self._found = last[spec.field] = self.found(values, chosen, last.get(spec.field))
         self._levels = self._found.levels
         count = len(self._levels.values)
         self._numbers = np.arange(count) if spec.up else np.arange(count)[::-1]  # list numbers in running order
         self._sent: dict[str, int] = {}  # by pass, the list that has messages other than the identity; or -1
         self._together = all(self._plain(step) for step in spec.steps) and passes.freedoms.levels_together()
+
+    def found(self, values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
+        """The levels of the present values; arguments as for `LastLevels.of`."""
+        return LastLevels.of(values, chosen, last)
 
     @property
     def levels(self) -> Sequence[int]:
@@ -169,7 +173,9 @@ class ListedSweep:
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass over the vertices of level number `level`; returns the number of edges traversed."""
-        passes, lists, number = self._passes, self._lists_for(stage.domain), self._numbers[level : level + 1]
+        passes, number = self._passes, self._numbers[level : level + 1]
+        passes.pointed.follow(stage.pointer)
+        lists = self._lists_for(stage.domain)
         chosen = lists.level(int(number[0]))
         if stage.senders is not None:
             sender = int(self._senders(stage, number)[0])
@@ -207,13 +213,15 @@ class ListedSweep:
 
     def _plain(self, step: Step) -> bool:
         """Whether a step is a pass whose launches are known before it runs, as its edges are in memory."""
-        return isinstance(step, StageSpec) and not step.structures and \
+        return isinstance(step, StageSpec) and not step.structures and not step.pointer and \
             (step.domain is None or isinstance(self._passes.pages_of(step.domain), Pages))
 
     def _lists_for(self, domain: str | None) -> LevelLists:
         """The lists of vertices, separate for short and long vertices of an adjacency direction."""
         pages = None if domain is None else self._passes.pages_of(domain)
         lists = self._found.lists
+        if pointer_of(domain):  # these pages change while the sweep runs
+            return self._levels.lists(pages)
         if id(pages) not in lists:  # id() is a valid key, as the passes keep the pages alive
             lists[id(pages)] = self._levels.lists(pages)
         return lists[id(pages)]
@@ -245,7 +253,7 @@ class ListedSweep:
         else:
             edges = self._write_edges(script, stage, numbers, frame)
         for name in stage.swaps:
-            action = passes.row_kernel("exchange", name)
+            action = row_kernel(passes.state.arrays, passes.graph.n, "exchange", name)
             kernel = frontier_kernels()[action.name]
             script.rows(kernel, frame, action, lists.short, lists.starts, numbers)
             script.rows(kernel, frame, action, lists.long_vertices, lists.long_starts, numbers)

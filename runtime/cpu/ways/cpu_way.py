@@ -89,11 +89,11 @@ class CpuWay(ABC):
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
         """The adjacency directions whose neighbours and columns the way reads."""
-        return tuple(stage.domain for stage in loop.stages if stage.domain is not None)
+        return tuple(stage.side for stage in loop.stages if stage.side is not None)
 
     def streamed(self, loop: LoopSpec, plan: Plan, options: Options) -> frozenset[str]:
         """The adjacency directions whose pages a run of the loop may read from disk."""
-        return frozenset(kind for stage in loop.stages for kind in (stage.domain, stage.notify) if kind is not None)
+        return frozenset(kind for stage in loop.stages for kind in (stage.side, stage.notify) if kind is not None)
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
         """Bytes that the loop takes in addition to adjacencies, columns and the arrays of the plan."""

@@ -52,7 +52,7 @@ class Skipping:
 
     def chosen(self, asked: str) -> bool:
         """Whether to run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
-        if asked != "auto":
+        if asked not in ("auto", "dual"):
             return asked == "notify-pull"
         passes, graph = self._passes, self._passes.graph
         if ledger.left is not None and ledger.left < LISTED * graph.n:

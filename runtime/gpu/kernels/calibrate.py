@@ -25,6 +25,7 @@ from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.gpu.device.device import Device, Kernel
 from vlang.runtime.gpu.kernels.replication import DEFAULTS, MOST, Constants
 from vlang.runtime.plan.plan import THREADS
+from vlang.runtime.threads.activity import step
 
 __all__ = ["constants_of", "fit", "measure", "sources"]
 
@@ -53,7 +54,8 @@ def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
     raw = read_entry(key, _SUFFIX, _MAGIC)  # None also for a damaged entry
     if raw is not None:
         return {name: Constants(*pair) for name, pair in json.loads(raw).items()}
-    measured = measure(device, text)
+    with step("measuring", "atomic operations of this GPU"):
+        measured = measure(device, text)
     kept = {name: (constants.shift, constants.cap) for name, constants in measured.items()}
     write_entry(key, _SUFFIX, _MAGIC, json.dumps(kept).encode())
     return measured

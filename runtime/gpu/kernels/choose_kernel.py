@@ -22,20 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from vlang.errors import BindError
 from vlang.runtime.gpu.kernels.entries import shared_bytes
+from vlang.runtime.gpu.kernels.row_lengths import LANES, WIDTHS, Rows
 from vlang.runtime.plan.gpu_stage import GpuStage
-from vlang.runtime.plan.plan import SEGMENT, THREADS
+from vlang.runtime.plan.plan import THREADS
 
-__all__ = ["H200", "LANES", "NAMES", "Choice", "Costs", "Rows", "choose_kernel", "grid", "template_of"]
+__all__ = ["H200", "NAMES", "Choice", "Costs", "choose_kernel", "grid", "template_of"]
 
-LANES = (2, 4, 8, 16, 32)
-_WIDTHS = (1, *LANES)
 _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
     "thread": ("pull_thread", ()),
     **{f"virtual-warp-{lanes}": ("pull_lanes", (lanes,)) for lanes in LANES},
@@ -45,8 +40,6 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
 }
 NAMES = ("auto", *_TEMPLATES)
 
-_SAMPLE = 2048  # warps of 32 vertices that are sampled to estimate the rows of a page
-_CHUNK = 1 << 20  # vertices whose rows are measured at a time
 _BUSY = 3  # blocks per multiprocessor that saturate its memory bandwidth
 _MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture
 
@@ -84,56 +77,6 @@ class Costs:
 
 
 H200 = Costs()
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a page.
-
-    Attributes:
-        vertices: the number of rows.
-        edges: the number of edges.
-        longest: the number of edges of the longest row with at most SEGMENT edges; another kernel runs longer rows.
-        waste: lane slots per edge with 1, 2, 4, 8, 16 and 32 lanes per row, if a warp waits for its longest row.
-    """
-
-    vertices: int
-    edges: int
-    longest: int
-    waste: tuple[float, ...]
-
-    @staticmethod
-    def even(vertices: int, edges: int) -> Rows:
-        """Rows of equal length, for a page whose rows have not been measured."""
-        longest = min(SEGMENT, -(-edges // max(1, vertices)))
-        slots = [-(-longest // lanes) * lanes for lanes in _WIDTHS]
-        return Rows(vertices, edges, longest, tuple(max(1.0, s * vertices / max(1, edges)) for s in slots))
-
-    @staticmethod
-    def measured(offsets: NDArray[Any]) -> Rows:
-        """Measure the rows of n vertices from their offsets, n + 1 integers of any type.
-
-        Lane slots are estimated from a sample of at most 2048 evenly spaced warps; the other values are exact.
-        """
-        n, edges = len(offsets) - 1, int(offsets[-1]) - int(offsets[0])
-        if n <= 0 or not edges:
-            return Rows.even(n, edges)
-        parts = (offsets[low : low + _CHUNK + 1] for low in range(0, n, _CHUNK))  # parts, to take little memory
-        longest = max(int(_short(np.diff(part)).max(initial=0)) for part in parts)
-        count = -(-n // 32)
-        ends = 32 * np.arange(0, count, -(-count // _SAMPLE))[:, None] + np.arange(33)
-        warps = _short(np.diff(offsets[np.minimum(ends, n)], axis=1))
-        inside = max(1, int(warps.sum()))
-        waste = []
-        for lanes in _WIDTHS:  # 32 / lanes rows run in a warp until the longest of them has ended
-            steps = (-(-warps // lanes)).reshape(len(warps), lanes, 32 // lanes).max(axis=2)
-            waste.append(max(1.0, 32 * int(steps.sum()) / inside))
-        return Rows(n, edges, longest, tuple(waste))
-
-
-def _short(degrees: NDArray[Any]) -> NDArray[np.int64]:
-    """The degrees, with 0 for rows that another kernel processes."""
-    return np.where(degrees > SEGMENT, 0, degrees).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -258,7 +201,7 @@ def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) 
     if by_row:
         steps = rows.edges / max(1, rows.vertices) / lanes
         edge += table.strided * min(max(0.0, steps - 1), 8 / lanes)
-    slots = rows.edges * (rows.waste[_WIDTHS.index(lanes)] if by_row else 1.0)
+    slots = rows.edges * (rows.waste[WIDTHS.index(lanes)] if by_row else 1.0)
     vertex = table.vertex[kind]
     if kind == "virtual-warp":
         vertex *= 1 + lanes / 8 + words * lanes.bit_length() * lanes / 32

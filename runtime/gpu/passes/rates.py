@@ -21,6 +21,7 @@ from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.gpu.device.device import Device, Kernel
 from vlang.runtime.gpu.topology.transfers import Link
 from vlang.runtime.plan.plan import THREADS
+from vlang.runtime.threads.activity import step
 
 __all__ = [
     "MEASURED_FROM", "REFERENCE", "Rates", "kept_rates", "measure_rates", "rate_sources", "rates_of", "sound",
@@ -100,7 +101,8 @@ def rates_of(device: Device, text: str, edges: int) -> Rates:
     if known is not None:
         return known
     try:
-        measured = measure_rates(device, text)
+        with step("measuring", "the rates of this GPU"):
+            measured = measure_rates(device, text)
     except MemoryError:  # includes OutOfMemory; NumPy raises it if the host's budget is exceeded
         return REFERENCE
     kept = dict(zip((spec.name for spec in fields(Rates)), astuple(measured)))

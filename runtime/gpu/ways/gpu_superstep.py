@@ -31,7 +31,7 @@ class NotifyWay:
     given_up = 1
     sure = True
     measured = True
-    modes: tuple[str, ...] = ("notify-pull",)
+    modes: tuple[str, ...] = ("notify-pull", "dual")
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
         """The reason why the passes of a loop must run over all vertices; "" if they need not."""
@@ -144,7 +144,7 @@ class GpuLoop:
         self._relay: Relay | None = None
         lists = list(self._skipping.values())
         if relays(spec) and lists and all(one.in_rows for one in lists):
-            self._relay = Relay(machine, spec, self._skipping, options.mode == "auto")
+            self._relay = Relay(machine, spec, self._skipping, options.mode != "notify-pull")
         for name, sent in ({} if start is None else start.sent).items():
             machine.device.upload(machine.pointer(spec.slot("sent", name)), np.ascontiguousarray(sent))
         self._done = 0

@@ -146,11 +146,11 @@ class NotifyPull:
         return self._machine.pointer(f"work:notify.{self._stage.name}")
 
     def chosen(self, asked: str) -> bool:
-        """Whether to run as notify-pull: as the option `mode` says, or with "auto" by `should_notify`.
+        """Whether to run as notify-pull: as the option `mode` says, or with "auto" and "dual" by `should_notify`.
 
-        With "auto" it counts the edges out of changed vertices on the device, and waits for the result.
+        Then it counts the edges out of changed vertices on the device, and waits for the result.
         """
-        if asked != "auto":
+        if asked not in ("auto", "dual"):
             return asked == "notify-pull"
         machine = self._machine
         machine.device.fill(self._counts, 16, 0)

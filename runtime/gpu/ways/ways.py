@@ -26,14 +26,14 @@ def modes() -> tuple[str, ...]:
     return ("auto", *dict.fromkeys(mode for way in reversed(WAYS) for mode in way.modes))
 
 
-def said(loop: LoopSpec, graph: Graph | None) -> list[str]:
+def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
     """Lines about a loop for `vlang explain`: one for each way in order, up to the first that is sure to run the loop.
 
-    A line says whether the way may run the loop, or why it cannot. `graph` is None for any graph.
+    A line says whether the way may run the loop under the options, or why it cannot. `graph` is None for any graph.
     """
     lines = []
     for way in WAYS:
-        reason = way.refused(loop, graph, Options())
+        reason = way.refused(loop, graph, options)
         lines.append(f"{way.name}: no ({reason})" if reason else f"{way.name}: yes" if way.sure else
                      f"{way.name}: if values and graph allow")
         if not reason and way.sure:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.kinds import Names, named_values
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -22,6 +23,9 @@ def sparse_matrix(graph: Graph, weight: str | None) -> Any:
     if weight is not None and weight not in graph.columns:
         known = ", ".join(graph.columns) or "none"
         raise GraphError(f"to_scipy: there is no edge column {weight!r}; there are: {known}. None stands for ones")
+    if weight in graph.kinds:
+        raise GraphError(f"to_scipy: the edge column {weight!r} holds values of type {graph.kinds[str(weight)]}, which "
+                         "are no numbers")
     rows = graph.adjacency("out", [] if weight is None else [weight])
     values = np.ones(len(rows.targets), dtype=np.int64) if weight is None else rows.stored(weight).copy()
     wide = np.int64 if max(graph.n, graph.m) >= 2**31 else np.int32
@@ -42,7 +46,8 @@ def networkx_graph(graph: Graph) -> Any:
     if not edges.columns:
         found.add_edges_from(zip(*ends))
         return found
-    cells = zip(*(values.tolist() for values in edges.columns.values()))
+    cells = zip(*(list(named_values(values, edges.kinds[name])) if name in edges.kinds else values.tolist()
+                  for name, values in edges.columns.items()))
     found.add_edges_from((u, v, dict(zip(edges.columns, row))) for u, v, row in zip(*ends, cells))
     return found
 
@@ -55,7 +60,10 @@ def edge_frame(graph: Graph) -> Any:
         raise GraphError(f"to_pandas: the edge column `{min(taken)}` has the name of an end; read the graph with "
                          "another name for it")
     edges, ids = graph.edges(), graph.ids.values
-    columns = {name: values.copy() for name, values in edges.columns.items()}
+    columns: dict[str, Any] = {name: values.copy() for name, values in edges.columns.items()}
+    for name, kind in edges.kinds.items():
+        columns[name] = pandas.Categorical.from_codes(columns[name].astype(np.int32), list(kind.names)) \
+            if isinstance(kind, Names) else named_values(columns[name], kind)
     return pandas.DataFrame({"source": ids[edges.src], "target": ids[edges.dst], **columns})
 
 

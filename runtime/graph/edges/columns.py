@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.kinds import Coding
 
 __all__ = ["Column", "cast", "describe", "integer_dtype", "narrowed", "narrowed_dtype"]
 
@@ -20,11 +21,18 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Column:
-    """The stored dtype of an edge column, and its smallest and largest value (0, 0 without edges)."""
+    """The range of an edge column.
+
+    Attributes:
+        dtype: its stored dtype.
+        low, high: its smallest and largest value; 0, 0 without edges.
+        coding: how a program reads integers that stand for names or times; None if it reads them as they are stored.
+    """
 
     dtype: np.dtype[Any]
     low: int | float
     high: int | float
+    coding: Coding | None = None
 
 
 def narrowed(name: str, values: ArrayLike) -> Array:
@@ -77,6 +85,8 @@ def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
             integer exactly.
     """
     wanted = np.dtype(dtype)
+    if column.coding is not None:
+        return column.coding.read(name, values, wanted)
     if wanted == values.dtype:
         return values
     if wanted.kind == "f":

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.kinds import Kind
 
 __all__ = ["EdgeList", "LeftOut", "VertexIds", "taken"]
 
@@ -236,6 +237,7 @@ class EdgeList:
         notes: sentences about what the reader did.
         left_out: the columns of the source that could not be read as numbers.
         warnings: sentences about values that may be misinterpreted.
+        kinds: what the integers of a column stand for, by the names of columns of categories and times.
     """
 
     src: NDArray[np.uint32]
@@ -246,3 +248,4 @@ class EdgeList:
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    kinds: dict[str, Kind] = field(default_factory=dict)

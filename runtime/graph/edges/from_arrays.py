@@ -15,6 +15,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds
 from vlang.runtime.graph.edges.given import given_array
+from vlang.runtime.graph.edges.kinds import Kind, encoded
 from vlang.runtime.graph.edges.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.store import Store
@@ -52,20 +53,20 @@ def edge_list(
     ends = ends_of("src", src), ends_of("dst", dst)
     if len(ends[0]) != len(ends[1]):
         raise GraphError(f"src has {len(ends[0])} entries and dst {len(ends[1])}: give one of each for an edge")
-    values = {name: _column(name, column) for name, column in columns.items()}
+    values, kinds = _columns(columns)
     if ids is not None:
         if n is not None and n != len(given_array("ids", ids)):
             raise GraphError(f"n is {n}, but there are {len(given_array('ids', ids))} ids: give one of the two")
         known, ranks = _given_ids(ids)
         tails, heads = (ranks[_positions(end, len(known), "the ids given")] for end in ends)
-        return EdgeList(tails, heads, known, values, directed)
+        return EdgeList(tails, heads, known, values, directed, kinds=kinds)
     if n is not None:
         if not 0 <= n <= MOST:
             raise GraphError(f"n is {n}; a graph has 0 to {MOST} vertices")
         tails, heads = (_positions(end, n, f"n={n}") for end in ends)
-        return EdgeList(tails, heads, VertexIds(base=0, count=n), values, directed)
+        return EdgeList(tails, heads, VertexIds(base=0, count=n), values, directed, kinds=kinds)
     numbers, found = _numbered(*ends, threads)
-    return EdgeList(*numbers, found, values, directed)
+    return EdgeList(*numbers, found, values, directed, kinds=kinds)
 
 
 def edges_of_matrix(matrix: Any, weight: str, directed: bool) -> EdgeList:
@@ -185,11 +186,18 @@ def _texts(name: str, array: Array) -> Array:
     return array
 
 
-def _column(name: str, values: ArrayLike) -> Array:
-    """Copy the values of an edge column, in the dtype that a graph stores."""
-    given = given_array(f"edge column {name!r}", values)
-    stored = narrowed(name, given)
-    return stored.copy() if np.may_share_memory(stored, given) else stored
+def _columns(columns: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], dict[str, Kind]]:
+    """Copies of edge columns in the dtypes that a graph stores, and what their integers stand for."""
+    values: dict[str, Array] = {}
+    kinds: dict[str, Kind] = {}
+    for name, column in columns.items():
+        given = given_array(f"edge column {name!r}", column)
+        numbers, kind = encoded(f"edge column {name!r}", given)
+        stored = narrowed(name, numbers)
+        values[name] = stored.copy() if np.may_share_memory(stored, given) else stored
+        if kind is not None:
+            kinds[name] = kind
+    return values, kinds
 
 
 def _positions(end: Array, n: int, what: str) -> NDArray[np.uint32]:
@@ -286,9 +294,11 @@ def _attributes(data: list[dict[str, Any]]) -> tuple[dict[str, Array], dict[str,
     for name in names:
         missing = sum(name not in attributes for attributes in data)
         values = np.asarray([attributes.get(name, 1) for attributes in data])
-        if values.dtype.kind not in "biuf" or values.ndim != 1:
+        named = not missing and all(isinstance(attributes[name], str) and attributes[name] for attributes in data)
+        if (values.dtype.kind not in ("biufM" if not missing else "biuf") and not named) or values.ndim != 1:
             notes.append(f"Edge attribute {name!r} is not a number and is left out.")
-            left_out[str(name)] = LeftOut(f"edge attribute {name!r} is not a number on every edge", numbers=False)
+            left_out[str(name)] = LeftOut(f"edge attribute {name!r} is not a number, or a text, on every edge",
+                                          numbers=False)
         elif missing and name != "weight":
             notes.append(f"Edge attribute {name!r} is missing on {missing:,} edges and is left out.")
             left_out[str(name)] = LeftOut(f"edge attribute {name!r} is missing on {missing:,} edges", numbers=True)

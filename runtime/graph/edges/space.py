@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.runtime.graph.edges.numbering import Ids, IntegerIds, TextIds
 from vlang.runtime.graph.edges.store import Store
 from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.threads.activity import reach
 
 __all__ = ["IN_MEMORY", "Space"]
 
@@ -53,6 +54,7 @@ class Space:
 
     def progress(self, fraction: float) -> None:
         """Called by the reader with the fraction of the file that has been scanned, 0 to 1."""
+        reach(fraction)
 
 
 IN_MEMORY = Space()

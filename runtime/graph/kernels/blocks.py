@@ -1,4 +1,8 @@
-"""Kernels that lay out a cache block: rows of similar length are interleaved."""
+"""Kernels that lay out a strip of cache blocks (runtime/graph/topology/blocks.py).
+
+A *pair* is a row and a range of 2^16 senders from which it has edges, which are consecutive in the row. Pairs with k
+edges, up to BLOCK_SINGLE, are of class k - 1, and others of class BLOCK_SINGLE. These have a batch each.
+"""
 
 from __future__ import annotations
 
@@ -6,85 +10,154 @@ from typing import Any
 
 import numpy as np
 
+from vlang.runtime.plan.page_words import BLOCK_SINGLE
+
 EXPORTS = {
-    "jag": "i64(u64*, i64, i64, i64, i64, i64*, u16*, u16*, u32*)",
-    "lay": "void(u64*, key*, i64, u16*, u32*, i64, u32*, key*)",
+    "pairs": "void(u64*, u32*, i64, i64, i64, i64*)",
+    "batches": "i64(i64*, i64, u32*)",
+    "begins": "void(u32*, i64, i64*, i64*, i64*)",
+    "place": "void(u64*, u32*, i64, i64, i64, i64*, i64*, i64*, u32*, u16*, u16*)",
+    "lay": "void(u64*, u32*, key*, i64, i64, i64, i64*, key*)",
 }
 
+_CLASSES = BLOCK_SINGLE + 1
+_COUNTS = BLOCK_SINGLE + 2  # one count for each class, then the edges of class BLOCK_SINGLE
 
-def jag(
-    offsets: Any, low: Any, high: Any, longest: Any, group: Any, counts: Any, order: Any, places: Any, runs: Any,
-) -> Any:
-    """Order the rows low..high-1 of a block by length, the longest first (see runtime/graph/topology/blocks.py).
+
+def pairs(offsets: Any, targets: Any, low: Any, high: Any, longest: Any, counts: Any) -> None:
+    """Count the pairs of a strip.
 
     Args:
         offsets: offsets of the adjacency, u64[n + 1].
-        low, high: the first row of the block, and the end.
-        longest: the maximum number of edges of a row in a block; a row with more edges counts as empty.
-        group: edges of one row that are stored consecutively.
-        counts: scratch, longest + 2 entries.
-        order: output, for each place in the order by length, the row minus `low`.
-        places: output, for each row, its place in the order.
-        runs: output, three numbers per run: the first place, the number of places, and the edges per place.
+        targets: neighbours, increasing in each row.
+        low, high: the first row of the strip, and the end.
+        longest: the maximum number of edges of a row in blocks; rows with more edges are left out.
+        counts: output, zero at the call: for each range of senders, the pairs of each class, and the edges of the last.
+    """
+    e = np.int64(offsets[low])
+    for v in range(low, high):
+        end = np.int64(offsets[v + 1])
+        while e < end and end - np.int64(offsets[v]) <= longest:
+            begin, part = e, np.int64(targets[e]) >> 16
+            e += 1
+            while e < end and np.int64(targets[e]) >> 16 == part:
+                e += 1
+            if e - begin > BLOCK_SINGLE:
+                counts[part * _COUNTS + BLOCK_SINGLE] += 1
+                counts[part * _COUNTS + BLOCK_SINGLE + 1] += e - begin
+            else:
+                counts[part * _COUNTS + e - begin - 1] += 1
+        e = end
+
+
+def batches(counts: Any, parts: Any, out: Any) -> Any:
+    """Write the batches of a strip, by range of senders, and in each range those with most edges per row first.
+
+    Batches of class BLOCK_SINGLE get their number of edges in `place`. Until then the first of a range has all their
+    edges.
+
+    Args:
+        counts: as written by `pairs`.
+        parts: the number of ranges of senders.
+        out: output, three numbers for each batch: range of senders, rows, edges of each row.
 
     Returns:
-        The number of runs.
+        The number of batches.
     """
-    for i in range(longest + 2):
-        counts[i] = 0
-    for v in range(low, high):
-        length = np.int64(offsets[v + 1] - offsets[v])
-        counts[length if length <= longest else 0] += 1
-    at = np.int64(0)
-    for i in range(longest, -1, -1):
-        here = counts[i]
-        counts[i] = at
-        at += here
-    for v in range(low, high):
-        length = np.int64(offsets[v + 1] - offsets[v])
-        row = length if length <= longest else np.int64(0)
-        order[counts[row]] = v - low
-        places[v - low] = counts[row]
-        counts[row] += 1
-    made, begin, filled = np.int64(0), np.int64(0), counts[1]  # counts[1] is the number of rows with edges
-    while begin < filled:
-        v = low + np.int64(order[begin])
-        most = np.int64(offsets[v + 1] - offsets[v])
-        end = counts[(most + 1) >> 1]  # rows at least half as long are interleaved with row v
-        for done in range(0, most, group):
-            place = begin
-            while place < end:
-                v = low + np.int64(order[place])
-                length = np.int64(offsets[v + 1] - offsets[v])
-                if length <= done:
-                    break
-                take = min(group, length - done)
-                stop = counts[length] if take < group else min(end, counts[done + group])
-                runs[3 * made], runs[3 * made + 1], runs[3 * made + 2] = place, stop - place, take
+    made = np.int64(0)
+    for part in range(parts):
+        edges = counts[part * _COUNTS + BLOCK_SINGLE + 1]
+        for _ in range(counts[part * _COUNTS + BLOCK_SINGLE]):
+            out[3 * made], out[3 * made + 1], out[3 * made + 2] = part, 1, edges
+            edges = np.int64(0)
+            made += 1
+        for length in range(BLOCK_SINGLE, 0, -1):
+            rows = counts[part * _COUNTS + length - 1]
+            if rows:
+                out[3 * made], out[3 * made + 1], out[3 * made + 2] = part, rows, length
                 made += 1
-                place = stop
-        begin = end
     return made
 
 
-def lay(offsets: Any, values: Any, low: Any, order: Any, runs: Any, made: Any, done: Any, out: Any) -> None:
-    """Copy the edge values of a block into the order of the runs.
+def begins(batches: Any, made: Any, places: Any, edges: Any, singles: Any) -> None:
+    """Where the pairs of each range of senders and class begin.
 
     Args:
-        offsets: offsets of the adjacency, u64[n + 1].
-        values: one value per edge of the adjacency.
-        low: first row of the block.
-        order, runs: as written by `jag`.
-        made: the number of runs.
-        done: scratch, one element per row, all 0 at the call.
-        out: output, one value per edge of the block.
+        batches: as written by `batches`.
+        made: the number of batches.
+        places: output, the first place of each range and class.
+        edges: output, the first edge of each range and class.
+        singles: output, for each range, the first batch of class BLOCK_SINGLE.
     """
-    k = np.int64(0)
+    place, edge, before = np.int64(0), np.int64(0), np.int64(-1)
     for r in range(made):
-        begin, take = np.int64(runs[3 * r]), np.int64(runs[3 * r + 2])
-        for place in range(begin, begin + np.int64(runs[3 * r + 1])):
-            first = np.int64(offsets[low + np.int64(order[place])]) + np.int64(done[place])
-            for j in range(take):
-                out[k] = values[first + j]
-                k += 1
-            done[place] += take
+        part, rows, length = np.int64(batches[3 * r]), np.int64(batches[3 * r + 1]), np.int64(batches[3 * r + 2])
+        if part != before:
+            singles[part] = r
+            places[part * _CLASSES + BLOCK_SINGLE], edges[part * _CLASSES + BLOCK_SINGLE] = place, edge
+            before = part
+        if 0 < length <= BLOCK_SINGLE:
+            places[part * _CLASSES + length - 1], edges[part * _CLASSES + length - 1] = place, edge
+        place += rows
+        edge += rows * length
+
+
+def place(
+    offsets: Any, targets: Any, low: Any, high: Any, longest: Any, places: Any, edges: Any, singles: Any, batches: Any,
+    rows: Any, senders: Any,
+) -> None:
+    """Write the rows and senders of a strip, and the edges of the batches of class BLOCK_SINGLE.
+
+    Args:
+        offsets, targets, low, high, longest: as for `pairs`.
+        places, edges, singles: as written by `begins`; overwritten.
+        batches: as written by `batches`.
+        rows: output, the row of each place, minus `low`.
+        senders: output, the low 16 bits of each neighbour.
+    """
+    e = np.int64(offsets[low])
+    for v in range(low, high):
+        end = np.int64(offsets[v + 1])
+        while e < end and end - np.int64(offsets[v]) <= longest:
+            begin, part = e, np.int64(targets[e]) >> 16
+            e += 1
+            while e < end and np.int64(targets[e]) >> 16 == part:
+                e += 1
+            at = part * _CLASSES + (e - begin - 1 if e - begin <= BLOCK_SINGLE else BLOCK_SINGLE)
+            if e - begin > BLOCK_SINGLE:
+                batches[3 * singles[part] + 2] = e - begin
+                singles[part] += 1
+            rows[places[at]] = v - low
+            places[at] += 1
+            k = edges[at] - begin
+            for j in range(begin, e):
+                senders[k + j] = targets[j]
+            edges[at] = k + e
+        e = end
+
+
+def lay(
+    offsets: Any, targets: Any, values: Any, low: Any, high: Any, longest: Any, edges: Any, out: Any,
+) -> None:
+    """Copy the edge values of a strip into the order of its batches.
+
+    Args:
+        offsets, targets, low, high, longest: as for `pairs`.
+        values: one value per edge of the adjacency.
+        edges: as written by `begins`; overwritten.
+        out: output, one value per edge of the strip.
+    """
+    e = np.int64(offsets[low])
+    for v in range(low, high):
+        end = np.int64(offsets[v + 1])
+        while e < end and end - np.int64(offsets[v]) <= longest:
+            begin, part = e, np.int64(targets[e]) >> 16
+            e += 1
+            while e < end and np.int64(targets[e]) >> 16 == part:
+                e += 1
+            at = part * _CLASSES + (e - begin - 1 if e - begin <= BLOCK_SINGLE else BLOCK_SINGLE)
+            k = edges[at] - begin
+            for j in range(begin, e):
+                out[k + j] = values[j]
+            edges[at] = k + e
+        e = end

@@ -22,6 +22,7 @@ from vlang.runtime.graph.topology.transform import listed_rows
 from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import LAYOUTS
+from vlang.runtime.threads.activity import reach
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -127,6 +128,7 @@ def rows_of(file: PageFile) -> Rows:
         if not np.array_equal(expected, view.offsets):
             raise file.page_error("in", page, "its rows have other lengths than the table of degrees")
         targets[low:high] = view.targets
+        reach(high / max(1, file.m))
         for name, values in view.columns.items():
             columns[name][low:high] = values
     return Rows(offsets, targets, columns)

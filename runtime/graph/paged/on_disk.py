@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,12 @@ class FileEdges:
         self.seal = file.fingerprint.hex()
         self.columns: Mapping[str, Column] = {
             name: Column(info.dtype, info.least, info.greatest) for name, info in file.columns.items()}
+
+    def coded(self, columns: Mapping[str, Column]) -> FileEdges:
+        """See `StoredEdges.coded`."""
+        other = copy(self)
+        other.columns = columns
+        return other
 
     @cached_property
     def _merged(self) -> MergedPages:

@@ -18,6 +18,7 @@ from vlang.runtime.graph.topology.build import MANY, EdgeScan, Rows, RowScan, bu
 from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, simple_neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
 from vlang.runtime.storage.room import require_room
+from vlang.runtime.threads.activity import step
 
 __all__ = ["WEIGHT", "Adjacencies"]
 
@@ -83,7 +84,8 @@ class Adjacencies:
         kind = kind if self.directed else "in"
         with self._lock:
             if kind not in self._built:
-                self._keep(kind, self._rows(kind, columns))
+                with step("building", f"the lists of {kind}-edges"):
+                    self._keep(kind, self._rows(kind, columns))
                 self._edges = None  # freed only after the build, so that an interrupt during the build loses no edges
             found = self._built[kind]
             for name in columns:

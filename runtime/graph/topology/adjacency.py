@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ class Adjacency:
         self._stored = {name: frozen(values) for name, values in rows.columns.items()}
         self._cast: dict[tuple[str, np.dtype[Any]], Array] = {}
         self._derived: dict[Hashable, Any] = {}
+        self._recoded: dict[tuple[str, np.dtype[Any]], Array] = {}
+        self._of_recoded: dict[Hashable, Any] = {}
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The dtype and range of each column, and how it is read."""
+        return self._columns
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -73,10 +81,23 @@ class Adjacency:
                 known = ", ".join(self._columns) or "none"
                 raise GraphError(f"the graph has no edge column {name!r}; it has: {known}")
             known_as = self._columns[name]
-            key = (name, known_as.dtype if dtype is None else np.dtype(dtype))
-            if key not in self._cast:
-                self._cast[key] = frozen(cast(name, self.stored(name), known_as, key[1]))
-            return self._cast[key]
+            plain = known_as.dtype if known_as.coding is None else np.dtype(np.int64)
+            key = (name, plain if dtype is None else np.dtype(dtype))
+            cells = self._cast if known_as.coding is None else self._recoded
+            if key not in cells:
+                cells[key] = frozen(cast(name, self.stored(name), known_as, key[1]))
+            return cells[key]
+
+    def coded(self, columns: Mapping[str, Column]) -> Adjacency:
+        """The same lists, of which columns are read as `columns` describe them; all arrays are shared."""
+        other = copy(self)
+        other._columns, other._recoded, other._of_recoded = columns, {}, {}
+        return other
+
+    def _cached(self, key: Hashable) -> dict[Hashable, Any]:
+        """Where `derived` keeps an object: apart from those of the shared lists if a column of its key is recoded."""
+        names = {name for name, column in self._columns.items() if column.coding is not None}
+        return self._of_recoded if isinstance(key, tuple) and not names.isdisjoint(key) else self._derived
 
     def stored(self, name: str) -> Array:
         """The values of an edge column in the stored dtype; permuted into the order of this adjacency on first use."""
@@ -88,16 +109,18 @@ class Adjacency:
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """An object derived from these lists, such as pages or cache blocks. `make` builds it on first use.
 
-        The object is cached under `key`; only one thread builds it.
+        The object is cached under `key`; only one thread builds it. If it depends on a column, the key is a tuple with
+        the column's name.
         """
         with self._lock:
-            if key not in self._derived:
-                self._derived[key] = make()
-            return self._derived[key]
+            cached = self._cached(key)
+            if key not in cached:
+                cached[key] = make()
+            return cached[key]
 
     def made(self, key: Hashable) -> bool:
         """Whether `derived` has cached an object under `key`."""
-        return key in self._derived
+        return key in self._cached(key)
 
     def holds(self, name: str) -> bool:
         """Whether the values of a column are already in memory in the order of this adjacency."""

@@ -48,6 +48,9 @@ class StoredEdges(PageReader, Protocol):
     @property
     def seal(self) -> str: ...
 
+    def coded(self, columns: Mapping[str, Column]) -> StoredEdges:
+        """The same pages, of which columns are read as `columns` describe them."""
+
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""
 

@@ -26,11 +26,18 @@ vertex b: float = random(wide + 1, self)
 vertex c: float = max(random(seed, u) for u -> self, default = -1)
 vertex d: float = random(seed * 3, none)
 vertex e: int   = count(random(seed, u) < random(seed, self) for u -- self)
+vertex h: float = random(seed, self, -5, wide)
+vertex i: float = sum(random(1, u, self, u.outdegree) for u -> self)
+vertex j: float = 0
 global g: float = max(random(5, v) for v in vertices)
+repeat 3 times:
+    let x = random(seed, iteration)
+    apply j = max(j, x * random(seed, -iteration, self))
 """
     case = Case(family("messy"), {"seed": seed, "wide": (1 << 64) - 5})
     result = assert_both(text, case, inexact=EXACT, ways=1)
     assert result.a[3] == np.float32((mix(seed, 3) >> 40) / 2**24)
+    assert result.h[3] == np.float32((mix(mix(mix(seed, 3), -5), 2**64 - 5) >> 40) / 2**24)
 
 
 def test_random_numbers_of_64_bits() -> None:

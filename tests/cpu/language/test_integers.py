@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.cpu.both import assert_both
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.emit.test_arithmetic import expressions, values
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
+from tests.reference.graphs import family
 from vlang import Graph, compile
 
 _SEARCH = """program c(s: vertex)
@@ -66,3 +68,13 @@ def test_the_first_change_is_the_whole_value(term: str, most: int) -> None:
     for mode in ("auto", "pull", "push"):
         result = engine_run(program, case, threads=1, mode=mode)
         assert_as_interpreted(program, case, result, interpreted(program, case))
+
+
+def test_comparisons_of_literals_and_counters_have_64_bits() -> None:
+    pairs = [("4294967395", "4294967295"), ("2147483648", "2147483647"), ("-2147483649", "-2147483648"),
+             ("9223372036854775807", "inf"), ("N * 3000000000", "N * 3000000001"), ("inf", "2147483647")]
+    lines = [f"vertex {name}{k}: bool = {a} {op} {b}"
+             for k, (a, b) in enumerate(pairs) for name, op in (("less", "<"), ("most", "<="), ("same", "=="))]
+    case = Case(family("messy"), {})
+    result = assert_both("\n".join(["program p", *lines]) + "\n", case, inexact=frozenset(), ways=1)
+    assert [bool(result[f"less{k}"][0]) for k in range(6)] == [False, False, True, False, True, False]

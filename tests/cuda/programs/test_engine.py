@@ -22,6 +22,7 @@ from tests.cuda.runs import GRAPHS, assert_right, emulated, given, least_memory,
 from tests.reference.cases import STDLIB, Case
 from tests.reference.generators.programs import Generated, programs
 from vlang import OutOfMemory, compile
+from vlang.runtime.policies.policies import POLICIES
 
 pytestmark = needs_compiler
 
@@ -66,6 +67,9 @@ def _check(name: str, graph: str, options: Way, seed: int) -> None:
 def test_program(name: str) -> None:
     for seed, (graph, options) in enumerate(_ways(name)):
         _check(name, graph, options, seed)
+    for seed, (policy, page) in enumerate(itertools.product(POLICIES, (None, 64) if EXHAUSTIVE else (None,))):
+        graph = SMALL[(seed + STDLIB.index(name)) % len(SMALL)]
+        _check(name, graph, {"policy": policy, "page_size": page or PAGES[(seed + len(name)) % len(PAGES)]}, seed)
 
 
 @pytest.mark.parametrize("graph", ["no_edges", "empty"])

@@ -90,8 +90,15 @@ class Writer:
 
     # ---- reductions
 
-    def reduction(self, kind: str, scope: Scope, domain: str) -> str:
-        """A reduction of a kind over `domain`; scope: the names that its body reads."""
+    def reduction(self, kind: str, scope: Scope, domain: str, test: str = "") -> str:
+        """A reduction of a kind over `domain`.
+
+        Args:
+            kind: The kind of its value.
+            scope: The names that its body reads.
+            domain: The edges or vertices.
+            test: A condition that always has to hold; "" for none.
+        """
         e = self.e
         names = {"int": ["sum", "min", "max", "count", "bitor", "bitand", "bitxor", "prod"], "bool": ["any", "all"],
                  "vertex": ["min", "max"], "u8": ["sum", "min", "max", "bitor", "bitand", "bitxor", "prod"],
@@ -108,6 +115,8 @@ class Writer:
         if name == "sum" and kind in ("real", "float"):
             body = f"tanh({body})" if kind == "real" else f"max(-8.0, min(8.0, {body}))"
         cond = f" if {e.expr('bool', scope)}" if e.chance(35) else ""
+        if test:
+            cond = f" if {test} and ({cond[4:]})" if cond else f" if {test}"
         needs = name in ("mean", "mode", "median") or (kind == "float" and name in ("min", "max"))
         default = f", default = {e.literal(kind)}" if needs or (e.chance(15) and kind != "vertex") else ""
         return f"{name}({body} for {domain}{cond}{default})"
@@ -120,6 +129,41 @@ class Writer:
         """A reduction over edges."""
         domain = self.e.pick(["u -> self", "self -> u", "u -- self"])
         return self.reduction(kind, self.over_edges(scope), domain)
+
+    def grouped(self, kind: str, scope: Scope) -> str:
+        """A grouped gather of integers, bools or vertices; another reduction over edges for other kinds."""
+        e, edge = self.e, self.over_edges(scope)
+        domain = e.pick(["u -> self", "self -> u", "u -- self"])
+        keys = {"int": f"({e.expr('int', edge, 1)}) % 3", "bool": e.expr("bool", edge, 1),
+                "vertex": e.expr("vertex", edge, 1)}
+        key = e.pick(["int", "bool", "vertex"])
+        cond = f" if {e.expr('bool', edge, 1)}" if e.chance(30) else ""
+        if kind in ("vertex", "bool", "int") and e.chance(30):
+            votes = {"int": e.expr("int", edge, 1), **keys}[kind] if kind != "int" else keys["int"]
+            weight = e.pick([e.expr("int", edge, 1), "2", "u.degree"])
+            return f"mode({votes} for {domain}{cond}, weight = {weight}, default = {e.literal(kind)})"
+        inner = {"int": f"{e.pick(['sum', 'min', 'max'])}(({e.expr('int', edge, 1)}) % 50 for u, default = 3)",
+                 "bool": f"{e.pick(['any', 'all'])}({e.expr('bool', edge, 1)} for u if {e.expr('bool', edge, 1)})",
+                 "vertex": f"{e.pick(['min', 'max'])}({e.expr('vertex', edge, 1)} for u)"}
+        if kind not in inner:
+            return self.gathered(kind, scope)
+        over = {"int": e.pick(["sum", "min", "max", "bitxor"]), "bool": e.pick(["any", "all"]),
+                "vertex": e.pick(["min", "max"])}[kind]
+        own = {"int": [name for name, known in scope.own.items() if known == "int"], "bool": [], "vertex": []}[kind]
+        body = inner[kind] + (f" + {e.pick([*own, 'g' if key == 'int' else '1', 'k'])}" if kind == "int" else "")
+        if key == "vertex" and kind == "int" and e.chance(50):
+            body += " - g.degree"
+        having = f" if count({e.expr('bool', edge, 1)} for u) > {e.pick([0, 1])}" if e.chance(40) else ""
+        default = f", default = {e.literal(kind)}" if e.chance(30) and kind != "vertex" else ""
+        return f"{over}({body} for {domain}{cond} by g = {_plain(keys[key])}{having}{default})"
+
+    def pointed(self, kind: str, scope: Scope) -> str:
+        """A reduction over the vertices that point here; over edges if no field can point."""
+        pointers = [name for name, known in scope.fields.items() if known == "vertex"]
+        if not pointers:
+            return self.gathered(kind, scope)
+        test = self.e.pick(["v.{} == self", "self == v.{}"]).format(self.e.pick(pointers))
+        return self.reduction(kind, self.over_vertices(), "v in vertices", test)
 
     def overall(self, kind: str) -> str:
         """A reduction over vertices; integer sums are wide, so this gives i64, bool or float only."""
@@ -139,7 +183,7 @@ class Writer:
         name, kind = self.fresh("f"), e.pick([*EXACT, "int", "float", "real"])
         scope = self.scope
         if self.kinds and e.chance(40) and (kind != "u8" or "u8" in self.kinds.values()):
-            value = self.gathered(kind, scope)
+            value = (self.pointed if e.chance(20) else self.gathered)(kind, scope)
             if kind in ("int", "i64", "u8") and e.chance(40):
                 value = f"{value} + {e.expr(kind, scope, 1)}"
         else:
@@ -155,7 +199,8 @@ class Writer:
                 self.line(indent, f"gather {name} = {self.pairs(scope)}")
                 scope = scope.with_own(f"{name}[0]", "int").with_own(f"{name}[1]", "vertex")
                 continue
-            self.line(indent, f"gather {name} = {self.gathered(kind, scope)}")
+            form = self.pointed if self.e.chance(20) else self.grouped if self.e.chance(20) else self.gathered
+            self.line(indent, f"gather {name} = {form(kind, scope)}")
             scope = scope.with_own(name, kind)
         return scope
 
@@ -347,6 +392,11 @@ class Writer:
         listed = ", ".join(f"{n}: {k}" for n, k in names.items())
         self.line(0, f"fn {name}({listed}): {kind} = {body}")
         self.e.functions.append(Function(name, arguments, kind))
+
+
+def _plain(key: str) -> str:
+    """A key without a choice at its outermost level, which needs parentheses."""
+    return f"({key})" if " if " in key else key
 
 
 def started(w: Writer, group: bool = False) -> Generated:

@@ -123,6 +123,7 @@ def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, d
         "parameter": {name: _shown(value) for name, value in call.scalars.items()},
         "field": {name: digest(array) for name, array in {**call.fields, **call.old}.items()},
         "graph": _graph(plan, call.graph.in_memory),
+        "categories": {"names": hashlib.blake2b("\n".join(call.names).encode(), digest_size=16).hexdigest()},
         "plan": {"steps": _structure(plan)},
     }
 
@@ -139,8 +140,8 @@ def _shown(value: Any) -> str:
 def _graph(plan: Plan, graph: Graph) -> dict[str, str]:
     sides: dict[str, set[str]] = {}
     for stage in plan.stages:
-        if stage.domain is not None:
-            sides.setdefault(stage.domain, set()).update(name for name, _ in stage.columns)
+        if stage.side is not None:
+            sides.setdefault(stage.side, set()).update(name for name, _ in stage.columns)
     degrees = [slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")]
     return fingerprint(graph, sides, degrees, "near:starts" in plan.slots)
 

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from vlang.api.running.edge_notes import edge_notes
 from vlang.api.running.memory import within_budget
+from vlang.api.running.observed import observed
 from vlang.api.running.planned import planned
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting
+from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.machines import open_machine
 from vlang.runtime.plan.plan import NO_WATCH
+from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.outcomes import result_of
 
@@ -49,10 +52,21 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
     @cache
     def plan_for(target: str) -> Plan:
-        return program.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
+        return program.plan(columns, given, precision, target, call.options.without, renumbered(graph), sizes)
 
+    plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
+    refuse_policy(plan, call.options)
+    if here() is not None:
+        from vlang.api.running.on_ranks import refuse  # start-up
+
+        refuse(program, plan, call.options)
+    elif call.options.cluster is not None:
+        from vlang.api.running.on_ranks import as_mpi_rank  # start-up
+
+        return as_mpi_rank(call, lambda: run_call(program, call, draws))
     watch = NO_WATCH if draws is not None else stages.watch
-    with _folder_of(call.options) as folder, within_budget(plan_for, graph, call.options) as short, \
+    with observed(call.options, f"{program.name} on {graph.name}"), _folder_of(call.options) as folder, \
+            within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
         remembered = _remembered(opened.plan, graph)
         slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
@@ -62,13 +76,18 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         warnings = _integers(program, call, outcome)
     sent = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
             for number, names in keep.items()}
-    origin = Origin(program.source, precision, program.derive, graph, call.parameters, call.fields, sent)
-    result = result_of(opened.plan, graph, outcome, stages.falling, origin, opened.device, opened.reason)
+    origin = Origin(program.source, precision, program.derive, graph.as_stored, call.parameters, call.fields, sent,
+                    call.names)
+    result = result_of(opened.plan, graph, outcome, stages.falling, origin, opened.device, opened.reason,
+                       {name: str(type_) for name, type_ in stages.program.shown.items()})
     if opened.placement is not None:
         result.placement = opened.placement.text
         result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
-    result.warnings = (*graph.warnings, *short, *edge_notes(stages, graph, program.source), *warnings, *problems)
+    result.warnings = (*graph.warnings, *call.notes, *short, *edge_notes(stages, graph, program.source), *warnings,
+                       *problems)
     result.resumed, result.remembered = resumed, remembered
+    result.policy, result.choices = call.options.policy, choices_of(call.options)
+    result.notes = policy_notes(opened.plan, call.options)
     return result
 
 
@@ -78,6 +97,11 @@ def _remembered(plan: Plan, graph: Graph) -> str:
     if not kinds or not all(kind is not None and graph.holds(kind, COMMON) for kind in kinds):
         return ""
     return "the graph kept the numbers of common neighbours from an earlier run, and this run did not count them again"
+
+
+def renumbered(graph: Graph) -> bool:
+    """Whether the rows of a run are in another order than the ids: by the graph, or as ranks have local numbers."""
+    return graph.order is not None or here() is not None
 
 
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
@@ -91,7 +115,7 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
     """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
-    if call.graph.stored is None:
+    if call.graph.stored is None or here() is not None:
         return None
     from vlang.api.running.on_disk import placed  # start-up
 
@@ -158,10 +182,10 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     """Run another version of the program with the arguments of a call, in plain supersteps and within the budget."""
     graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
     columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
-    options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
+    options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
-                                            graph.order is not None, sizes))
+                                            renumbered(graph), sizes))
     with within_budget(plan_for, graph, options), open_machine(plan_for, graph, options) as opened:
         return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 

@@ -8,12 +8,13 @@ from itertools import chain, count
 
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Level, Scope
+from vlang.check.tables.typing import holds
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import PREDEFINED, RESERVED, WORDS
 from vlang.syntax.problems import Problem
 from vlang.syntax.rewrite import inside
-from vlang.types import INTEGER, Type, scalar_named
+from vlang.types import INTEGER, TEXT, Type, scalar_named
 
 __all__ = ["Run"]
 
@@ -114,6 +115,11 @@ class Run:
             type_: the type of the symbol; None if the declaration is wrong and has been reported.
             local: whether it is a field declared in the block of a loop.
         """
+        if holds(type_, TEXT):
+            self.report(Code.WRONG_TYPE, f"`{name}` is a text, which has no type by itself", span,
+                        help="a text stands for the name of a category, or for a time: declare which, as in "
+                        f"`{name}: category`")
+            type_ = None
         symbol = Symbol(kind, name, type_, node, local)
         self.places[symbol] = span
         self.declared[node] = (*self.declared.get(node, ()), symbol)

@@ -5,15 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vlang.syntax import tree as t
-from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts, defaulted
+from vlang.times import time_of
+from vlang.types import (
+    BOOL,
+    CATEGORY,
+    F16,
+    F32,
+    INTEGER,
+    TEXT,
+    VERTEX,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    VertexSet,
+    common,
+    converts,
+    defaulted,
+)
 
 __all__ = [
-    "a", "as_read", "comparable", "concrete", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "spoken",
+    "a", "as_read", "comparable", "concrete", "holds", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "spoken",
     "unified", "with_item",
 ]
 
-_SPOKEN = {"int": "integers", "float": "floats", "bool": "bools", "vertex": "vertices", "vector": "vectors",
-           "tuple": "tuples"}
+_SPOKEN = {"int": "integers", "float": "floats", "bool": "bools", "vertex": "vertices", "category": "categories",
+           "time": "times", "vector": "vectors", "tuple": "tuples"}
 
 
 def a(type_: Type) -> str:
@@ -66,6 +83,11 @@ def numeric(type_: Type) -> bool:
     return scalar is not None and scalar.numeric
 
 
+def holds(type_: Type | None, part: Scalar) -> bool:
+    """Whether a type is `part`, or a tuple with such a component."""
+    return type_ == part or (isinstance(type_, Tuple) and part in type_.items)
+
+
 def as_read(type_: Type | None) -> Type | None:
     """The type of a stored value when it is read: f16 is for storage only."""
     if type_ == F16:
@@ -95,18 +117,43 @@ def unified(left: Type, right: Type) -> Type | None:
         items = [unified(x, y) for x, y in zip(left.items, right.items, strict=True)]
         scalars = tuple(i for i in items if isinstance(i, Scalar))
         return Tuple(scalars) if len(scalars) == len(items) else None
-    return common(left, right)
+    return _named_type(left, right) or common(left, right)
+
+
+def _named_type(left: Type, right: Type) -> Scalar | None:
+    """The category or time that a literal beside it becomes, or TEXT for a text beside `inf`; else None."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Scalar) and one.named and converts(other, one):
+            return one
+        if one == TEXT and other == INTEGER:
+            return TEXT
+    return None
 
 
 def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | None:
     """The part of an expression that does not fit where `target` is needed, and the reason; None if all of it fits."""
+    if isinstance(expr, t.TupleExpr) and isinstance(source, Tuple) and isinstance(target, Tuple) \
+            and len(source.items) == len(target.items):
+        parts = map(misfit, expr.items, source.items, target.items)
+        return next((part for part in parts if part is not None), None)
     if not converts(source, target):
         return expr, f"this is {a(source)}"
+    if isinstance(target, Scalar) and target.kind == "time" and source == INTEGER and not _infinite(expr):
+        return expr, "this is an integer: `inf` and texts, such as \"2024-05-01\", are times"
     for literal, negative, goal in _literals(expr, target, False):
         reason = _unfit(literal, negative, goal)
         if reason is not None:
             return literal, reason
     return None
+
+
+def _infinite(expr: t.Expr) -> bool:
+    """Whether an expression is a choice among `inf`, `-inf` and texts."""
+    if isinstance(expr, t.Unary):
+        return expr.op == "-" and _infinite(expr.value)
+    if isinstance(expr, t.Conditional):
+        return _infinite(expr.yes) and _infinite(expr.no)
+    return isinstance(expr, t.Literal) and (expr.text == "inf" or isinstance(expr.value, str))
 
 
 def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal, bool, Scalar]]:
@@ -138,6 +185,10 @@ def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Li
 
 def _unfit(literal: t.Literal, negative: bool, goal: Scalar) -> str | None:
     value = literal.value
+    if goal.named:
+        return _unnamed(literal, goal)
+    if isinstance(value, str):
+        return None
     if not goal.integral or goal.weak or isinstance(value, bool) or value is None:
         return None
     if isinstance(value, float):
@@ -145,6 +196,21 @@ def _unfit(literal: t.Literal, negative: bool, goal: Scalar) -> str | None:
     signed = -value if negative else value
     if not goal.lowest <= signed <= goal.highest:
         return f"{signed} does not fit {goal} ({goal.lowest} to {goal.highest})"
+    return None
+
+
+def _unnamed(literal: t.Literal, goal: Scalar) -> str | None:
+    """The reason why a literal is no name, or no time of a type; None if it is one."""
+    if not isinstance(literal.value, str):
+        if goal.kind == "time" and literal.text == "inf":
+            return None
+        return f"`{literal.text}` is no {'name' if goal == CATEGORY else 'time'}: write it in double quotes"
+    if goal == CATEGORY:
+        return None if literal.value else "a name has at least one character"
+    try:
+        time_of(literal.value, goal.name)
+    except ValueError as error:
+        return f"`{literal.text}` {error}"
     return None
 
 
@@ -159,6 +225,8 @@ def comparable(left: Type, right: Type, ordering: bool) -> bool:
         return True
     if left == right == BOOL:
         return not ordering
+    if isinstance(left, Scalar) and isinstance(right, Scalar) and (left.named or right.named):
+        return left == right or _named_type(left, right) is not None
     return common(left, right) is not None
 
 
@@ -167,4 +235,6 @@ def zero(type_: Type | None) -> str:
     scalar = type_.item if isinstance(type_, Vector) else type_
     if scalar == VERTEX:
         return "none"
+    if isinstance(scalar, Scalar) and scalar.named:
+        return '"other"' if scalar == CATEGORY else "inf"
     return "false" if isinstance(scalar, Scalar) and scalar.kind == "bool" else "0"

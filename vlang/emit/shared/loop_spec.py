@@ -184,6 +184,7 @@ def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
     for stage in loop.stages:
         if stage.domain is None:
             continue
+        assert stage.domain in OPPOSITE, "rule N is refused along pointers"
         inside = [e for expr in expressions_of(stage) for e in f.walk(expr)]
         notifying = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other" and e.time != "change"}
         changes = any(changes_read(gather.reduce) for gather in stage.gathers)

@@ -218,9 +218,13 @@ def _bit(writer: Writer, expr: f.Op) -> str:
 
 
 def _random(writer: Writer, expr: f.Op) -> str:
-    """A random number: the top 24 bits of the hash of seed and vertex, divided by 2^24, exact in every float type."""
+    """A random number: the top 24 bits of the hash of seed and key, divided by 2^24, exact in every float type."""
     bits = writer.name(writer.d.convert(expr.type, f"u32({writer.mixed(expr)} >> u64(40))"))
     return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
+
+
+def _mix(writer: Writer, expr: f.Op) -> str:
+    return writer.mixed(expr)
 
 
 def _position(writer: Writer, expr: f.Op) -> str:
@@ -238,7 +242,7 @@ def _length(writer: Writer, expr: f.Op) -> str:
 
 def _common(writer: Writer, expr: f.Op) -> str:
     a, b = (writer.name(writer.place.index(number)) for number in _args(writer, expr))
-    starts, neighbours = writer.place.neighbours()
+    starts, neighbours = writer.place.neighbours(expr)
     return writer.d.convert(expr.type, f"common_count({starts}, {neighbours}, {a}, {b})")
 
 
@@ -249,7 +253,7 @@ WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
     **dict.fromkeys(("exactadd", "exactsub", "exactmul", "exactpow", "exactneg"), _exact),
     "shl": _shift, "shr": _shift,
     "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
-    "min": _least, "max": _least, "abs": _absolute, "sign": _sign, "bit": _bit, "random": _random,
+    "min": _least, "max": _least, "abs": _absolute, "sign": _sign, "bit": _bit, "random": _random, "mix": _mix,
     "position": _position, "len": _length, "common": _common,
     **{name: _whole if rule.whole else _function for name, rule in MATHS.items()},
 }  # fmt: skip

@@ -106,6 +106,9 @@ class StageWriter:
             with located(gather.span):
                 reduce = self.changes_sent.received(gather.reduce)
                 self.accumulations.append(accumulated(reduce, self.frame.reductions, self.frame.ranges))
+        for gather in self.stage.gathers:
+            if isinstance(gather.reduce.key, f.Field):  # the engine reads this field for all vertices before the pass
+                self.env.visit(f"field:{gather.reduce.key.name}", "u")
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from vlang.ir.checks import build as b
 from vlang.ir.checks.failing import failures, reduction_failures, scalars
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import expressions, statements
+from vlang.ir.refuse import refuse
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, U32, VERTEX
@@ -56,7 +58,15 @@ class Checked:
 
 
 def checked(program: f.Program, given: frozenset[str]) -> Checked:
-    """The program in check mode. given: fields that the caller passes, so their initializers do not run."""
+    """The program in check mode. given: fields that the caller passes, so their initializers do not run.
+
+    Raises ProgramError for a grouped gather, whose operations this version does not test.
+    """
+    for statement in statements(program.body):
+        for expr in expressions(statement):
+            for reduce in f.reductions(expr):
+                if reduce.group is not None:
+                    refuse(program, reduce.span or statement.span, "in check mode, a grouped gather")
     tests = _Tests(program, given)
     body = tests.block(program.body)
     start = f.InitField(_nowhere(program), tests.note, _ZERO)
@@ -222,7 +232,7 @@ class _Tests:
         number = self._number(_in_terms(reduce, span))
         if number is not None:
             name = self._fresh("terms")
-            yield f.Gather(span, name, f.Reduce(U32, "min", number, reduce.domain, _active(reduce), None))
+            yield f.Gather(span, name, reduce.alike(U32, "min", number, _active(reduce)))
             yield from self._noted(f.Accumulator(U32, name), span)
         if reduce.default is not None:
             yield from self._at_vertices(reduce.default, span)
@@ -238,7 +248,7 @@ class _Tests:
 
         found = [_Failure(kind, span, test, ()) for kind, test in reduction_failures(reduce, value, some)]
         for name, test in asked:
-            yield f.Gather(span, name, f.Reduce(BOOL, "any", test, reduce.domain, _active(reduce, reduce.cond), None))
+            yield f.Gather(span, name, reduce.alike(BOOL, "any", test, _active(reduce, reduce.cond)))
         yield from self._noted(self._number(found), span)
 
     def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:

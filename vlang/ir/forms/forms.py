@@ -10,7 +10,8 @@ reports a program that a target cannot run yet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from vlang.ir.forms.exprs import (
     Accumulator,
@@ -21,21 +22,25 @@ from vlang.ir.forms.exprs import (
     Expr,
     Field,
     GraphValue,
+    GroupKey,
     Op,
     Reduce,
+    Text,
     Vertex,
     children,
     rebuild,
+    reductions,
     walk,
 )
 from vlang.syntax.tree import Span
 from vlang.types import Scalar, Type
 
 __all__ = [
+    "Decl",
     "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
-    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "InitField", "InitGlobal", "Let", "Op",
+    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "GroupKey", "InitField", "InitGlobal", "Let", "Op",
     "ParamDecl", "EdgeDecl", "Need", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
-    "Vertex", "Where", "walk", "rebuild", "children",
+    "Text", "Vertex", "Where", "walk", "rebuild", "reductions", "children",
 ]
 
 
@@ -102,6 +107,9 @@ class GlobalDecl:
     name: str
     type: Type
     span: Span
+
+
+Decl = ParamDecl | EdgeDecl | FieldDecl | GlobalDecl
 
 
 @dataclass(frozen=True)
@@ -296,6 +304,9 @@ class Program:
         names: For each unique name, the name in the text.
         precision: The bits of `int` and `float`: 32 or 64.
         needs: Its contracts about the graph.
+        shown: The types of parameters, fields and globals whose integers are shown as names or times, by their names.
+        texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
+        compared: The parameters among `texts`, and those of type category, that are only compared by == and !=.
     """
 
     name: str
@@ -312,3 +323,6 @@ class Program:
     names: dict[str, str]
     precision: int = 32
     needs: tuple[Need, ...] = ()
+    shown: Mapping[str, Scalar] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    compared: frozenset[str] = frozenset()

@@ -229,10 +229,14 @@ class Moves:
 
     def reduction(self, reduce: f.Reduce) -> Move:
         """The direction in which the value of a reduction moves."""
+        if reduce.group is not None:
+            return CONSTANT if not self._grow and self._all(f.children(reduce)) == CONSTANT else UNKNOWN
+        if reduce.key is not None and self.of(reduce.key) != CONSTANT:
+            return UNKNOWN
         body = self.of(reduce.body)
         cond = CONSTANT if reduce.cond is None else self.of(reduce.cond)
         default = CONSTANT if reduce.default is None else self.of(reduce.default)
-        edges = UP if self._grow and reduce.domain.edges else CONSTANT
+        edges = UP if self._grow and reduce.domain.stored else CONSTANT
         if body == cond == default == edges == CONSTANT:
             return CONSTANT
         if reduce.default is not None or reduce.user:

@@ -213,7 +213,7 @@ def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | No
     if not isinstance(rest, f.Accumulator):
         return None
     gather = scope.gathers.get(rest.name)
-    if gather is None or gather.reduce.default is not None:
+    if gather is None or gather.reduce.default is not None or gather.reduce.key is not None:
         return None
     if gather.reduce.user != (operator.name == "user") or gather.reduce.name != operator.reduction:
         return None

@@ -93,7 +93,7 @@ class Ranges:
 
     def terms(self, reduce: f.Reduce) -> int:
         """The largest number of terms that a reduction can have."""
-        return self.sizes.row if reduce.domain.edges else self.sizes.vertices
+        return self.sizes.row if reduce.domain.stored else self.sizes.vertices
 
     def term(self, reduce: f.Reduce) -> Range | None:
         """The range of a term, in the type that it has before it is converted for the sum."""
@@ -271,7 +271,7 @@ def _part(value: f.Expr, number: int, type_: Type) -> f.Expr:
 
 def _reduced(expr: f.Reduce, ranges: Ranges) -> Found:
     """The ranges of a reduction."""
-    if expr.user:
+    if expr.user or expr.part is not None:
         return parts(expr.type)
     if isinstance(expr.type, Tuple):
         return parts(expr.type)

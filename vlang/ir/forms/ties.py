@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
 
-__all__ = ["FAR", "FREE", "NEAR", "Ties"]
+__all__ = ["FAR", "FREE", "NEAR", "NUMBERED", "Ties"]
 
 FREE, NEAR, FAR = 0, 1, 2
-_NUMBERED = frozenset({"random", "hll_unit"})
+NUMBERED = frozenset({"random", "mix", "hll_unit"})
+"""The functions of the caller's number of a vertex."""
 
 
 class Ties:
@@ -43,10 +44,10 @@ class Ties:
             own = self.of_name(expr.name)
             return max(inside, FAR if own and isinstance(expr.of, f.Expr) else own)
         if isinstance(expr, f.Reduce):
-            if expr.domain.edges:
+            if expr.domain.stored:
                 return FAR if inside else NEAR
-            return FAR if inside or (self._grown and expr.domain.kind == "vertices") else FREE
-        if isinstance(expr, f.Op) and (expr.op == "common" or (self._grown and expr.op in _NUMBERED)):
+            return FAR if inside or (self._grown and expr.domain.kind != "set") else FREE
+        if isinstance(expr, f.Op) and (expr.op == "common" or (self._grown and expr.op in NUMBERED)):
             return FAR
         return inside
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.normal import Write
-from vlang.ir.rules.context import Context, Verdict
+from vlang.ir.rules.context import Context, Verdict, by_groups
 
 __all__ = ["single_assignment", "strict_order"]
 
@@ -15,6 +15,9 @@ def single_assignment(ctx: Context) -> Verdict:
     if ctx.scope.inner is not None or ctx.kind != "fixpoint" or len(ctx.writes) != 1:
         return refusal
     (write,) = ctx.writes
+    beyond = by_groups(ctx)
+    if beyond is not None:
+        return beyond
     if len(write.fields) != 1 or write.operator is not None:
         return refusal
     name = write.fields[0]

@@ -13,7 +13,7 @@ from vlang.types import Scalar, Tuple, Vector
 
 __all__ = ["buffers", "fuse", "messages", "only_neighbour", "replicate"]
 
-_CALLS = REAL | {"random", "pow", "position", "hll_unit", "hll_size", "dot", "common", "user"}
+_CALLS = REAL | {"random", "mix", "pow", "position", "hll_unit", "hll_size", "dot", "common", "user"}
 _DIVIDES = frozenset({"div", "floordiv", "mod"})
 
 
@@ -22,6 +22,11 @@ def replicate(reduce: f.Reduce) -> Verdict:
     if reduce.user:
         return Verdict(True, "a declared reduction, tested to be a commutative monoid: partial results may be combined "
                              "in any order, each starting at the identity")
+    if reduce.group is not None:
+        return Verdict(False, f"`{reduce.name}` of groups needs all edges of a vertex at once: only a pull where one "
+                              "worker reads them all, groups in increasing order of their keys")
+    if reduce.key is not None:
+        return Verdict(True, f"`{reduce.name}` over the vertices that point here, in increasing order of their numbers")
     rule = REDUCTIONS[reduce.name]
     if rule.holistic:
         return Verdict(False, f"`{reduce.name}` needs all contributions of a vertex at once: only a pull where one "
@@ -43,9 +48,9 @@ def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
     and superstep instead of once per edge. The result lists each subexpression once, outermost first. It is empty for
     reductions over vertices.
     """
-    if not reduce.domain.edges:
+    if not reduce.domain.stored:  # a vertex that points elsewhere contributes once: nothing is computed twice
         return ()
-    places = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
+    places = [e for e in (reduce.body, reduce.cond, reduce.key) if e is not None]
     return tuple(dict.fromkeys(expr for place in places for expr in _hoistable(place)))
 
 

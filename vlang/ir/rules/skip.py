@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.phases import Phase
 from vlang.ir.forms.visible import expressions, statements
-from vlang.ir.rules.context import Context, Verdict, joins_only, outside
+from vlang.ir.rules.context import Context, Verdict, beyond_edges, joins_only, outside
 from vlang.ir.rules.rest import stays
 from vlang.types import OPPOSITE
 
@@ -65,7 +65,7 @@ def phase_skips(ctx: Context) -> tuple[PhaseSkip, ...]:
 
 
 def _phase(ctx: Context, phase: Phase) -> PhaseSkip:
-    along = tuple(dict.fromkeys(OPPOSITE[domain] for domain in phase.domains))
+    along = tuple(dict.fromkeys(OPPOSITE[domain] for domain in phase.domains if domain in OPPOSITE))
     return PhaseSkip(_verdict(ctx, phase), phase.neighbour, _own_inputs(ctx, phase), along)
 
 
@@ -73,6 +73,9 @@ def _verdict(ctx: Context, phase: Phase) -> Verdict:
     scope = ctx.scope
     if scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
+    beyond = beyond_edges(ctx)
+    if beyond is not None:
+        return beyond
     exprs = [e for s in statements(phase.statements) if not isinstance(s, f.Let) for e in expressions(s)]
     activate = scope.loop.activate
     for expr in exprs:

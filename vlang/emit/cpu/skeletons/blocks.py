@@ -1,12 +1,15 @@
 """A full pass by cache blocks (vlang.runtime.graph.topology.blocks).
 
-A block stores its vertices in places, in order of row length. `keep` and `kept`, which store and load the accumulators
-of a place, are generated from the program. So are `lay` and `laid` (see runs.py) and the functions that edges.py calls.
-Each vertex takes its contributions in the order of its row, as in pull, so the results have the same bits.
+A worker takes a strip of vertices and keeps the accumulators of all its rows in level 2 of the cache, while it reads
+the messages of one range of senders after the other. `keep` and `kept`, which store and load the accumulators of a row,
+are generated from the program. So are `lay` and `laid` (see runs.py) and the functions that edges.py calls. Each vertex
+takes its contributions in the order of its row, as in pull, so the results have the same bits.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (
+    Columns,
+    Env,
     Frame,
     Pointer,
     apply,
@@ -16,6 +19,7 @@ from vlang.emit.cpu.skeletons.holes import (
     gather,
     i64,
     identity,
+    inner,
     keep,
     kept,
     laid,
@@ -28,22 +32,21 @@ from vlang.emit.cpu.skeletons.holes import (
     pointer_u64,
     range,
     ready,
+    u16,
     value_i64,
     wanted,
 )
 from vlang.emit.cpu.skeletons.prelude import note
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
 from vlang.runtime.plan.plan import (
-    BLOCK_GROUP,
+    BLOCK_BATCHES,
     BLOCK_HIGH,
     BLOCK_LONG,
     BLOCK_LONG_END,
     BLOCK_LOW,
     BLOCK_MADE,
     BLOCK_MOST,
-    BLOCK_ORDER,
-    BLOCK_PLACES,
-    BLOCK_RUNS,
+    BLOCK_ROWS,
     BLOCK_SENDERS,
     BLOCK_WORDS,
     RUN,
@@ -51,6 +54,22 @@ from vlang.runtime.plan.plan import (
     SLOT_PAGES,
     SLOT_STATS,
 )
+
+
+@inner
+def batch(
+    env: Env, columns: Columns, rows: Pointer[u16], senders: Pointer[u16], first: i64, sender: i64, base: i64,
+    place: i64, end: i64, k: i64, take: i64 | int,
+) -> None:
+    """Add `take` edges to each row in the places from `place` to `end`. Always inlined, as `take` may be a constant."""
+    while place < end:
+        row = i64(rows[place])
+        acc = kept(env, base + row)
+        for j in range(take):
+            acc = gather(env, columns, acc, first + row, sender + i64(senders[k + j]), k + j)
+        keep(env, base + row, acc)
+        k += take
+        place += 1
 
 
 def blocked(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
@@ -64,39 +83,43 @@ def blocked(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]
         task = fetch_add(counter, 0, 1)
         if task >= count:
             break
-        row = i64(tasks[3 * task]) * BLOCK_WORDS
-        senders, runs = pointer_u32(table, row + BLOCK_SENDERS), pointer_u32(table, row + BLOCK_RUNS)
-        order, places = pointer_u16(table, row + BLOCK_ORDER), pointer_u16(table, row + BLOCK_PLACES)
-        first, high = value_i64(table, row + BLOCK_LOW), value_i64(table, row + BLOCK_HIGH)
-        columns = bind_columns(table, row)
+        strip = i64(tasks[3 * task]) * BLOCK_WORDS
+        senders, rows = pointer_u16(table, strip + BLOCK_SENDERS), pointer_u16(table, strip + BLOCK_ROWS)
+        batches = pointer_u32(table, strip + BLOCK_BATCHES)
+        first, high = value_i64(table, strip + BLOCK_LOW), value_i64(table, strip + BLOCK_HIGH)
+        columns = bind_columns(table, strip)
         for s in range(base, base + high - first):
             keep(env, s, identity(env))
-        k = i64(0)
-        for r in range(value_i64(table, row + BLOCK_MADE)):
-            s, take = base + i64(runs[3 * r]), i64(runs[3 * r + 2])
-            end = s + i64(runs[3 * r + 1])
-            if take == BLOCK_GROUP:
-                while s < end:
-                    v, acc = first + i64(order[s - base]), kept(env, s)
-                    for j in range(BLOCK_GROUP):
-                        acc = gather(env, columns, acc, v, i64(senders[k + j]), k + j)
-                    keep(env, s, acc)
-                    k += BLOCK_GROUP
-                    s += 1
+        k, place = i64(0), i64(0)
+        for r in range(value_i64(table, strip + BLOCK_MADE)):
+            sender, take = i64(batches[3 * r]) * BLOCK_MOST, i64(batches[3 * r + 2])
+            end = place + i64(batches[3 * r + 1])
+            if take == 1:
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, 1)
+            elif take == 2:
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, 2)
+            elif take == 3:
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, 3)
+            elif take == 4:
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, 4)
+            elif take == 5:
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, 5)
+            elif take == 6:
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, 6)
+            elif take == 7:
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, 7)
+            elif take == 8:
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, 8)
             else:
-                while s < end:
-                    v, acc = first + i64(order[s - base]), kept(env, s)
-                    for j in range(take):
-                        acc = gather(env, columns, acc, v, i64(senders[k + j]), k + j)
-                    keep(env, s, acc)
-                    k += take
-                    s += 1
-        at, last = value_i64(table, row + BLOCK_LONG), value_i64(table, row + BLOCK_LONG_END)
+                batch(env, columns, rows, senders, first, sender, base, place, end, k, take)
+            k += (end - place) * take
+            place = end
+        at, last = value_i64(table, strip + BLOCK_LONG), value_i64(table, strip + BLOCK_LONG_END)
         low, changed, active = first, i64(0), i64(0)
         while low < high:
             stop = min(low + RUN, longs[3 * at] if at < last else high)
             for v in range(low, stop):
-                lay(room, v - low, kept(env, base + i64(places[v - first])))
+                lay(room, v - low, kept(env, base + v - first))
             for v in range(low, stop):
                 masks = ready(env, v)
                 flags = apply(env, v, masks, laid(room, v - low) if wanted(masks) else identity(env))

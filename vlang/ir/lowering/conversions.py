@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from vlang.check.tables.typing import unified
 from vlang.ir.forms import forms as f
+from vlang.times import time_of
 from vlang.types import F16, F32, F64, I8, I64, INTEGER, NUMBER, U64, Scalar, Tuple, Type, Vector
 
 __all__ = ["computing", "fit", "float_of", "fold", "meet", "seed", "weak", "widest"]
@@ -128,6 +129,8 @@ def _concrete(expr: f.Expr, place: Scalar) -> f.Expr:
     """
     if isinstance(expr, f.Const):
         return f.Const(place, _placed(expr.value, place))
+    if isinstance(expr, f.Text):
+        return f.Const(place, time_of(expr.text, place.name)) if place.kind == "time" else replace(expr, type=place)
     if isinstance(expr, f.GraphValue):
         return fit(replace(expr, type=I64), place)
     assert isinstance(expr, f.Op)

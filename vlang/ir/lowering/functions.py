@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import reduce as fold
 
 from vlang.check.tables.typing import concrete
-from vlang.ir.conversions import fit, float_of, meet, seed, weak
 from vlang.ir.forms import forms as f
+from vlang.ir.lowering.conversions import fit, float_of, meet, seed, weak
 from vlang.maths import MATHS
-from vlang.types import BOOL, CONVERSIONS, I64, U8, U64, Scalar, Type, Vector, scalar_named
+from vlang.types import BOOL, CONVERSIONS, I64, U8, U64, VERTEX, Scalar, Type, Vector, scalar_named
 
 __all__ = ["FUNCTIONS"]
 
@@ -117,13 +117,17 @@ def _bit(name: str, args: Args, precision: int) -> f.Expr:
     return f.Op(U64, name, (fit(args[0], I64),))
 
 
-def _seeded(type_of: Callable[[int], Type]) -> Builder:
-    """The builder of a function with two arguments: a seed, which is taken modulo 2^64, and a vertex."""
+def _unit(name: str, args: Args, precision: int) -> f.Expr:
+    """`hll_unit(seed, v)`; the seed is taken modulo 2^64."""
+    return f.Op(Vector(U8, 64), name, (seed(args[0]), args[1]))
 
-    def build(name: str, args: Args, precision: int) -> f.Expr:
-        return f.Op(type_of(precision), name, (seed(args[0]), args[1]))
 
-    return build
+def _random(name: str, args: Args, precision: int) -> f.Expr:
+    """`random(seed, key, ...)`: all keys but the last are hashed into the seed."""
+    state, keys = seed(args[0]), [key if key.type == VERTEX else seed(key) for key in args[1:]]
+    for key in keys[:-1]:
+        state = f.Op(U64, "mix", (state, key))
+    return f.Op(scalar_named("float", precision), name, (state, keys[-1]))
 
 
 def _gives(word: str) -> Builder:
@@ -140,7 +144,6 @@ FUNCTIONS: dict[str, Builder] = {
     "sign": _absolute, "clamp": _clamp, "isnan": _undefined,
     **{name: _whole if rule.whole else _real for name, rule in MATHS.items()},
     **dict.fromkeys(sorted(CONVERSIONS), _converted),
-    "random": _seeded(lambda precision: scalar_named("float", precision)),
-    "hll_unit": _seeded(lambda precision: Vector(U8, 64)),
+    "random": _random, "hll_unit": _unit,
     "position": _gives("int"), "len": _gives("int"), "common": _gives("int"), "hll_size": _gives("float"),
 }  # fmt: skip

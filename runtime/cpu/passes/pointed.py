@@ -1,0 +1,89 @@
+"""The vertices that point at each vertex: adjacency lists of the values of a field, built anew when these have changed.
+
+A pass along pointers pulls over these lists like a pass over edges. They are found by the same counting sort as the
+lists of edges, in time proportional to the number of vertices.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cpu.paged.source import Columns
+from vlang.runtime.engine.state import State
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows, bytes_in_flight
+from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE, Pages
+from vlang.runtime.plan.plan import SEGMENT, pointer_of
+
+__all__ = ["Pointed", "bytes_of_pointers", "most_segments"]
+
+_NONE = 0xFFFFFFFF
+
+
+def most_segments(n: int) -> int:
+    """The largest number of segments that n pointers can have: a row of more than SEGMENT entries is cut."""
+    return 2 * (n // SEGMENT)
+
+
+def bytes_of_pointers(n: int) -> tuple[int, int]:
+    """The bytes that the lists of one field hold, and those that are taken in addition while they are built."""
+    return (8 + 4 + 4 + 4) * n, 4 * 4 * n + bytes_in_flight(n, n, False)
+
+
+class Pointed:
+    """The vertices that point at each vertex, for each field along which passes gather.
+
+    In a row, vertices are in increasing order of the caller's numbers.
+
+    Args:
+        graph: the graph.
+        state: the state of the run, which has the fields.
+        threads: the number of threads that build lists.
+    """
+
+    def __init__(self, graph: Graph, state: State, threads: int) -> None:
+        self._graph, self._state, self._threads = graph, state, threads
+        self._known: dict[str, tuple[NDArray[Any], Pages, NDArray[np.uint64]]] = {}
+
+    def follow(self, field: str) -> None:
+        """Find the vertices that point at each vertex by a field now, unless it is "" or has not changed."""
+        if not field:
+            return
+        values = self._state.arrays[f"field:{field}"]
+        known = self._known.pop(field, None)
+        if known is not None and np.array_equal(known[0], values):
+            self._known[field] = known
+            return
+        del known
+        adjacency = Adjacency("in", self._rows(values), {}, lambda name: np.zeros(0), threading.RLock())
+        pages = Pages.cut(adjacency, DEFAULT_PAGE_SIZE)
+        self._known[field] = values.copy(), pages, pages.table([])
+
+    def _rows(self, values: NDArray[Any]) -> Rows:
+        """The lists of the vertices that point at each vertex. values: uint32[n], numbers or 2^32 - 1 for `none`."""
+        order = self._graph.order
+        if order is None:
+            pointing = np.flatnonzero(values != _NONE).astype(np.uint32)
+            scan = EdgeScan(values[pointing], pointing, mirror=False)
+            return build_rows(scan, self._graph.n, {}, self._threads)
+        ordered = values[order.internal]  # by number
+        pointing = np.flatnonzero(ordered != _NONE).astype(np.uint32)
+        scan = EdgeScan(order.internal[ordered[pointing]], pointing, mirror=False)
+        rows = build_rows(scan, self._graph.n, {}, self._threads)
+        return Rows(rows.offsets, order.internal[rows.targets], {})
+
+    def pages(self, kind: str) -> Pages:
+        """The lists of a domain "pointing:FIELD" as pages; those of the present values after `follow`."""
+        field = pointer_of(kind)
+        if field not in self._known:
+            self.follow(field)
+        return self._known[field][1]
+
+    def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
+        """The page table of a pass along pointers, which have no columns."""
+        return self._known[pointer_of(kind)][2]

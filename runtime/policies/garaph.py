@@ -1,0 +1,39 @@
+"""Garaph: shards with replicated accumulators on a GPU, pull and notify-pull over edge-balanced parts on a CPU."""
+
+from __future__ import annotations
+
+from vlang.runtime.plan.plan import Plan
+from vlang.runtime.policies.policy import Choice, Policy, joins_only, shards_only
+
+__all__ = ["GARAPH"]
+
+
+class _Garaph(Policy):
+    def refused(self, plan: Plan, device: str) -> str:
+        """On a GPU every pass must be joined by atomic operations in shared memory."""
+        return shards_only(plan) if device == "gpu" else joins_only(plan)
+
+
+GARAPH = _Garaph(
+    "garaph", "Garaph (Ma et al., USENIX ATC 2017)",
+    {
+        "gpu": (
+            Choice("mode", "pull", "a GPU only pulls, as notification reads memory without order (2.2)", True),
+            Choice("kernel", "edge", "a block for each shard, whose accumulators are in shared memory (3.1)", True),
+            Choice("replication", "garaph", "R = 2^min(round(log2 E/V), 5) for each shard (3.2, equation 2)"),
+            Choice("transfer", "pages", "shards are copied in batches, as whole pages (2.1)"),
+        ),
+        "cpu": (
+            Choice("mode", "dual", "pull or notify-pull by the share of edges that leave active vertices (4.2)", True),
+            Choice("switching", "published", "notify-pull if that share is at most 1/2, or 1/2k from disk (4.2)"),
+            Choice("blocking", "never", "edges are read in the order of their receivers (4.1)"),
+        ),
+    },
+    left_out=(
+        "dispatch of pages to CPU and GPU by alpha (5.1): a run uses one of them",
+        "pages of 1/N of GPU memory for N streams (2.1): pages have 4 to 64 MiB",
+        "pages hashed over several disks (2.2)",
+        "asynchronous execution of loops that add up (2.2): only loops under rule A run in place",
+    ),
+    besides=("long vertices are cut into segments and reduced outside of shards",),
+)

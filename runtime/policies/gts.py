@@ -1,0 +1,30 @@
+"""GTS: state on the GPU, and the topology streamed to it page by page through a cache of pages."""
+
+from __future__ import annotations
+
+from vlang.runtime.policies.policy import Choice, Policy
+
+__all__ = ["GTS"]
+
+GTS = Policy(
+    "gts", "GTS (Kim et al., SIGMOD 2016)",
+    {
+        "gpu": (
+            Choice("mode", "push", "a traversal sends only the pages that its frontier needs; a loop that cannot "
+                   "push reads all pages (3.3)"),
+            Choice("transfer", "pages", "topology is copied, as whole pages (3.1)", True),
+            Choice("streams", 32, "speed grows up to 32 streams (3.2, figure 10)"),
+            Choice("kernel", "virtual-warp-32", "a warp reads the edges of a vertex (6.2)"),
+        ),
+    },
+    left_out=(
+        "slotted pages with record ids (2): pages are ranges of CSR and CSC",
+        "read-only state streamed with its page, and state in chunks (3.1): all state stays on the GPU",
+        "next-page sets built in the kernel that finds them (3.3): a pass of its own marks pages",
+        "kernels for sweeps that scatter along out-edges (appendix B): sweeps gather along in-edges",
+        "a hybrid of vertex- and edge-centric kernels by the density of a page (6.2)",
+        "several GPUs by strategy P or S (4)",
+        "its two cost models beside each run (5)",
+    ),
+    besides=("edges stay on the GPU if all of them fit", "early exit of searches where all edges are on the GPU"),
+)

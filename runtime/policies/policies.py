@@ -1,0 +1,119 @@
+"""The table of policies, and what the option `policy` does: fill the options that the caller left open, or refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vlang.errors import BindError
+from vlang.options import RESEARCH, Options
+from vlang.runtime.plan.plan import Plan
+from vlang.runtime.policies.garaph import GARAPH
+from vlang.runtime.policies.gts import GTS
+from vlang.runtime.policies.hytgraph import HYTGRAPH
+from vlang.runtime.policies.policy import Choice, Policy
+from vlang.runtime.policies.wolfgraph import WOLFGRAPH
+from vlang.runtime.policies.ws_vr import WS_VR
+
+__all__ = ["POLICIES", "choices_of", "device_of", "policy_lines", "policy_notes", "refuse_policy", "with_policy"]
+
+POLICIES: Mapping[str, Policy] = {policy.name: policy for policy in (GARAPH, GTS, WOLFGRAPH, WS_VR, HYTGRAPH)}
+"""Every policy but "auto", which leaves all choices to the engine, by name."""
+
+
+def with_policy(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call with the choices of their policy, which do not replace values that the caller gave.
+
+    Args:
+        values: the options that the caller gave, by name, as stored in `Options`.
+
+    Raises:
+        BindError: the policy has no choices for the device, or a value contradicts what defines the policy.
+    """
+    policy = POLICIES.get(values.get("policy") or "auto")
+    if policy is None:
+        return dict(values)
+    filled = dict(values)
+    for choice in _choices(policy, values.get("device") or "cpu"):
+        given = filled.get(choice.option)
+        if given is None:
+            filled[choice.option] = choice.value
+        elif choice.defines and given != choice.value:
+            raise BindError(f"policy={policy.name!r} is {choice.option}={choice.value!r}: {choice.why}; leave out "
+                            f"{choice.option}={given!r}, or the policy")
+    return filled
+
+
+def device_of(name: str) -> str:
+    """The kind of device on which `vlang explain` shows a policy if none is named: "gpu", or "cpu" for "auto"."""
+    return "gpu" if name in POLICIES else "cpu"
+
+
+def refuse_policy(plan: Plan, options: Options) -> None:
+    """Raise BindError if the policy of a run, or updates in place that were asked for, cannot run the plan."""
+    reason = _refused(plan, options)
+    if reason:
+        raise BindError(f"policy={options.policy!r} cannot run {plan.name}: {reason}; choose another policy, or leave "
+                        "it out")
+    if options.asynchronous and not any(loop.asynchronous for loop in plan.loops if not loop.nested):
+        loops = [f"line {loop.line}: {loop.asynchronous_reason}" for loop in plan.loops if not loop.nested]
+        raise BindError(f"asynchronous=True: no loop of {plan.name} may run in place: "
+                        f"{'; '.join(loops) or 'it has no loop of supersteps'}; leave it out")
+
+
+def policy_notes(plan: Plan, options: Options) -> tuple[str, ...]:
+    """Sentences on choices that a run follows only in part."""
+    notes = []
+    policy = POLICIES.get(options.policy)
+    if policy is not None and policy.left_out:
+        notes.append(f"policy {policy.name} is {policy.paper} without: {'; '.join(policy.left_out)}")
+    stay = [loop for loop in plan.loops if not loop.nested and not loop.asynchronous] if options.asynchronous else []
+    notes += [f"asynchronous: the loop in line {loop.line} does not run in place: {loop.asynchronous_reason}"
+              for loop in stay]
+    return tuple(notes)
+
+
+def choices_of(options: Options) -> dict[str, Any]:
+    """The research options of a run that differ from their defaults, by name."""
+    found = {name: getattr(options, name) for name in RESEARCH}
+    return {name: value for name, value in found.items() if value != RESEARCH[name].default}
+
+
+def policy_lines(plan: Plan, options: Options) -> list[str]:
+    """The lines of `vlang explain --stage plan` on the policy, its choices, and choices of the caller."""
+    from_caller = choices_of(options)
+    policy = POLICIES.get(options.policy)
+    if policy is None:
+        return [f"policy auto, with {_shown(name, value)} by the caller" for name, value in from_caller.items()]
+    lines = [f"policy {policy.name}: {policy.paper}"]
+    for choice in _choices(policy, options.device):
+        value = getattr(options, choice.option)
+        from_caller.pop(choice.option, None)
+        lines.append(f"    {_shown(choice.option, choice.value)}: {choice.why}" if value == choice.value else
+                     f"    {_shown(choice.option, value)} by the caller, instead of {choice.value}: {choice.why}")
+    lines += [f"    {_shown(name, value)} by the caller" for name, value in from_caller.items()]
+    lines += [f"    not built here: {part}" for part in policy.left_out]
+    lines += [f"    also in use: {part}" for part in policy.besides]
+    reason = _refused(plan, options)
+    return [*lines, f"    cannot run this program: {reason}"] if reason else lines
+
+
+def _refused(plan: Plan, options: Options) -> str:
+    policy = POLICIES.get(options.policy)
+    return "" if policy is None else policy.refused(plan, "cpu" if options.device == "cpu" else "gpu")
+
+
+def _choices(policy: Policy, device: str) -> tuple[Choice, ...]:
+    """The choices of a policy for a device. Raises BindError if it has none."""
+    kind = "auto" if device == "auto" else "cpu" if device == "cpu" else "gpu"
+    found = policy.choices.get(kind)
+    if found is None:
+        able = " or ".join(f'device="{one}"' for one in policy.choices)
+        raise BindError(f"policy={policy.name!r} runs on a {'device that is named' if kind == 'auto' else 'GPU'}: ask "
+                        f"for {able} as well, or leave the policy out")
+    return found
+
+
+def _shown(name: str, value: Any) -> str:
+    text = ",".join(sorted(value)) if isinstance(value, frozenset) else str(value)
+    return f"{name}={text}"

@@ -1,0 +1,70 @@
+"""What a policy is: the choices by which this engine runs as a published system does, and how far it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlang.runtime.plan.plan import Plan
+
+__all__ = ["Choice", "Policy", "joins_only", "shards_only"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The value that a policy gives to a research option.
+
+    Attributes:
+        option: the name of the option.
+        value: its value, as stored in `Options`.
+        why: the reason, and the section of the paper.
+        defines: whether the system is not the same with another value. Another value is then refused; otherwise the
+            caller's value replaces that of the policy.
+    """
+
+    option: str
+    value: Any
+    why: str
+    defines: bool = False
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A published system.
+
+    Attributes:
+        name: the value of the option `policy`.
+        paper: the system, its authors, and where it was published.
+        choices: the choices for each kind of device that the system has, "cpu" or "gpu".
+        left_out: the parts of the paper that are not built here, one phrase each.
+        besides: the parts of this engine that stay in use and that the paper does not have, one phrase each.
+    """
+
+    name: str
+    paper: str
+    choices: Mapping[str, tuple[Choice, ...]]
+    left_out: tuple[str, ...] = ()
+    besides: tuple[str, ...] = ()
+
+    def refused(self, plan: Plan, device: str) -> str:
+        """The reason why the policy cannot run a plan for a kind of device ("cpu", "gpu"); "" if it can."""
+        return joins_only(plan)
+
+
+def joins_only(plan: Plan) -> str:
+    """Why a system whose kernels join contributions two by two cannot run a plan; "" if it can."""
+    for stage in plan.stages:
+        if stage.structures:
+            return f"pass {stage.name} needs all contributions of a vertex at once (rule R), and its kernels join " \
+                   "them two by two"
+    return ""
+
+
+def shards_only(plan: Plan) -> str:
+    """Why a system whose accumulators are joined by atomic operations in shared memory cannot run a plan, or ""."""
+    for stage in plan.stages:
+        if stage.domain is not None and stage.gpu is not None and not stage.structures and not stage.gpu.cell:
+            reason = stage.gpu.cell_reason or "no atomic operation joins its contributions"
+            return f"pass {stage.name} cannot run by shards: {reason}"
+    return joins_only(plan)

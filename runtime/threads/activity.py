@@ -1,0 +1,145 @@
+"""What a process is doing, for those who listen: steps and how far they are, supersteps, and spans of time.
+
+Readers, compilers, machines and the engine report here. A listener shows the reports as progress
+(`vlang.api.running.progress`) or writes them to a file (`vlang.runtime.engine.recorder`). Without a listener, a report
+costs one look-up of a context variable. Threads that are started as `Task`s report to the listeners of their creator.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = ["Listener", "Supersteps", "listened_by", "listeners", "reach", "step", "timed"]
+
+
+@dataclass(frozen=True)
+class Supersteps:
+    """Rounds of a loop that ran in one call.
+
+    Attributes:
+        loop: the number of the loop in the program, as in `Round`.
+        line: the line of the loop in the program; 0 if it is not known.
+        first: the number of the first round.
+        begin: when they began, by `time.perf_counter`.
+        seconds: the time of each round; of several, the mean.
+        done: the `Done` of each round; not empty.
+        bound: the maximum number of rounds of the loop; None if it is not known.
+        gap: the value that `until` compares with a tolerance, and the tolerance; () for other conditions.
+    """
+
+    loop: int
+    line: int
+    first: int
+    begin: float
+    seconds: float
+    done: Sequence[Any]
+    bound: int | None = None
+    gap: tuple[float, ...] = ()
+
+
+class Listener(Protocol):
+    """Receives reports. Methods may be called by several threads; times are those of `time.perf_counter`."""
+
+    def begin(self, name: str, of: str, size: int) -> None:
+        """A step begins, perhaps inside another one: its name ("reading"), what it works on, and its bytes, or 0."""
+
+    def reach(self, fraction: float, count: str) -> None:
+        """The current step has done this fraction of its work, 0 to 1; `count` says it in words, or is ""."""
+
+    def end(self) -> None:
+        """The current step has ended."""
+
+    def span(self, kind: str, name: str, begin: float, seconds: float, details: dict[str, Any]) -> None:
+        """Something has ended.
+
+        Args:
+            kind: "step", "pass", "kernel", "read" of a page from disk, or "copy" of a page to a GPU.
+            name: which one.
+            begin: when it began.
+            seconds: how long it took. Work that is only queued on a GPU has the detail `queued`.
+            details: more about it, such as `bytes`, `edges` and `mode`.
+        """
+
+    def rounds(self, ran: Supersteps) -> None:
+        """Rounds of a loop have ended."""
+
+
+_LISTENERS: ContextVar[tuple[Listener, ...]] = ContextVar("vlang listeners", default=())
+
+
+def listeners() -> tuple[Listener, ...]:
+    """The listeners of the current context."""
+    return _LISTENERS.get()
+
+
+@contextmanager
+def listened_by(*more: Listener) -> Iterator[None]:
+    """A context manager in which `more` listeners receive all reports."""
+    token = _LISTENERS.set((*_LISTENERS.get(), *more))
+    try:
+        yield
+    finally:
+        _LISTENERS.reset(token)
+
+
+@contextmanager
+def step(name: str, of: str = "", size: int = 0) -> Iterator[None]:
+    """A context manager that reports a step: its name ("reading"), what it works on, and its bytes, or 0."""
+    found = _LISTENERS.get()
+    if not found:
+        yield
+        return
+    for one in found:
+        one.begin(name, of, size)
+    try:
+        with timed("step", f"{name} {of}".strip()):
+            yield
+    finally:
+        for one in found:
+            one.end()
+
+
+def reach(fraction: float, count: str = "") -> None:
+    """Report the fraction of the current step that is done, 0 to 1. count: the same in words, such as "3 of 64"."""
+    for one in _LISTENERS.get():
+        one.reach(fraction, count)
+
+
+class _Timed:
+    """The context manager that `timed` returns if there are listeners."""
+
+    def __init__(self, found: tuple[Listener, ...], kind: str, name: str, details: dict[str, Any]) -> None:
+        self._listeners, self._kind, self._name, self._details = found, kind, name, details
+
+    def __enter__(self) -> dict[str, Any]:
+        self._begin = time.perf_counter()
+        return self._details
+
+    def __exit__(self, *_: object) -> None:
+        seconds = time.perf_counter() - self._begin
+        for one in self._listeners:
+            one.span(self._kind, self._name, self._begin, seconds, self._details)
+
+
+class _Ignored:
+    """The context manager that `timed` returns without listeners."""
+
+    def __enter__(self) -> dict[str, Any]:
+        return {}
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+_IGNORED = _Ignored()
+
+
+def timed(kind: str, name: str, **details: Any) -> _Timed | _Ignored:
+    """A context manager that reports a span with details, to which the block may add; `Listener.span` has the kinds."""
+    found = _LISTENERS.get()
+    return _Timed(found, kind, name, details) if found else _IGNORED

@@ -1,0 +1,57 @@
+"""Observes a run as its options ask: a function called with every round, a display of progress, a trace file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from vlang.options import Options
+from vlang.runtime.engine.trace import Round
+from vlang.runtime.threads.activity import Supersteps, listened_by
+
+__all__ = ["observed"]
+
+
+class _Called:
+    """A `vlang.runtime.threads.activity.Listener` that calls a function with the `Round` of every round."""
+
+    def __init__(self, function: Callable[[Round], Any]) -> None:
+        self._function = function
+
+    def begin(self, name: str, of: str, size: int) -> None:
+        """Does nothing."""
+
+    def reach(self, fraction: float, count: str) -> None:
+        """Does nothing."""
+
+    def end(self) -> None:
+        """Does nothing."""
+
+    def span(self, kind: str, name: str, begin: float, seconds: float, details: dict[str, Any]) -> None:
+        """Does nothing."""
+
+    def rounds(self, ran: Supersteps) -> None:
+        """Call the function with each round."""
+        for number, done in enumerate(ran.done, ran.first):
+            self._function(Round(ran.loop, number, done.active, done.mode, ran.seconds, done.edges))
+
+
+@contextmanager
+def observed(options: Options, name: str) -> Iterator[None]:
+    """A context manager for a run with the options `progress` and `trace`. name: what runs, for the title of the trace.
+
+    Raises BindError and DiskError if the trace cannot be written.
+    """
+    with ExitStack() as stack:
+        if options.trace is not None:
+            from vlang.runtime.engine.recorder import recorded  # start-up
+
+            stack.enter_context(recorded(options.trace, name))
+        if options.progress is True:
+            from vlang.api.running.progress import Progress  # start-up
+
+            stack.enter_context(Progress())
+        elif callable(options.progress):
+            stack.enter_context(listened_by(_Called(options.progress)))
+        yield
