@@ -11,24 +11,31 @@ from vlang.runtime.cpu.passes.edge_costs import Costs
 __all__ = ["most_summed", "reads_less", "should_look", "should_notify", "should_pull"]
 
 _ALPHA, _BETA = 14, 24  # Beamer, Asanovic, Patterson (SC'12), section 5
+_LISTED = 1.5  # time of an edge pulled by a listed vertex, divided by that of an edge in a full pass
 _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
 
 
-def should_notify(costs: Costs | None, reached: int, edges: int, random: float = 1.0) -> bool:
+def should_notify(
+    costs: Costs | None, reached: int, edges: int, random: float = 1.0, rows: float = 0.0, pulled: float = 0.0,
+) -> bool:
     """Whether a pass should run as notify-pull: mark the receivers of changed vertices, and pull only those.
 
-    Notify-pull is chosen if the notification costs at most half of a full pass. The published rule (costs is None) is
-    reached / edges <= 1 / (2 k), as in Garaph (USENIX ATC'17, section 4.2), where k is 1 for a graph in memory.
+    Notify-pull is chosen if twice the notification, and the pull of the receivers, cost at most a full pass. The margin
+    is for lists: of the changed vertices, and of the receivers, whose rows are neither contiguous nor in cache blocks
+    (_LISTED). The published rule (costs is None) is reached / edges <= 1 / (2 k), as in Garaph (USENIX ATC'17, section
+    4.2), where k is 1 for a graph in memory; it leaves out what the receivers pull.
 
     Args:
         costs: the costs of edges; None for the published rule.
         reached: the number of edges out of changed vertices, along which they notify.
         edges: the number of edges of a full pass.
         random: k, the time of a random read divided by the time of a sequential read.
+        rows: an estimate of the number of receivers; 0 to compare the notification alone.
+        pulled: an estimate of the number of edges that the receivers pull.
     """
     if costs is None:
         return 2 * random * reached <= edges
-    return 2 * reached * costs.notified <= edges * costs.pulled
+    return 2 * reached * costs.notified + rows * costs.row + _LISTED * pulled * costs.pulled <= edges * costs.pulled
 
 
 def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:

@@ -11,22 +11,18 @@ from numpy.typing import NDArray
 from vlang.options import Options
 from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.freedoms import Freedoms
-from vlang.runtime.cpu.passes.lists import Lists
-from vlang.runtime.cpu.passes.mode import reads_less, should_notify
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
+from vlang.runtime.cpu.ways.skipping import LISTED, Skipping
 from vlang.runtime.engine.cycle import WATCHED_FROM
 from vlang.runtime.engine.machine import Done, Start, Stats
-from vlang.runtime.engine.state import flags
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.blocks import blocks_bytes
-from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, paged_frontier_kernels
+from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
-from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Pushes", "Superstep", "Supersteps"]
 
-_LISTED = 28  # maximum bytes per vertex for the list of changed vertices and for tasks over listed vertices
 
 
 class Supersteps(CpuWay):
@@ -57,7 +53,7 @@ class Supersteps(CpuWay):
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
         """Lists of changed vertices, the tasks over lists, and the cache blocks of full passes."""
-        lists = _LISTED * shape.n if any(stage.notify is not None for stage in loop.stages) else 0
+        lists = LISTED * shape.n if any(stage.notify is not None for stage in loop.stages) else 0
         blocked = {stage.domain for stage in loop.stages if "blocked" in stage.kernels and stage.domain is not None}
         return lists + sum(blocks_bytes(shape.entries(kind), shape.n) for kind in blocked)
 
@@ -87,7 +83,7 @@ class Supersteps(CpuWay):
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Lines that say which modes supersteps may have, and whether they may run in place."""
-        narrow = "notify-pull where at most half of the edges leave changed vertices"
+        narrow = "notify-pull where notified vertices and their edges cost at most half of a full pass"
         if any("sums" in stage.ways for stage in loop.stages):
             narrow = ("push where few vertices have changes to send; notify-pull on request, or by the published "
                       "rules")
@@ -166,7 +162,7 @@ class Superstep:
         self._pushes, self._free = pushes, free
         self._active = active = spec.slot("work", "active")
         self._skipping = {
-            stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
+            stage.name: Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
             for stage in spec.stages if stage.notify is not None and mode != "pull"
         }
 
@@ -248,14 +244,24 @@ class Superstep:
         for name, array in self._second.items():
             self._state.put(f"next:{name}", array)
 
-    def _notifies(self, skipping: _Skipping) -> bool:
+    def _notifies(self, skipping: Skipping) -> bool:
         """Whether notify-pull is cheaper than a full pass.
 
         If pushed sums replace notify-pull, the answer is no: a push would already have been chosen if few vertices had
         changed.
         """
         instead = self._done > 0 and self._pushes is not None and self._pushes.instead
-        return not instead and skipping.chosen(self._mode)
+        return not instead and not self._most_changed() and skipping.chosen(self._mode)
+
+    def _most_changed(self) -> bool:
+        """Whether more than half of the vertices are active, so that the edges along which they notify need no count.
+
+        Counting them takes up to a third of a superstep on small graphs.
+        """
+        passes = self._passes
+        return self._done > 0 and self._mode == "auto" and len(self._spec.stages) == 1 and \
+            passes.costs is not None and not isinstance(passes.source, Streamed) and \
+            2 * self.stats.active > passes.graph.n
 
     def _push_next(self, pushes: Pushes) -> bool:
         """Whether the next superstep pushes. It cannot if it must be a full pass."""
@@ -323,94 +329,3 @@ class Superstep:
             elif self._in_place:
                 self._second.setdefault(name, self._state.arrays[f"next:{name}"])
                 self._state.put(f"next:{name}", self._state.arrays[f"field:{name}"])
-
-
-class _Skipping:
-    """A pass over edges that may leave out vertices without a changed input since its last run (rule N).
-
-    Args:
-        stage: the pass.
-        passes: launches the pass.
-        active: the slot with the flags of vertices that must run again because `activate when` may decide differently
-            for them; "" if there is none.
-
-    Attributes:
-        last: the vertices of the last run; None for all.
-    """
-
-    def __init__(self, stage: StageSpec, passes: Passes, active: str) -> None:
-        assert stage.notify is not None
-        self._stage, self._passes, self._against = stage, passes, stage.notify
-        self._active = active
-        self.last: Lists | None = None
-        n = passes.graph.n
-        self._marks = flags(n)
-        self._todo = Lists.room(n, len(passes.pages_of(stage.domain or "in").longs))
-
-    @property
-    def _flags(self) -> NDArray[np.uint8]:
-        flags_: NDArray[np.uint8] = self._passes.state.arrays[f"work:notify.{self._stage.name}"]
-        return flags_
-
-    def chosen(self, asked: str) -> bool:
-        """Whether to run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
-        if asked not in ("auto", "dual"):
-            return asked == "notify-pull"
-        passes, graph = self._passes, self._passes.graph
-        if ledger.left is not None and ledger.left < _LISTED * graph.n:
-            return False
-        edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
-        reached = passes.reached(self._flags, self._against)
-        if isinstance(passes.source, Streamed):
-            return self._reads_less(passes.source, reached, edges)
-        return should_notify(passes.costs, reached, edges)
-
-    def _reads_less(self, source: Streamed, reached: int, edges: int) -> bool:
-        """Whether notify-pull reads fewer bytes than a full pass over pages on disk.
-
-        Args:
-            source: the pages.
-            reached: the number of edges of changed vertices.
-            edges: the number of edges of a full pass.
-        """
-        if self._passes.costs is None:
-            return should_notify(None, reached, edges, source.random_cost)
-        domain = self._stage.domain or "in"
-        against, pages = source.pages(self._against), source.pages(domain)
-        wanted = np.zeros(against.count, np.uint8)
-        paged_frontier_kernels()["pages_of_flags"](
-            self._flags, against.firsts, against.count, against.n, against.longs, len(against.longs),
-            against.segment_pages, wanted)
-        full = source.missing(domain, range(pages.count))
-        if not full:
-            return should_notify(self._passes.costs, reached, edges)
-        notified = source.missing(self._against, np.flatnonzero(wanted).tolist())
-        return reads_less(notified, min(reached, against.n), pages.count, full)
-
-    def run(self, in_place: bool) -> tuple[Stats, int]:
-        """Notify the receivers of changed vertices, then process them (Garaph, USENIX ATC'17, section 4.2)."""
-        stage, passes, state = self._stage, self._passes, self._passes.state
-        against = passes.pages_of(self._against)
-        changed = Lists.room(passes.graph.n, len(against.longs))
-        passes.split(self._flags, 1, against, changed, self._marks)
-        passes.send(stage, changed)
-        edges = passes.notify(self._against, changed, self._marks)
-        if self._active:
-            np.bitwise_or(self._marks, state.arrays[self._active], out=self._marks)
-        if not in_place:
-            self._catch_up()
-        passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
-        stats, traversed = passes.listed(stage, self._todo)
-        if not in_place:
-            for name in stage.swaps:
-                passes.per_field("exchange", name, self._todo)
-        self.last = self._todo
-        return stats, edges + traversed
-
-    def _catch_up(self) -> None:
-        """Make both buffers of each field equal, because a pass over lists writes only the listed vertices."""
-        for name in self._stage.swaps:
-            if self.last is None or not self._stage.sole:
-                np.copyto(self._passes.state.arrays[f"next:{name}"], self._passes.state.arrays[f"field:{name}"])
-            else:
-                self._passes.per_field("copy", name, self.last)

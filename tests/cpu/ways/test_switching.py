@@ -14,6 +14,7 @@ from vlang.runtime.compile import cachedir
 from vlang.runtime.cpu.passes import edge_costs as cpu_costs
 from vlang.runtime.cpu.passes.edge_costs import REFERENCE, Costs, costs_of, kept_costs, measure_costs, sound
 from vlang.runtime.cpu.passes.mode import most_summed, should_look, should_notify, should_pull
+from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.kernels import cost_kernels, frontier_kernels
 
 EVEN = Costs(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
@@ -28,6 +29,29 @@ def test_notify_by_cost() -> None:
     assert should_notify(EVEN, 5, 10)
     assert not should_notify(EVEN, 6, 10)
     assert not should_notify(Costs(1.0, 1.0, 2.0, 1.0, 1.0), 3, 10)
+
+
+def test_notify_counts_what_the_receivers_pull() -> None:
+    """55,000 active vertices of degree 32 reach most of 2^20 vertices, so lists would read nearly all edges twice."""
+    n, degree = 1 << 20, 32
+    uniform = Receivers.of(np.full(n, degree, np.uint32))
+    rows, pulled = uniform.expected(55_000 * degree)
+    assert 0.81 * n < rows < 0.83 * n
+    assert pulled == pytest.approx(rows * degree)
+    assert should_notify(EVEN, 55_000 * degree, n * degree)
+    assert not should_notify(EVEN, 55_000 * degree, n * degree, rows=rows, pulled=pulled)
+    rows, pulled = uniform.expected(500 * degree)
+    assert should_notify(EVEN, 500 * degree, n * degree, rows=rows, pulled=pulled)
+    assert uniform.expected(n * degree) == (n, n * degree)
+
+
+def test_receivers_of_unequal_rows_and_of_none() -> None:
+    """A long row is notified nearly always, and has most of the edges."""
+    rows, pulled = Receivers.of(np.array([0, 1, 1, 1, 1000], np.uint32)).expected(100)
+    assert 1.2 < rows < 1.4
+    assert 999 < pulled < 1002
+    assert Receivers.of(np.zeros(0, np.uint32)).expected(0) == (0, 0)
+    assert Receivers.of(np.zeros(3, np.uint32)).expected(0) == (0, 0)
 
 
 def test_pull_as_published_and_by_cost() -> None:

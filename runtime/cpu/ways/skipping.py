@@ -1,0 +1,131 @@
+"""Passes over notified vertices (notify-pull) in supersteps, and the choice between them and full passes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cpu.paged.source import Streamed
+from vlang.runtime.cpu.passes.lists import Lists
+from vlang.runtime.cpu.passes.mode import reads_less, should_notify
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.passes.receivers import Receivers
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.state import flags
+from vlang.runtime.kernels import paged_frontier_kernels
+from vlang.runtime.plan.plan import StageSpec
+from vlang.runtime.storage.ledger import ledger
+
+__all__ = ["LISTED", "Skipping"]
+
+LISTED = 28  # maximum bytes per vertex for the list of changed vertices and for tasks over listed vertices
+
+
+class Skipping:
+    """A pass over edges that may leave out vertices without a changed input since its last run (rule N).
+
+    Args:
+        stage: the pass.
+        passes: launches the pass.
+        active: the slot with the flags of vertices that must run again because `activate when` may decide differently
+            for them; "" if there is none.
+
+    Attributes:
+        last: the vertices of the last run; None for all.
+    """
+
+    def __init__(self, stage: StageSpec, passes: Passes, active: str) -> None:
+        assert stage.notify is not None
+        self._stage, self._passes, self._against = stage, passes, stage.notify
+        self._active = active
+        self.last: Lists | None = None
+        self._expected = 0.0  # the edges that the receivers were expected to pull in the next run
+        self._share = 1.0  # the edges that they pulled in the last run, relative to what was expected
+        n = passes.graph.n
+        self._marks = flags(n)
+        self._todo = Lists.room(n, len(passes.pages_of(stage.domain or "in").longs))
+
+    @property
+    def _flags(self) -> NDArray[np.uint8]:
+        flags_: NDArray[np.uint8] = self._passes.state.arrays[f"work:notify.{self._stage.name}"]
+        return flags_
+
+    def chosen(self, asked: str) -> bool:
+        """Whether to run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
+        if asked not in ("auto", "dual"):
+            return asked == "notify-pull"
+        passes, graph = self._passes, self._passes.graph
+        if ledger.left is not None and ledger.left < LISTED * graph.n:
+            return False
+        edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
+        reached = passes.reached(self._flags, self._against)
+        if isinstance(passes.source, Streamed):
+            return self._reads_less(passes.source, reached, edges)
+        return self._costs_less(reached, edges)
+
+    def _costs_less(self, reached: int, edges: int) -> bool:
+        """Whether notify-pull over edges in memory costs less than a full pass.
+
+        Changed vertices often have receivers in common, which the estimate does not know. So it is corrected by what
+        the last run of this pass over lists has pulled.
+        """
+        passes, domain = self._passes, self._stage.domain or "in"
+        if passes.costs is None or not should_notify(passes.costs, reached, edges):
+            return should_notify(passes.costs, reached, edges)
+        adjacency = passes.graph.adjacency(domain)
+        known: Receivers = adjacency.derived("receivers", lambda: Receivers.of(passes.graph.row_lengths(domain)))
+        rows, self._expected = known.expected(reached)
+        return should_notify(passes.costs, reached, edges, rows=self._share * rows,
+                             pulled=self._share * self._expected)
+
+    def _reads_less(self, source: Streamed, reached: int, edges: int) -> bool:
+        """Whether notify-pull reads fewer bytes than a full pass over pages on disk.
+
+        Args:
+            source: the pages.
+            reached: the number of edges of changed vertices.
+            edges: the number of edges of a full pass.
+        """
+        if self._passes.costs is None:
+            return should_notify(None, reached, edges, source.random_cost)
+        domain = self._stage.domain or "in"
+        against, pages = source.pages(self._against), source.pages(domain)
+        wanted = np.zeros(against.count, np.uint8)
+        paged_frontier_kernels()["pages_of_flags"](
+            self._flags, against.firsts, against.count, against.n, against.longs, len(against.longs),
+            against.segment_pages, wanted)
+        full = source.missing(domain, range(pages.count))
+        if not full:
+            return should_notify(self._passes.costs, reached, edges)
+        notified = source.missing(self._against, np.flatnonzero(wanted).tolist())
+        return reads_less(notified, min(reached, against.n), pages.count, full)
+
+    def run(self, in_place: bool) -> tuple[Stats, int]:
+        """Notify the receivers of changed vertices, then process them (Garaph, USENIX ATC'17, section 4.2)."""
+        stage, passes, state = self._stage, self._passes, self._passes.state
+        against = passes.pages_of(self._against)
+        changed = Lists.room(passes.graph.n, len(against.longs))
+        passes.split(self._flags, 1, against, changed, self._marks)
+        passes.send(stage, changed)
+        edges = passes.notify(self._against, changed, self._marks)
+        if self._active:
+            np.bitwise_or(self._marks, state.arrays[self._active], out=self._marks)
+        if not in_place:
+            self._catch_up()
+        passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
+        stats, traversed = passes.listed(stage, self._todo)
+        if self._expected:
+            self._share, self._expected = min(1.0, max(1, traversed) / self._expected), 0.0
+        if not in_place:
+            for name in stage.swaps:
+                passes.per_field("exchange", name, self._todo)
+        self.last = self._todo
+        return stats, edges + traversed
+
+    def _catch_up(self) -> None:
+        """Make both buffers of each field equal, because a pass over lists writes only the listed vertices."""
+        for name in self._stage.swaps:
+            if self.last is None or not self._stage.sole:
+                np.copyto(self._passes.state.arrays[f"next:{name}"], self._passes.state.arrays[f"field:{name}"])
+            else:
+                self._passes.per_field("copy", name, self.last)
