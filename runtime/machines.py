@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vlang.options import Options
+from vlang.runtime.cluster.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
 from vlang.runtime.engine.state import DTYPES
@@ -64,6 +65,11 @@ def open_machine(
 
     Exceptions of `plan_for` are passed on.
     """
+    transport = here()
+    if transport is not None:
+        with _on_ranks(plan_for("numba"), graph, options, transport) as opened:
+            yield opened
+        return
     if options.device == "cpu":
         with _on_cpu(plan_for, graph, options, "as asked", draws, placement) as opened:
             yield opened
@@ -83,11 +89,26 @@ def open_machine(
         with _on_cpu(plan_for, graph, options, choice.reason) as opened:
             yield opened
         return
+    choice.device.cache = options.device_cache
     try:
         with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
             yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading)
     finally:
         choice.device.close()
+
+
+@contextmanager
+def _on_ranks(plan: Plan, graph: Graph, options: Options, transport: Transport) -> Iterator[Opened]:
+    """A context manager for the machine of this rank."""
+    from vlang.runtime.cluster.cluster_machine import ClusterMachine, turned_plan  # start-up
+    from vlang.runtime.cluster.local_graph import local_graph  # start-up
+
+    plan = turned_plan(plan)
+    machine = ClusterMachine(plan, local_graph(plan, graph, transport), options, transport)
+    try:
+        yield Opened(machine, plan, "cpu", f"rank {transport.rank} of {transport.size}")
+    finally:
+        machine.close()
 
 
 @contextmanager

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "CacheWarning", "ChaosError", "CheckError", "CheckpointError", "DeviceError", "DiskError",
-    "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError", "ResumeError",
-    "VlangError",
+    "BindError", "CacheWarning", "ChaosError", "CheckError", "CheckpointError", "ClusterError", "DeviceError",
+    "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError",
+    "ResumeError", "VlangError",
 ]
 
 
 class VlangError(Exception):
     """Base of all errors that vlang raises on purpose (public as `vlang.Error`)."""
+
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython and Jupyter show: the user's own lines that led here, and the message."""
+        import os.path  # start-up
+        import traceback  # start-up
+
+        here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+        lines = []
+        for frame in traceback.extract_tb(self.__traceback__):
+            inside = os.path.abspath(frame.filename).startswith(here) or f"{os.sep}IPython{os.sep}" in frame.filename
+            if frame.line and not inside:
+                cell = "ipykernel" in frame.filename or frame.filename.startswith("<ipython")
+                lines.append(f"{'cell' if cell else frame.filename}, line {frame.lineno}: {frame.line}")
+        return [*lines, f"{type(self).__name__}: {self}"]
 
 
 class ProgramError(VlangError, SyntaxError):
@@ -80,12 +94,22 @@ class DeviceError(VlangError, RuntimeError):
     """The requested device is missing, or failed."""
 
 
+class ClusterError(VlangError, RuntimeError):
+    """A run on several ranks has failed: a rank ended, or the ranks do not agree where the run is."""
+
+
 class ChaosError(VlangError, AssertionError):
     """A run in chaos mode, which executes the program in a random legal order, gave another result than a plain run."""
 
 
 class InternalError(VlangError, RuntimeError):
     """A bug in vlang itself: the message asks to report it."""
+
+    def _render_traceback_(self) -> list[str]:
+        """The whole traceback, which a report of the bug should have."""
+        import traceback  # start-up
+
+        return "".join(traceback.format_exception(self)).splitlines()
 
 
 class CacheWarning(UserWarning):

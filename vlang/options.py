@@ -26,8 +26,8 @@ class Option:
 
     Args:
         kind: the rule by which a value is read: "whole" (a whole number of at least `least`), "flag", "choice" (one of
-            `choices`), "size" (bytes, or "8G"), "names" (several names), "vertex", or another key of `_READERS` in
-            vlang.api.bind_options.
+            `choices`), "size" (bytes, or "8G"), "room" (the same, or 0), "names" (several names), "vertex", or
+            another key of `_READERS` in vlang.api.bind_options.
         values: the form of a value, as usage and docs show it.
         help: what the option does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
@@ -80,6 +80,10 @@ class Options:
         "choice", "auto|garaph|gts|wolfgraph|ws-vr|hytgraph",
         "Run as a published system does, as far as it is built here: its choices of research options, where none is "
         "given. auto chooses what is fastest."))
+    device_cache: int | None = field(default=None, metadata=_about(
+        "room", "BYTES",
+        "GPU memory at most that stays in use after the run, for later runs: 0, 512M, 8G; default: half of what is "
+        "free.", devices="gpu"))
     memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
         "Host memory for graph and run at most: 512M, 8G; default: what `VLANG_MEMORY` says, else no limit, and a "
@@ -133,6 +137,10 @@ class Options:
         "choice", "stop|write",
         "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
         "converged (in Python: return them).", devices="cpu"))
+    cluster: int | str | None = field(default=None, metadata=_about(
+        "cluster", "N",
+        "Run on N ranks, which are processes that MPI starts, with the same results. Under mpiexec or srun it is not "
+        "needed; in Python, cluster=\"mpi\" makes this process a rank of its MPI job.", devices="cpu"))
     notices: Callable[[str], None] | None = field(default=None, metadata=_about(
         "notices", "FUNCTION",
         "A function that is called with a sentence about checkpoints when something happens, or True to print them.",

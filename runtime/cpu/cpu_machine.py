@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from vlang.errors import BindError, GraphError
 from vlang.options import Options
 from vlang.runtime.compile.objects import load_kernels
-from vlang.runtime.cpu.paged.source import source_of
+from vlang.runtime.cpu.paged.source import PageSource, source_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.passes.pointed import most_segments
-from vlang.runtime.cpu.ways.cpu_way import FULL
+from vlang.runtime.cpu.ways.cpu_way import FULL, CpuWay
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.state import State, in_order
@@ -73,13 +73,13 @@ class CpuMachine:
         if windows is not None:  # other modes need lists of vertices in memory
             options = replace(options, mode="pull")
         self._plan, self._graph, self.options = plan, graph, options
-        for way in WAYS:
+        for way in self.ways:
             problem = way.problem(plan, graph, options)
             if problem:
                 raise BindError(problem)
         self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.side for stage in plan.stages if stage.side}
-        source = source_of(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
+        source = self.source(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
         segments = {kind: len(p.segments) for kind, p in pages.items()}
         segments |= {stage.domain or "": most_segments(graph.n) for stage in plan.stages if stage.pointer}
@@ -106,8 +106,21 @@ class CpuMachine:
         self._cpu.prepare(graph.n + graph.m)
         self._stats = Stats()
         self._levels: dict[str, LastLevels] = {}
-        self.passes = Passes(graph, self.state, self._kernels, self._cpu, source, switching=options.switching,
-                             freedoms=freedoms)
+        self.passes = self.passes_over(source, freedoms)
+
+    @property
+    def ways(self) -> Sequence[CpuWay]:
+        """The ways of running a loop, in order of preference."""
+        return WAYS
+
+    def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
+        """The source of the pages; arguments as for `source_of`."""
+        return source_of(graph, page_size, ring)
+
+    def passes_over(self, source: PageSource, freedoms: Freedoms) -> Passes:
+        """The passes of the run, called when the state has been allocated."""
+        return Passes(self._graph, self.state, self._kernels, self._cpu, source, switching=self.options.switching,
+                      freedoms=freedoms)
 
     def _row_lengths(self, slot: str, kind: str) -> NDArray[Any]:
         """The lengths of the rows of a direction, uint32[n], in memory or in a window as the slot requires."""
@@ -131,7 +144,7 @@ class CpuMachine:
         roles = dict.fromkeys((stage.name for stage in plan.stages), FULL)
         spared: set[str] = set()
         for loop in plan.loops:
-            way = way_of(WAYS, loop, self._graph, options)
+            way = way_of(self.ways, loop, self._graph, options)
             roles |= {stage.name: way.roles(loop, stage, options) for stage in loop.stages}
             spared |= way.spared(loop, options)
             for beside in way.beside(loop, plan, options):
@@ -197,7 +210,7 @@ class CpuMachine:
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first way that may run it."""
         free = self.passes.freedoms
-        return begin_loop(free.ways(WAYS), self, spec, self._graph, free.options(self.options), bound, start)
+        return begin_loop(free.ways(self.ways), self, spec, self._graph, free.options(self.options), bound, start)
 
     def begin_sweep(self, spec: SweepSpec) -> ListedSweep:
         """Begin a sweep."""

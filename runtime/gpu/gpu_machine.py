@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from vlang.errors import OutOfMemory
 from vlang.options import Options
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
+from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import grid
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
+from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import DiskPages, Side, side_of
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.gpu.ways.full_passes import FullPasses
@@ -65,25 +68,38 @@ class GpuMachine:
         self._in_place: dict[str, tuple[str, ...]] = {}
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan)])
         self._state = GpuState(device, plan, graph.n, {}, self._set_words)
+        self._parts = Resident(device, graph.device_copies)
+        self.passes = FullPasses(self)
+        try:
+            with self._parts.opening():
+                self._put_tables()
+                self.passes.open()
+        except BaseException:
+            self.passes.close()
+            self._parts.close()
+            raise
+
+    def _put_tables(self) -> None:
+        """Put the tables of vertices that the plan reads on the device, unless they are there from an earlier run."""
+        plan, graph = self.plan, self.graph
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
-                self._degrees(f"degree:{kind}", graph.row_lengths(rows))
+                self._table(f"degree:{kind}", "u32", graph.n, partial(graph.row_lengths, rows))
         if "near:starts" in plan.slots:
             near = graph.neighbours()
-            self._table("near:starts", "u64", near.offsets)
-            self._table("near:neighbours", "u32", near.targets)
+            self._table("near:starts", "u64", len(near.offsets), lambda: near.offsets)
+            self._table("near:neighbours", "u32", len(near.targets), lambda: near.targets)
         if "ids:base" in plan.slots:
             base, listed = graph.ids.numbers
             self._state.set_word(plan.slots["ids:base"], base)
             if listed is not None:
-                self._table("ids:list", "u64", listed)
+                self._table("ids:list", "u64", len(listed), lambda: listed)
                 self._state.set_word(plan.slots["ids:listed"], 1)
-        if graph.order is not None:
-            for slot, array in (("ids:dense", graph.order.dense), ("ids:internal", graph.order.internal)):
-                if slot in plan.slots:
-                    self._table(slot, "u32", array)
-        self.passes = FullPasses(self)
-        self.passes.open()
+        order = graph.order
+        if order is not None and "ids:dense" in plan.slots:
+            self._table("ids:dense", "u32", graph.n, lambda: order.dense)
+        if order is not None and "ids:internal" in plan.slots:
+            self._table("ids:internal", "u32", graph.n, lambda: order.internal)
 
     # ------------------------------------------------------------------------ kernels
     def load(self, wanted: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
@@ -152,7 +168,7 @@ class GpuMachine:
 
     def pointer(self, slot: str) -> int:
         """The device address of a vertex array."""
-        return self.state.buffers[slot].pointer
+        return self.state.pointer(slot)
 
     def itemsize(self, slot: str) -> int:
         """The number of bytes per vertex in an array."""
@@ -174,12 +190,18 @@ class GpuMachine:
         """A copy of a vertex array in host memory."""
         return self.state.array(slot)
 
-    def _degrees(self, slot: str, degrees: NDArray[Any]) -> None:
-        self._table(slot, "u32", np.ascontiguousarray(degrees, dtype=np.uint32))
+    def _table(self, slot: str, dtype: str, length: int, values: Callable[[], NDArray[Any]]) -> None:
+        """Let a slot refer to an array of the graph, whose values never change."""
+        key, size = ("vertices", slot), length * DTYPES[dtype].itemsize
 
-    def _table(self, slot: str, dtype: str, values: NDArray[Any]) -> None:
-        self.state.add(slot, dtype, len(values))
-        self.device.upload(self.pointer(slot), values)
+        def fill(at: int) -> None:
+            array = np.ascontiguousarray(values(), dtype=DTYPES[dtype])
+            self.device.upload(at, array)
+            if length % 4:  # kernels may read the padding
+                self.device.fill(at + size, -size % 16, 0)
+
+        at = self._parts.hold(key, -(-size // 16) * 16, slot.replace(":", ": "), fill)
+        self.state.lend(slot, dtype, length, at)
 
     def side(self, kind: str, columns: tuple[str, ...] = ()) -> Side:
         """The edges of an adjacency direction, with the given columns."""
@@ -358,6 +380,7 @@ class GpuMachine:
             self.forget(kept)
         self.state.close()
         self.passes.close()
+        self._parts.close()
 
 
 def _wanted(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:

@@ -23,6 +23,7 @@ from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import MANY, Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops
+from vlang.runtime.storage.device_copies import DeviceCopies
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.processors import available_threads
 
@@ -51,6 +52,7 @@ class HeldGraph:
     stored: StoredEdges | None = None
     seal: str = ""
     vertex_columns: VertexColumns | None = None
+    device_copies: DeviceCopies
     kinds: Mapping[str, Kind] = MappingProxyType({})
     _notes: list[str]
     _kept: tuple[str, ...]
@@ -174,6 +176,7 @@ class HeldGraph:
         self.threads = adjacencies.threads
         self._adjacencies = adjacencies
         self.order = order
+        self.device_copies = DeviceCopies()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from vlang.runtime.compile.objects import Kernels, load_kernels
 
-__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "paged_frontier_kernels", "play_kernels",
-           "queue_kernels"]
+__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "mirror_kernels", "paged_frontier_kernels",
+           "play_kernels", "queue_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
 """The kernels that every loop with notify-pull launches, for any graph and any fields."""
@@ -17,7 +17,7 @@ _WIDTHS = (8, 16, 32, 64)
 
 _FRONTIER = {
     "split_flags": "void(u64*, i64, i64, i64*, i64, u32*, u32*, i64*, u8*)",
-    "reached": "i64(u64*, i64, u32*)",
+    "reached": "i64(u8*, i64, u32*)",
     "notify_vertices": "void(u64*, u32*, i64*, i64, i64*, u8*)",
     "notify_segments": "void(u64*, i64*, i64*, i64, i64*, u8*)",
     "list_tasks": "i64(u32*, i64, u64*, i64*, i64, i64, i64*, i64*)",
@@ -96,3 +96,25 @@ def queue_kernels() -> Kernels:
     """The kernels over the frontier of a pass that pushes."""
     text = (Path(__file__).parent / "queues.py").read_text(encoding="utf-8")
     return load_kernels(text, _QUEUES)
+
+
+_MIRRORS = {
+    **{f"changed_{w}": f"i64(u{w}*, u32*, i64, i64, u{w}*, u64*)" for w in _WIDTHS},
+    **{f"every_{w}": f"i64(u{w}*, u32*, i64, i64, u{w}*, u64*)" for w in _WIDTHS},
+    **{f"taken_{w}": f"void(u{w}*, u64*, i64, i64, u{w}*)" for w in _WIDTHS},
+    **{f"put_{w}": f"void(u{w}*, u64*, i64, i64, u{w}*)" for w in _WIDTHS},
+    **{f"put_listed_{w}": f"void(u{w}*, u32*, i64, i64, u{w}*)" for w in _WIDTHS},
+    "listed": "void(u64*, i64, u32*)",
+    "flagged": "i64(u8*, u32*, i64, u64*)",
+    "set_flags": "void(u64*, i64, u8*)",
+    "set_listed_flags": "void(u32*, i64, u8*)",
+    "picked": "i64(u64*, u32*, i64, u64*)",
+    "spread": "void(u32*, i64, i64, u64*, u64*)",
+}
+
+
+@cache
+def mirror_kernels() -> Kernels:
+    """The kernels that pack and unpack the values that ranks exchange."""
+    text = (Path(__file__).parent / "mirrors.py").read_text(encoding="utf-8")
+    return load_kernels(text, _MIRRORS)

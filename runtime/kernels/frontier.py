@@ -41,16 +41,16 @@ def split_flags(words, count, bit, longs, long_count, short_list, long_list, cou
     counts[1] = found
 
 
-def reached(words, count, degrees):
-    """The sum of the degrees of the vertices with `flag & 1`."""
+def reached(flags, n, degrees):
+    """The sum of the degrees of the vertices with `flag & 1`. LLVM vectorises both inner loops."""
     total = np.int64(0)
-    for w in range(count):
-        word = words[w] & np.uint64(0x0101010101010101)
-        if word == 0:
-            continue
-        for byte in range(8):
-            if (word >> np.uint64(8 * byte)) & np.uint64(1):
-                total += np.int64(degrees[8 * w + byte])
+    for low in range(0, n, 256):
+        high, some = min(low + 256, n), np.uint8(0)
+        for v in range(low, high):
+            some |= flags[v]
+        if some & 1:
+            for v in range(low, high):
+                total += np.int64(degrees[v]) if flags[v] & 1 else np.int64(0)
     return total
 
 

@@ -225,6 +225,8 @@ class Plan:
         vertices: the names of the scalars whose values are vertices.
         scattered: the slots of arrays over vertices in which kernels of passes and folds access entries of other
             vertices than the one being processed. All other arrays are accessed in the order of the vertices.
+        far: the slots of arrays that kernels access at vertices that are neither the one being processed nor its
+            neighbours, and near:neighbours if they read whole neighbour lists -> the line of the first such access.
     """
 
     name: str
@@ -240,6 +242,7 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     vertices: frozenset[str] = frozenset()
     scattered: frozenset[str] = frozenset()
+    far: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def stages(self) -> tuple[StageSpec, ...]:

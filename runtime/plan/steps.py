@@ -105,6 +105,7 @@ class StageSpec:
         ways: name of a way to run the loop on a CPU -> the data of the pass for this way (PushSpec, SumSpec, ...).
         refused: name of a way -> the reason why the pass cannot run that way.
         fused: the work that is fused into a full pass on a CPU; None without such work.
+        near: the slots of the arrays over vertices that its kernels read at neighbours.
     """
 
     name: str
@@ -123,6 +124,7 @@ class StageSpec:
     ways: Mapping[str, object] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     fused: Fused | None = None
+    near: tuple[str, ...] = ()
 
     @property
     def side(self) -> str | None:
@@ -161,9 +163,15 @@ class Fused:
 
 @dataclass(frozen=True)
 class Fold:
-    """The reductions over vertices that one scalar needs. kernel: name of the kernel that computes them."""
+    """The reductions over vertices that one scalar needs.
+
+    Attributes:
+        kernel: name of the kernel that computes them.
+        arrays: the slots of the arrays that the kernel accesses, with the arrays part:NAME of its partial results.
+    """
 
     kernel: str
+    arrays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import cached_property
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +27,13 @@ from vlang.runtime.results.columns import (
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
-from vlang.runtime.storage.output import fixed_width, json_value, write_arrays, write_text
+from vlang.runtime.results.rounds import Rounds
+from vlang.runtime.results.summary import counted, summary_of, summary_text
+from vlang.runtime.storage.output import fixed_width, write_arrays, write_text
 from vlang.times import UNITS
+
+if TYPE_CHECKING:
+    from vlang.runtime.results.pictures.picture import Picture
 
 __all__ = ["Result"]
 
@@ -160,9 +164,9 @@ class Result(Exported):
         return None if self.origin is None else self.origin.graph
 
     @cached_property
-    def history(self) -> tuple[Round, ...]:
+    def history(self) -> Rounds:
         """One `Round` per superstep."""
-        return self._history.rounds() if isinstance(self._history, History) else self._history
+        return Rounds(self._history.rounds() if isinstance(self._history, History) else self._history)
 
     @property
     def ids(self) -> NDArray[Any]:
@@ -293,45 +297,39 @@ class Result(Exported):
 
     def summary_dict(self) -> dict[str, Any]:
         """A description of the run without the values of fields, in types that JSON supports."""
-        return {
-            "program": self.program,
-            "vertices": len(self),
-            "edges": self.graph_edges,
-            "rounds": self.rounds,
-            "converged": self.converged,
-            "reason": self.reason,
-            "warnings": list(self.warnings),
-            "seconds": self.seconds,
-            "device": self.device,
-            "policy": self.policy,
-            "choices": {name: sorted(value) if isinstance(value, frozenset) else value
-                        for name, value in self.choices.items()},
-            "notes": list(self.notes),
-            "edges_traversed": self.edges,
-            "edges_per_second": self.edges_per_second,
-            **({"placement": self.placement, "read_bytes": self.read_bytes} if self.placement else {}),
-            **({"remembered": self.remembered} if self.remembered else {}),
-            **({} if self._listed is None else {"final": len(self._listed)}),
-            "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
-            "history": [asdict(r) for r in self.history],
-        }
+        return summary_of(self)
 
     def summary(self) -> str:
         """A few lines of text: how the run ended, and the range of each field."""
-        lines = [
-            f"{_counted(self.rounds, 'round', 'rounds')}, "
-            f"{'converged' if self.converged else 'not converged'}: {self.reason}",
-            f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
-        ]
-        lines += [self.remembered] if self.remembered else []
-        lines += [f"{name}: {self._describe(name)}" for name in self._raw]
-        return "\n".join(lines)
+        return summary_text(self, map(self._describe, self._raw))
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "stopped"
         outputs = ", ".join([*self._raw, *self.globals])
-        return f"<Result of {self.program}: {_counted(len(self), 'vertex', 'vertices')}, " \
-               f"{_counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
+        return f"<Result of {self.program}: {counted(len(self), 'vertex', 'vertices')}, " \
+               f"{counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
+
+    def plot(self, by: str | None = None, kind: str = "auto") -> Picture:
+        """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.
+
+        Args:
+            by: the field; by default the first that is not of type `vertex`. `x.1` is the second component of x.
+            kind: "histogram"; "rank", values in decreasing order; "bars", vertices per value; "map", vertices at the
+                coordinates x and y, which are fields or columns of the vertex table; "graph", a drawing of at most 400
+                vertices; or "auto", which takes a map if there are coordinates, draws graphs of up to 60 vertices, and
+                otherwise goes by the type and distribution of the values.
+
+        Raises BindError if the kind does not suit the field, VlangError if matplotlib is missing.
+        """
+        from vlang.runtime.results.pictures.values import plot_result  # start-up
+
+        return plot_result(self, by, kind)
+
+    def _repr_html_(self) -> str:
+        """How the run ended and the first rows, for notebooks."""
+        from vlang.runtime.results.html import result_html  # start-up
+
+        return result_html(self)
 
     # ---- fields
     def _field(self, name: str) -> Any:
@@ -406,10 +404,6 @@ class Result(Exported):
             raw = self._host(name)[rows]
             type_ = self.types.get(name, "")
             yield Column(name, shown_values(self._ids, self._names, raw, type_), missing_values(raw, type_))
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def _as_bool(array: Any) -> Any:

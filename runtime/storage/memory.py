@@ -27,7 +27,7 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.runtime.storage.counted import LEAST
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Empty", "Memory", "PAGE", "empty", "memory", "page_aligned", "zeros"]
+__all__ = ["Block", "Empty", "Memory", "PAGE", "empty", "memory", "page_aligned", "zeros"]
 
 PAGE = 4096
 """The alignment in bytes of the addresses, offsets and lengths of direct reads and writes."""
@@ -41,8 +41,11 @@ _MOST_BLOCKS = 64
 _MOST_BYTES = 256 << 20
 
 
-class _Block:
-    """`size` bytes of memory that begin at `address`; `clean` says that they were never written to."""
+class Block:
+    """`size` bytes of memory that begin at `address`; `clean` says that they were never written to.
+
+    Raises MemoryError.
+    """
 
     __slots__ = ("__weakref__", "_pages", "address", "clean", "size")
 
@@ -66,7 +69,7 @@ class _Lease:
 
     __slots__ = ("__array_interface__", "__weakref__", "_back")
 
-    def __init__(self, block: _Block, nbytes: int, idle: deque[_Back]) -> None:
+    def __init__(self, block: Block, nbytes: int, idle: deque[_Back]) -> None:
         self.__array_interface__ = {"version": 3, "data": (block.address, False), "shape": (nbytes,), "typestr": "|u1"}
         self._back = _Back(self, block, idle)
 
@@ -78,14 +81,14 @@ class _Back(weakref.ref[_Lease]):
     """
 
     __slots__ = ("block",)
-    block: _Block
+    block: Block
 
-    def __new__(cls, lease: _Lease, block: _Block, idle: deque[_Back]) -> Self:
+    def __new__(cls, lease: _Lease, block: Block, idle: deque[_Back]) -> Self:
         self = super().__new__(cls, lease, idle.append)
         self.block = block
         return self
 
-    def __init__(self, lease: _Lease, block: _Block, idle: deque[_Back]) -> None:
+    def __init__(self, lease: _Lease, block: Block, idle: deque[_Back]) -> None:
         """Does nothing, as `weakref.ref` takes its arguments in `__new__`."""
 
 
@@ -93,19 +96,21 @@ class Memory:
     """A pool of blocks with at most `most` bytes, and at most `blocks` blocks, of idle memory.
 
     The limits are applied to the blocks of one size when a block is returned, and to all blocks when the next array is
-    allocated. `made` counts the blocks that were requested from the system.
+    allocated. `made` counts the blocks that were requested from the system; `make` returns a new block of a size.
 
     Threads may share a pool without a lock. Each step is one atomic operation of a dict or deque, so every block is
     either idle, in use or freed at any time, even after an interrupt.
     """
 
-    def __init__(self, most: int = _MOST_BYTES, blocks: int = _MOST_BLOCKS) -> None:
+    def __init__(
+        self, most: int = _MOST_BYTES, blocks: int = _MOST_BLOCKS, make: Callable[[int], Block] = Block
+    ) -> None:
         self.made = 0
-        self._most, self._blocks = most, blocks
+        self._most, self._blocks, self._make = most, blocks, make
         self._idle: dict[int, deque[_Back]] = {}  # by size; the most recently returned block is the last
         self._clock = count()
         self._requested: dict[int, int] = {}  # by size, the time of the last request
-        self._there: list[weakref.ref[_Block]] = []
+        self._there: list[weakref.ref[Block]] = []
 
     @property
     def idle(self) -> int:
@@ -160,12 +165,12 @@ class Memory:
         self._bound(self._most)
         return array, clean
 
-    def _new(self, size: int) -> _Block:
+    def _new(self, size: int) -> Block:
         try:
-            block = _Block(size)
+            block = self._make(size)
         except MemoryError:
             self.trim()
-            block = _Block(size)
+            block = self._make(size)
         self.made += 1
         self._there = [*(there for there in self._there if there() is not None), weakref.ref(block)]
         return block

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = ["PageLocks", "address_of", "process_locks"]
 
+_MOST_RESULTS = 4 << 30  # bytes of memory for results that are locked at the same time
 _PORTABLE, _MAPPED, _READ_ONLY = 1, 2, 8  # flags of cudaHostRegister
 
 
@@ -40,6 +41,7 @@ class PageLocks:
                  mapped: Callable[[int], int], refusals: tuple[type[Exception], ...]) -> None:
         self._lock, self._unlock, self._mapped, self._refusals = lock, unlock, mapped, refusals
         self._ranges: dict[int, _Range] = {}
+        self._results: dict[int, int] = {}  # address and size of each block of memory for results
         self._mutex = threading.Lock()
 
     def register(self, array: NDArray[Any]) -> int:
@@ -82,7 +84,24 @@ class PageLocks:
     def touches(self, array: NDArray[Any]) -> bool:
         """Whether any part of an array is locked."""
         start, end = address_of(array), address_of(array) + array.nbytes
-        return any(at < end and start < at + r.nbytes for at, r in list(self._ranges.items()))
+        sizes = [*((at, r.nbytes) for at, r in list(self._ranges.items())), *list(self._results.items())]
+        return any(at < end and start < at + nbytes for at, nbytes in sizes)
+
+    def lock_results(self, address: int, nbytes: int) -> bool:
+        """Lock memory for results, which counts in `touches` but not in `covers`: its owner may free it at any time.
+
+        Returns whether that succeeded; then `unlock_results` must be called before the memory is freed.
+        """
+        with self._mutex:
+            if sum(self._results.values()) + nbytes > _MOST_RESULTS or not self._locked(address, nbytes, True):
+                return False
+            self._results[address] = nbytes
+        return True
+
+    def unlock_results(self, address: int) -> None:
+        """Undo `lock_results`."""
+        if self._results.pop(address, None) is not None:
+            self._unlock(address)
 
     def _covering(self, start: int, nbytes: int) -> int | None:
         ranges = list(self._ranges.items())

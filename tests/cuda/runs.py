@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
-from tests.cuda.emulation.emulated import EmulatedDevice, Library, compile_text
+from tests.cuda.emulation.emulated import EmulatedDevice, EmulatedGpu, Library, compile_text
 from tests.reference.cases import Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family
 from tests.reference.outcome import Outcome
 from vlang import OutOfMemory, Program, Result, load
 from vlang.runtime.gpu.device.choose import stand_in
-from vlang.runtime.gpu.kernels.choose_kernel import LANES
 from vlang.runtime.gpu.kernels.entries import PREPARATIONS, entry
+from vlang.runtime.gpu.kernels.row_lengths import LANES
 from vlang.runtime.plan.plan import Plan, StageSpec
 
 __all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "least_memory", "program", "run"]
@@ -145,7 +145,8 @@ def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
 
 @contextmanager
 def emulated(
-    name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512, unified: bool = True
+    name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512, unified: bool = True,
+    gpu: EmulatedGpu | None = None,
 ) -> Iterator[list[EmulatedDevice]]:
     """A context in which `device="emulated"` is an EmulatedDevice; yields the list of devices opened.
 
@@ -155,12 +156,14 @@ def emulated(
         flags: see `compile_text`.
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
+        gpu: what outlives a run; None for nothing.
     """
     libraries = _compiled(name, flags) if name else {}
     opened: list[EmulatedDevice] = []
 
     def open_one(_: int, memory: int | None) -> EmulatedDevice:
-        device = EmulatedDevice(seed, memory or 1 << 28, flags=flags, lanes=lanes, libraries=libraries, unified=unified)
+        device = EmulatedDevice(seed, memory or 1 << 28, flags=flags, lanes=lanes, libraries=libraries, unified=unified,
+                                gpu=gpu)
         opened.append(device)
         return device
 

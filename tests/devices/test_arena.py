@@ -28,7 +28,7 @@ class Counted:
         self.most = max(self.most, sum(self.held.values()))
         return self.next
 
-    def release(self, pointer: int) -> None:
+    def release(self, pointer: int, size: int) -> None:
         self.now = self.queued
         del self.held[pointer]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from vlang.errors import DeviceError, OutOfMemory
+from vlang.runtime.gpu.device.card import close_cards
 from vlang.runtime.gpu.device.cuda import RESERVE, CudaDevice
 from vlang.runtime.gpu.device.staging import staging_bytes
 from vlang.runtime.storage.ledger import budget
@@ -69,6 +71,7 @@ class Cuda(ModuleType):
         self.device = device
 
     def memGetInfo(self) -> tuple[int, int]:
+        self._called("memGetInfo")
         return self.free_bytes - sum(len(b) for b in self.held.values()), 16 * GIB
 
     def getDeviceProperties(self, index: int) -> dict[str, Any]:
@@ -192,6 +195,8 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cuda]:
         monkeypatch.setitem(sys.modules, name, module)
     process_locks.cache_clear()
     yield made
+    made.fail = 0
+    close_cards()
     process_locks.cache_clear()
 
 
@@ -212,6 +217,8 @@ def test_everything_is_given_back(cuda: Cuda) -> None:
     device.record(device.stream())
     device.close()
     assert cuda.device == 0
+    assert list(cuda.locked) == []
+    close_cards()
     assert (cuda.held, cuda.live) == ({}, set())
     assert [name for name, _ in cuda.calls].count("hostUnregister") == 1
 
@@ -265,6 +272,7 @@ def test_uploads_of_memory_that_is_not_locked(cuda: Cuda, nbytes: int) -> None:
     device.upload(target.pointer, array)
     assert len([name for name, _ in cuda.calls if name == "memcpy"]) == len(copies) + 2  # two immediate copies
     device.close()
+    close_cards()
     assert (cuda.held, cuda.live, cuda.locked) == ({}, set(), {})
 
 
@@ -327,6 +335,64 @@ def test_a_lost_device(cuda: Cuda, capsys: pytest.CaptureFixture[str]) -> None:
         opened()
     del event, device
     assert capsys.readouterr() == ("", "")
+
+
+def test_later_runs_use_the_same_streams_modules_and_memory(cuda: Cuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vlang.runtime.gpu.device.cuda.CupyCompiler", Compiler)
+    for run in range(3):
+        device = CudaDevice()
+        device.load("text", {"run": "..."})
+        device.cache = 1 << 30
+        device.allocate(5000, "state")
+        device.free(device.allocate(300, "freed"))
+        device.upload(device.allocate(2 << 20, "large").pointer, np.zeros(1 << 18))
+        device.record(device.stream())
+        device.close()
+        made = [args for name, args in cuda.calls if name in ("malloc", "make stream", "make module", "hostRegister")]
+        if run == 0:
+            first = len(made)
+    assert len(made) == first
+    device = opened()
+    free = device.budget()
+    device.cache = 0
+    device.close()
+    assert cuda.held == {}
+    assert opened().budget() == free  # idle memory counted as free
+
+
+def test_idle_memory_counts_in_the_budget_of_a_run(cuda: Cuda) -> None:
+    device = opened()
+    device.allocate(3 << 20, "state")
+    device.close()
+    assert sum(map(len, cuda.held.values())) == 3 << 20
+    device = opened(0, 4 << 20)
+    device.allocate(2 << 20, "other")
+    assert sum(map(len, cuda.held.values())) <= 4 << 20
+
+
+def test_results_are_in_memory_that_is_used_again(cuda: Cuda) -> None:
+    device = opened()
+    arrays = [device.host(1 << 18, np.dtype(np.int32)) for _ in range(2)]
+    assert len(cuda.locked) == 2
+    places = {array.ctypes.data for array in arrays}
+    assert process_locks().touches(arrays[0][5:9])
+    assert not process_locks().covers(arrays[0])  # an upload reads it before it returns, as its owner may free it
+    del arrays
+    assert device.host(1 << 18, np.dtype(np.float32)).ctypes.data in places
+    assert len(cuda.locked) == 2
+    with budget(16 << 20):
+        assert device.host(1 << 18, np.dtype(np.float32)).ctypes.data not in cuda.locked
+    device.close()
+
+
+def test_a_forked_process_cannot_use_the_gpu(cuda: Cuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened().close()
+    calls = len(cuda.calls)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(DeviceError, match=r"^this process was forked from one that had used a GPU") as caught:
+        opened()
+    assert 'device="cpu"' in str(caught.value)
+    assert len(cuda.calls) == calls
 
 
 def test_a_device_that_cannot_be_opened_leaves_the_thread_as_it_was(cuda: Cuda) -> None:

@@ -155,7 +155,8 @@ class _Wide(Nested):
                 for place, part in enumerate(("int", "u16", "bool")):
                     scope = scope.with_own(f"{name}[{place}]", part)
                 continue
-            self.line(indent, f"gather {name} = {self.gathered(kind, scope)}")
+            form = self.pointed if e.chance(15) else self.grouped if e.chance(15) else self.gathered
+            self.line(indent, f"gather {name} = {form(kind, scope)}")
             scope = scope.with_own(name, kind)
         return scope
 

@@ -17,7 +17,8 @@ import pytest
 
 from vlang.errors import DeviceError, InternalError, OutOfMemory
 from vlang.runtime.compile.nvrtc import CupyCompiler
-from vlang.runtime.gpu.device.cuda import CudaDevice, CudaKernel
+from vlang.runtime.gpu.device.cuda import CudaDevice
+from vlang.runtime.gpu.device.cuda_objects import CudaKernel
 from vlang.runtime.gpu.device.gpus import Gpu, gpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -420,7 +421,8 @@ def test_arrays_that_own_their_memory(gpu: Gpu) -> None:
 # ------------------------------------------------------------------------ failures
 LOST = """
 import numpy as np, vlang
-from vlang.runtime.gpu.device.cuda import CudaDevice, CudaKernel
+from vlang.runtime.gpu.device.cuda import CudaDevice
+from vlang.runtime.gpu.device.cuda_objects import CudaKernel
 from vlang.errors import DeviceError
 graph = vlang.Graph.read("karate")
 device = CudaDevice(0)

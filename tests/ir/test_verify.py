@@ -179,6 +179,10 @@ PROGRAMS: dict[str, tuple[Callable[[], f.Program], str]] = {
     "a pointer of edges": (lambda: _exprs(_when(
         _is(f.Reduce, domain=f.Domain("out")), lambda e: replace(e, key=f.Field(VERTEX, "level", "other")))),
         "A reduction over the vertices that point here"),
+    "the key of a group outside of it": (lambda: _exprs(_when(
+        _is(f.Field, name="far", of="self"), lambda e: f.GroupKey(F32, "c"))), "A grouped gather has a key"),
+    "groups without a key": (lambda: _exprs(_when(
+        _is(f.Reduce, domain=f.Domain("out")), lambda e: replace(e, group="c"))), "A grouped gather has a key"),
     "a write to nothing": (lambda: _statements(_instead(
         _is(f.Apply, fields=("near",)), lambda e: (replace(e, fields=("nowhere",)),))), "A field that is written"),
     "an initializer left out": (lambda: _statements(_instead(

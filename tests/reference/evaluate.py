@@ -12,6 +12,7 @@ from tests.reference import operators as ops
 from tests.reference import special
 from tests.reference.exact import computes, narrowed, refuse_infinite, widest
 from tests.reference.graph import RefGraph
+from tests.reference.grouped import Groups, groups_of, of_groups, weighted_mode
 from tests.reference.reductions import BUILT_IN, fold, reduce_groups, with_default
 from tests.reference.state import GRAPH_LEVEL, Binding, Column, Env, Frame, Rows, Store, read
 from tests.reference.values import (
@@ -77,6 +78,7 @@ class Evaluator:
         self.precision = precision
         self.names: list[str] = []  # of categories, which are positions here
         self.frames: list[Frame] = []
+        self._groups: list[Groups] = []  # the groups of the grouped gather that is being evaluated
         self._mode = ""  # integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self.functions = {i.name: i for i in file.items if isinstance(i, t.Function)}
         self.reductions = {i.name: i for i in file.items if isinstance(i, t.Reduction)}
@@ -322,6 +324,8 @@ class Evaluator:
 
     def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
         """A reduction: one value for each row (over edges) or one for all (over vertices)."""
+        if expr.group is not None or expr.weight is not None:
+            return self._grouped(expr, rows, env)
         expr, inner, group, over_vertices = self.reached(expr, rows, env)
         groups = 1 if over_vertices else rows.count or 0
         if expr.cond is not None:
@@ -339,6 +343,8 @@ class Evaluator:
         Returns: The reduction with the condition that is left to test, the rows, the group of each, and whether there
         is only one group, for the whole graph.
         """
+        if expr.domain.kind == "group":
+            return expr, self._groups[-1].edges, self._groups[-1].group, False
         if expr.domain.kind in ("in", "out", "both"):
             inner, group = self._edges(expr.domain, rows)
             if reads_change(expr, expr.domain.name):
@@ -355,6 +361,30 @@ class Evaluator:
             if test is not here[0]:
                 rest = test if rest is None else t.Logical(expr.span, "and", rest, test)
         return replace(expr, cond=rest), inner, group, False
+
+    def _grouped(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
+        """A grouped gather, or `mode` with weights."""
+        _, inner, row, _ = self.reached(expr, rows, env)
+        if expr.cond is not None:
+            holds = definite(self.eval(expr.cond, inner, env), self.precision)
+            inner, row = _keep(inner, row, np.broadcast_to(ops.truth(holds), len(row)))
+        key = expr.body if expr.group is None else expr.group.key
+        groups = groups_of(self.eval(key, inner, env), inner, row, self.precision)
+        if expr.group is None:
+            assert expr.weight is not None
+            result, counts = weighted_mode(groups, self.eval(expr.weight, groups.edges, env), rows.count or 0,
+                                           self.precision)
+        else:
+            assert rows.own is not None
+            within = Rows(len(groups.row), rows.own[groups.row])
+            named = env.new_child({expr.group.name: groups.keys})
+            self._groups.append(groups)
+            having = expr.group.cond
+            kept = np.array(True) if having is None else ops.truth(self.eval(having, within, named))
+            body, chosen = of_groups(groups, definite(self.eval(expr.body, within, named), self.precision), kept)
+            self._groups.pop()
+            result, counts = self._fold(expr, body, chosen, rows.count or 0, env, False)
+        return result if expr.default is None else with_default(result, counts, self.eval(expr.default, rows, env))
 
     def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
         """One row for each pair of the vertex of a row and any vertex, which is the one that the domain names."""

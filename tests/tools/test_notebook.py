@@ -1,7 +1,8 @@
-"""`%%vp NAME`, tested with a stand-in for IPython's shell and, if installed, with IPython."""
+"""`%%vp NAME` and `%vp_run`, tested with a stand-in for IPython's shell and, if installed, with IPython."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ class Shell:
     """The part of IPython's shell that the extension uses."""
 
     def __init__(self) -> None:
-        self.magics: dict[tuple[str, str], Callable[[str, str], None]] = {}
+        self.magics: dict[tuple[str, str], Callable[..., Any]] = {}
         self.variables: dict[str, Any] = {}
+        self.user_ns = self.variables
 
-    def register_magic_function(self, func: Callable[[str, str], None], magic_kind: str, magic_name: str) -> None:
+    def register_magic_function(self, func: Callable[..., Any], magic_kind: str, magic_name: str) -> None:
         self.magics[magic_kind, magic_name] = func
 
     def push(self, variables: dict[str, Any]) -> None:
@@ -94,3 +96,62 @@ def test_ipython_itself(capsys: pytest.CaptureFixture[str], tmp_path: Path, monk
         assert "Traceback" not in out + err
     finally:
         module.InteractiveShell.clear_instance()
+
+
+def test_a_line_runs_a_program(shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shell.magics["cell", "vp"]("hops", CELL)
+    shell.push({"town": vlang.Graph.from_edges(["ulm", "a b"], ["a b", "c=1"]), "start": "ulm"})
+    run = shell.magics["line", "vp_run"]
+    assert run("hops town source=start")["depth"].tolist() == [1, 2, 0]
+    assert "round 1: 1 active" in capsys.readouterr().err
+    assert run("hops town source='a b' threads=1").row("c=1") == {"vertex": "c=1", "depth": 1}
+    assert run("bfs karate source=[1, 34][0], max_rounds=1").rounds == 1
+    (tmp_path / "roads.csv").write_text("from,to,weight\n1,2,7\n")
+    assert run(f"sssp {tmp_path / 'roads.csv'} source=1").row(2) == {"vertex": 2, "dist": 7.0}
+    for line, text in (("hops", "write `%vp_run PROGRAM GRAPH"), ("hops town ulm", "`ulm`: write"),
+                       ("hops town source=ulm", "write source='ulm' for a text"), ("hops source=1", "write `%vp_run"),
+                       ("hops town source=(", "error: source=(:")):
+        with pytest.raises(CellError, match=re.escape(text)):
+            run(line)
+    with pytest.raises(vlang.GraphError, match="vertex 'x' is not in the graph"):
+        run("hops town source='x'")
+
+
+def test_a_notebook_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a kernel: representations, progress that replaces itself, and errors that show the user's line only."""
+    nbformat = pytest.importorskip("nbformat", reason="nbclient is not installed")
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setenv("JUPYTER_ALLOW_INSECURE_WRITES", "1")
+    monkeypatch.setenv("PYTHONPATH", str(Path(vlang.__file__).parents[1]))
+    texts = [
+        "%load_ext vlang\nimport vlang",
+        "%%vp hops\n" + CELL,
+        "hops",
+        "g = vlang.Graph.from_edges(['<b>a</b>', 'b'], ['b', 'c'], km=[3, 4])\ng",
+        "%vp_run hops g source='<b>a</b>'",
+        "import vlang.api.running.progress as shown\nshown._AFTER, shown._LIVE = 0, 0.01\n"
+        "r = vlang.load('pagerank')(vlang.Graph.read('kron:10'), progress=True)",
+        "def call():\n    return hops(g, sorce=1)\ncall()",
+        "help(hops)",
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in texts])
+    nbclient.NotebookClient(book, timeout=120, allow_errors=True, kernel_name="python3").execute()
+    outputs = [cell.outputs for cell in book.cells]
+    program, graph, result = (next(one for one in outputs[i] if one.output_type == "execute_result") for i in (2, 3, 4))
+    assert "vertex field" not in program.data["text/html"]
+    assert "<td style=\"text-align:left\">source</td>" in program.data["text/html"]
+    assert program.data["text/plain"] == "<Program hops: depth>"
+    assert all(text in graph.data["text/html"] for text in ("directed", "km ("))
+    assert "<td>&lt;b&gt;a&lt;/b&gt;</td><td>0</td>" in result.data["text/html"]
+    assert "<b>a</b>" not in result.data["text/html"] + graph.data["text/html"]
+    (line,) = [one for one in outputs[5] if one.output_type == "display_data"]
+    assert "active, " in line.data["text/plain"]
+    assert line.data["text/plain"].startswith("round "), "one line, which later rounds replace"
+    (error,) = outputs[6]
+    assert error.output_type == "error"
+    assert "\n".join(error.traceback) == (
+        "cell, line 3: call()\ncell, line 2: return hops(g, sorce=1)\n"
+        "BindError: hops has no parameter, field or run option `sorce`; did you mean `source`?")
+    assert "    source: vertex  required" in outputs[7][0].text

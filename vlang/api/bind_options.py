@@ -129,6 +129,7 @@ def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, A
     return given
 
 
+_MOST_RANKS = 1 << 16
 _EXAMPLES = {"options": '{"threads": 2}', "research": '{"mode": "pull"}'}
 
 
@@ -291,6 +292,21 @@ def _size(option: Option, value: Any) -> int:
     return int(value)
 
 
+def _room(option: Option, value: Any) -> int:
+    return 0 if value == "0" or (_is_whole(value) and value == 0) else _size(option, value)
+
+
+def _cluster(option: Option, value: Any) -> int | str:
+    if value == "mpi":
+        return "mpi"
+    number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+    if isinstance(value, str) and value.startswith("ray"):
+        raise BindError(f"{option.name}={value!r}: Ray is not there yet; give a number of ranks, which run on MPI")
+    if not _is_whole(number) or not 1 <= number <= _MOST_RANKS:
+        raise BindError(f"{option.name} is a number of ranks from 1 to {_MOST_RANKS:,}, or \"mpi\", not {value!r}")
+    return int(number)
+
+
 def _path(option: Option, value: Any) -> str:
     path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(path, str) or not path or "\0" in path or not _is_text(path):
@@ -380,8 +396,8 @@ def _names(option: Option, value: Any) -> frozenset[str]:
 
 
 _READERS: Mapping[str, Callable[[Option, Any], Any]] = {
-    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "names": _names,
+    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "room": _room, "names": _names,
     "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
-    "path": _path, "trace": _trace, "seconds": _seconds, "notices": _notices,
+    "path": _path, "trace": _trace, "cluster": _cluster, "seconds": _seconds, "notices": _notices,
     "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
 }  # fmt: skip

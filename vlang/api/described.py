@@ -58,15 +58,33 @@ def signature_of(params: Sequence[Parameter], fields: Sequence[FieldInfo]) -> in
 
 
 def documented(program: Program) -> str:
-    """The docstring of a program: its signature, and the comment above its header."""
+    """The docstring of a program: its signature, the comment above its header, and what it takes and gives."""
     signature = inspect.signature(program)
     graph = next(iter(signature.parameters))
     values = {one.name: "..." if one.required else repr(one.default) for one in program.params}
     values |= {one.name: "..." for one in program.fields if one.required}
     words = [f"`{name}` is a word of Python: write program({graph}, **{{{name!r}: {value}}})"
              for name, value in values.items() if keyword.iskeyword(name)]
-    parts = (f"{program.name}{signature}", "\n".join(words), program.doc, shadowed_note(program))
+    parts = (f"{program.name}{signature}", "\n".join(words), program.doc, _listed(program), shadowed_note(program))
     return "\n\n".join(part for part in parts if part)
+
+
+def _listed(program: Program) -> str:
+    """Tables of the parameters, the inputs and the outputs of a program."""
+    tables = (
+        ("Parameters", [(f"{p.name}: {p.type}", "required" if p.required else f"default {p.default}")
+                        for p in program.params]),
+        ("Vertex fields to pass", [(f"{f.name}: {f.type}", "required") for f in program.fields if f.required]),
+        ("Edge columns", [(f"{e.name}: {e.type}", "required" if e.required else "optional") for e in program.edges]),
+        ("Results", [*((f"{f.name}: {f.type}", "one per vertex") for f in program.fields),
+                     *((name, "one for the graph") for name in program.globals)]),
+    )
+    texts = []
+    for title, rows in tables:
+        width = max((len(left) for left, _ in rows), default=0)
+        if rows:
+            texts.append("\n".join([f"{title}:", *(f"    {left.ljust(width)}  {right}" for left, right in rows)]))
+    return "\n".join(texts)
 
 
 def _fresh(name: str, taken: Collection[str]) -> str:

@@ -40,7 +40,7 @@ _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
 
-@dataclass
+@dataclass(repr=False)
 class Program:
     """A compiled program: call it with a graph.
 
@@ -68,6 +68,16 @@ class Program:
         self.edges = tuple(FieldInfo(d.name, types[d.name], d.default is None) for d in program.edges)
         self.globals = tuple(g.name for g in program.globals)
         self.__doc__ = documented(self)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join([*(field.name for field in self.fields), *self.globals])
+        return f"<Program {self.name}: {outputs or 'no outputs'}>"
+
+    def _repr_html_(self) -> str:
+        """The program in colours with its parameters, for notebooks."""
+        from vlang.api.describe_html import program_html  # start-up
+
+        return program_html(self)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:

@@ -89,7 +89,8 @@ def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
 
     With a graph, the lines name the kernel that is chosen for its rows.
     """
-    from vlang.runtime.gpu.kernels.choose_kernel import Rows, choose_kernel  # start-up
+    from vlang.runtime.gpu.kernels.choose_kernel import choose_kernel  # start-up
+    from vlang.runtime.gpu.kernels.row_lengths import whole_rows  # start-up
     from vlang.runtime.gpu.ways.ways import said  # start-up
 
     lines = []
@@ -99,7 +100,7 @@ def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
         gpu, pull = stage.gpu, "by the kernel that suits each page" if options.kernel == "auto" else \
             f"by {options.kernel}"
         if graph is not None and not graph.streamed:
-            rows = Rows.measured(graph.adjacency(stage.domain).offsets)
+            rows = whole_rows(graph.adjacency(stage.domain))
             pull = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, rows=rows).reason
         push = {"direct": "into the field itself", "cells": "into cells beside the fields", "": "no"}[gpu.push]
         why = f" ({gpu.push_reason})" if gpu.push_reason else ""

@@ -23,7 +23,7 @@ SPOKEN = {
     "parameter": "a parameter", "edge": "an edge field", "field": "a vertex field", "global": "a global",
     "let": "a `let`", "accumulator": "an accumulator", "loop": "a loop variable", "function": "a function",
     "reduction": "a reduction", "neighbour": "a neighbour", "member": "a vertex", "argument": "an argument",
-    "builtin": "predefined",
+    "builtin": "predefined", "group": "the key of a group",
 }
 _GRAPH_KINDS = frozenset({"parameter", "global", "let", "loop", "argument"})
 
@@ -45,6 +45,8 @@ def read_name(run: Run, node: t.Name, at: Sight) -> Value:
         return Value(type_)
     if kind == "edge":
         return _edge_field(run, node, symbol, at)
+    if kind == "group":
+        return Value(type_, VERTEX_LEVEL, node)
     if kind == "neighbour":
         return Value(VERTEX, EDGE, node)
     if kind == "member":
@@ -149,6 +151,12 @@ def _member_name(at: Sight) -> str:
 def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     if at.inside == "edges" or at.place == "require":
         return Value(as_read(symbol.type), EDGE, node)
+    if at.inside == "groups" and at.grouping is not None:
+        run.report(Code.NO_EDGE, f"a group has several `{node.name}`", node.span, "of which edge?",
+                   notes=run.note(symbol, "declared as an edge field here"),
+                   help="values of edges are reduced over the group, for example",
+                   write=f"max({node.name} for {at.grouping.domain.name})")
+        return Value(None)
     name = run.fresh("total")
     reduce = f"{_reduction(symbol.type)[0]}({node.name} for {run.variable(at.scope, 'u')} -> self" \
              f"{_reduction(symbol.type)[1]})"
@@ -201,6 +209,10 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
     if later is not None:
         run.report(Code.UNKNOWN_NAME, f"`{name}` is not declared yet", span, "used before its declaration",
                    notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
+        return Value(None)
+    if at.grouping is not None and name == at.grouping.domain.name:
+        run.report(Code.UNKNOWN_NAME, f"a group has several `{name}`", span, "which edge of the group?",
+                   help=f"values of edges are reduced over the group, as in `max({name}.x for {name})`")
         return Value(None)
     if name in run.neighbours:
         run.report(Code.UNKNOWN_NAME, f"there is no `{name}` here", span, "known only inside its reduction",
@@ -272,17 +284,28 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
         return Value(type_, EDGE if base.kind == "neighbour" else VERTEX_LEVEL, node)
     if isinstance(node.value, t.Self):
         return Value(type_, VERTEX_LEVEL, node)
-    return _distant(run, node, owner, type_, at)
+    return _distant(run, node, owner, type_, at, base)
 
 
-def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight) -> Value:
-    """The type and level of a field of any vertex, neighbour or not. Reports places that do not allow it."""
+def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight, base: Symbol | None) -> Value:
+    """The type and level of a field of any vertex, neighbour or not. Reports places that do not allow it.
+
+    Args:
+        run: the running check.
+        node: the expression.
+        owner: the type and level of the value before the dot.
+        type_: the type of the field.
+        at: the context of the expression.
+        base: the symbol of the value before the dot; None if it is no name.
+    """
     text = rewrite.short(run.text(node.value))
     if at.place in ("require", "fn", "reduction", "edge", "param"):
         run.report(Code.NOT_A_VERTEX, f"`{text}.{node.name}` cannot be read here", node.span, "a field of a vertex")
         return Value(None)
     if owner.level == GRAPH:
         return Value(type_)
+    if base is not None and base.kind == "group":
+        return Value(type_, VERTEX_LEVEL, node)
     if at.inside is not None:
         run.report(Code.NOT_A_VERTEX,
                    f"`{text}` need not be a neighbour: its fields cannot be read inside a reduction", node.span,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlang.check.foreign import foreign_reduction
+from vlang.check.grouped import group_parts, of_group, weighed
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.pointing import refused
 from vlang.check.tables.checked import Symbol
@@ -34,7 +35,7 @@ _OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # 
 
 def over_edges(domain: t.Domain) -> bool:
     """Whether a reduction with this domain ranges over edges."""
-    return domain.kind in ("in", "out", "both")
+    return domain.kind in ("in", "out", "both", "group")
 
 
 def at_vertices(node: t.Reduce) -> bool:
@@ -50,6 +51,9 @@ def word_for(reduction_name: str) -> str:
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     """The type and level of a reduction. Reports a reduction in a place where none is allowed."""
     run = x.run
+    if node.domain.kind == "group":
+        around = of_group(x, node, at)
+        return Value(None) if around is None else reduced(x, node, around)
     if at.inside is not None:
         run.report(Code.NESTED_REDUCTION, "a reduction inside a reduction", node.span, "the inner one",
                    help=_outside(x, node, at))
@@ -141,19 +145,32 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     inner.names[domain.name] = run.declare(inner, domain, kind, domain.name, domain.name_span, VERTEX)
     here = run.text(points.pointer) if points is not None else ""
     within = replace(at, scope=inner, inside="edges" if edges else "vertices", here=here)
-    body = x.value(node.body, within)
+    body = x.value(node.body, within) if node.group is None else Value(None)
     if points is not None:
         x.fitting(points.pointer, within, VERTEX, "what is compared with `self`")
         for part in points.rest:
             x.condition(part, within, "`if`")
     elif node.cond is not None:
         x.condition(node.cond, within, "`if`")
+    if node.group is not None and node.weight is None:
+        within = replace(within, grouping=node)
+        body = group_parts(x, node, node.group, within, at) if edges else _no_groups(x, node, node.group)
+    if node.weight is not None:
+        weighed(x, node, within)
     edges = edges or points is not None
     result = _result(x, node, body.type, edges)
     result = x.concrete(result)
     default = _default(x, node, at, result)
     level = VERTEX_LEVEL if edges else Level.GRAPH
     return joined(result, Value(None, level, node), *([default] if default is not None else []))
+
+
+def _no_groups(x: Expressions, node: t.Reduce, group: t.Grouping) -> Value:
+    """Report groups of vertices."""
+    x.run.report(Code.NESTED_REDUCTION, "a reduction over vertices has no groups", group.span, "`by` groups edges",
+                 help=f"a group that a vertex names has its value there: `gather total = sum({node.domain.name}.x for "
+                      f"{node.domain.name} in vertices if {node.domain.name}.c == self)`")
+    return Value(None)
 
 
 def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> Type | None:

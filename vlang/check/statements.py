@@ -11,6 +11,7 @@ from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
 from vlang.check.foreign import NEIGHBOURS
 from vlang.check.graphlevel import graph_level
+from vlang.check.grouped import of_group
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.pointing import refused
 from vlang.check.reduce import at_vertices, over_edges, reduced
@@ -113,7 +114,7 @@ class Statements:
         type_ = None
         if isinstance(value, t.Reduce) and refused(self.run, value, at):
             pass
-        elif isinstance(value, t.Reduce) and at_vertices(value):
+        elif isinstance(value, t.Reduce) and at_vertices(value) and value.domain.kind != "group":
             result = reduced(self.x, value, at).type
             if result is not None:
                 self.run.types[value] = type_ = result
@@ -134,6 +135,8 @@ class Statements:
                        help="an edge field stands for itself: `sum(weight for u -> self)`" if lists else
                        "in-edges: `u -> self`; out-edges: `self -> u`; both:",
                        write=() if lists else f"{domain.name} -- self")
+        elif isinstance(item.value, t.Reduce) and item.value.domain.kind == "group":
+            of_group(self.x, item.value, at)
         elif isinstance(item.value, t.Reduce):
             write = rewrite.edited(text, item.span, [(_word(item.span, "gather"), "let")])
             run.report(Code.BAD_GATHER, "`gather` reduces over edges, and there are none here", item.value.domain.span,

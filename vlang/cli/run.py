@@ -14,6 +14,7 @@ import click
 
 from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
+from vlang.cli.ranks import as_rank, launched_ranks, start_ranks
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of
@@ -22,6 +23,7 @@ from vlang.options import EVERYDAY
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
+    from vlang.runtime.cluster.transport import Transport
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
@@ -48,6 +50,9 @@ class _Run(RunCommand):
 @click.option("-o", "--output", metavar="FILE",
               help="Write every row to a .parquet, .arrow, .csv, .tsv, .json or .npz file; also .csv.gz and "
               ".csv.zst; - is csv on stdout.")
+@click.option("--plot", "picture", metavar="FILE",
+              help="Draw the first field to a .png or .svg file, or write a page about the run to a .html file; needs "
+              "the extra plot.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
               help="Values of a vertex field: FILE:COLUMN of a table of vertices, a .npy or .npz file, or one "
@@ -61,7 +66,8 @@ class _Run(RunCommand):
 @click.pass_context
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
-    top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, wants_help: bool, **given: Any,
+    picture: str | None, top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool,
+    wants_help: bool, **given: Any,
 ) -> None:
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
@@ -70,6 +76,21 @@ def command(
     if wants_help:
         say(ctx.get_help())
         return
+    cluster = given.pop("cluster")
+    if isinstance(cluster, int) and not launched_ranks():
+        start_ranks(cluster, sys.argv[1:])
+    with as_rank(cluster) as rank:
+        writes = rank is None or not rank.rank
+        _run(program, graph, parameters, output if writes else None, picture if writes else None, top, fields, as_json,
+             verify, quiet, rank, given)
+
+
+def _run(
+    program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None, picture: str | None,
+    top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, rank: Transport | None,
+    given: dict[str, Any],
+) -> None:
+    """Run the command, with its options, in this process; `rank` is None unless it is one of several ranks."""
     if program is None or graph is None:
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
@@ -89,8 +110,12 @@ def command(
             other = "; or write -o -" if "unknown format" in str(error) else ""
             raise click.UsageError(f"{error}{other}") from None
         check_writable(output)
+    if picture is not None:
+        _check_picture(picture)
     options = taken_options(given)
     reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
+    if verify and rank is not None:
+        raise click.UsageError("--verify compares runs on one machine; leave out --verify, or the ranks")
     if verify and "target" in options:
         raise click.UsageError("--verify compares whole results, and one that stops at a target is none; leave one of "
                                "them out")
@@ -103,6 +128,13 @@ def command(
         check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
+    if rank is not None:
+        from vlang.api.bind_options import check_options  # start-up
+        from vlang.api.running.on_ranks import refuse_early  # start-up
+
+        refuse_early(loaded, check_options(options))
+        if not quiet:
+            note(_ranks_note(rank, graph))
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
     with memory_budget(loaded, graph, reading, options, quiet), \
             _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
@@ -113,7 +145,7 @@ def command(
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
         notes: list[str] = []
-        if read.stored is not None:
+        if read.stored is not None and rank is None:
             _place(loaded, read, options, keywords, quiet)
         shown: dict[str, Any] = {} if quiet else {"progress": True, "notices": partial(_say, notes)}
         result = loaded(read, {**options, **shown}, **keywords)
@@ -121,6 +153,8 @@ def command(
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
         _write(result, output, top, as_json, quiet)
+        if picture is not None:
+            _draw(result, picture, quiet)
         for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
             if text not in notes:
                 note(f"warning: {_as_options(text)}")
@@ -146,6 +180,33 @@ def _traced(path: str | None, name: str) -> AbstractContextManager[None]:
     from vlang.runtime.engine.recorder import recorded  # start-up
 
     return recorded(path, name)
+
+
+def _check_picture(path: str) -> None:
+    """Raise an error before the run if a picture cannot be written to a file."""
+    from vlang.runtime.results.pictures.picture import check_picture  # start-up
+    from vlang.runtime.storage.output import check_writable  # start-up
+
+    try:
+        check_picture(path)
+    except BindError as error:
+        raise click.UsageError(str(error)) from None
+    check_writable(path)
+
+
+def _draw(result: Result, path: str, quiet: bool) -> None:
+    """Write the picture of a result."""
+    from vlang.runtime.results.report import save_report  # start-up
+
+    save_report(result, path)
+    if not quiet:
+        note(f"wrote {path}")
+
+
+def _ranks_note(rank: Transport, graph: str) -> str:
+    """A line with the number of ranks, and with what each of them reads."""
+    share = "" if graph.endswith(".vg") else "the whole graph, and keeps "
+    return f"{rank.size} ranks, rank 0 prints; each reads {share}the edges of its vertices"
 
 
 def _say(notes: list[str], text: str) -> None:

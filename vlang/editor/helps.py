@@ -37,6 +37,8 @@ WORD_HELP = {
     "for": "`R(e for u -> self)`: over edges; `R(e for v in vertices)`: over vertices; `for s in S:`, "
            "`for k from a to b:`: loops",
     "in": "`for v in vertices`, `for s in S`",
+    "by": "`for u -- self by c = u.label`: splits the edges of a vertex into groups, one for each value",
+    "weight": "`mode(u.label for u -- self, weight = w)`: how much each vote counts",
     "from": "`for k from a to b:`",
     "to": "`for k from a to b:`",
     "if": "`a if c else b`; in a reduction: `R(e for u -> self if c)`",

@@ -154,6 +154,7 @@ class _Emitter:
             arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
             globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
             faults=tuple(self.frame.faults.values()), scattered=frozenset(self.frame.scattered),
+            far=dict(self.frame.far),
         )
 
     def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:
@@ -210,6 +211,7 @@ class _Emitter:
             fused=None if fuses is None else Fused(
                 text.kernels["fused"], (), not writer.structures,
                 writer.messages_to_come() if fuses.sender == stage.name else ()),
+            near=tuple(sorted(slot for slot in writer.env.near if not slot.startswith(("next:", "pushed:")))),
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:

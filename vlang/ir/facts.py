@@ -172,8 +172,8 @@ def analyse(program: f.Program) -> Facts:
         _gather(statement.name, reduce, known)
         for statement in program.body
         if isinstance(statement, (f.InitField, f.Gather))
-        for reduce in f.walk(statement.value if isinstance(statement, f.InitField) else statement.reduce)
-        if isinstance(reduce, f.Reduce) and reduce.domain.edges
+        for reduce in f.reductions(statement.value if isinstance(statement, f.InitField) else statement.reduce)
+        if reduce.domain.edges
     )
     return Facts(program, {loop: _facts(context_of(program, loop)) for loop in loops_of(program)}, initial)
 

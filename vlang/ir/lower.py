@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from vlang.check.tables.checked import Checked, Symbol
-from vlang.ir.conversions import computing, widest
-from vlang.ir.express import Expressions, Names
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.erase import erased
+from vlang.ir.lowering.conversions import computing, widest
+from vlang.ir.lowering.express import Expressions
+from vlang.ir.lowering.naming import Names
 from vlang.syntax import tree as t
 from vlang.syntax.needs import need_of
 from vlang.syntax.tree import Span

@@ -83,7 +83,7 @@ class _Notes:
     def _statement(self, statement: f.Statement) -> Iterator[f.Statement]:
         if isinstance(statement, (f.Where, f.Repeat, f.Sweep, f.ForVertices, f.ForRange)):
             yield replace(statement, body=self.block(statement.body))
-        elif isinstance(statement, f.Gather) and _summed(statement.reduce):
+        elif isinstance(statement, f.Gather) and statement.reduce.group is None and _summed(statement.reduce):
             yield statement
             yield from self._sum(statement.span, statement.reduce, statement.name)
         elif isinstance(statement, f.Apply):
@@ -93,8 +93,8 @@ class _Notes:
             yield statement
             skipped = isinstance(statement, f.InitField) and statement.name in self._given
             if isinstance(statement, (f.InitField, f.Let, f.InitGlobal)) and not skipped:
-                for part in dict.fromkeys(f.walk(statement.value)):
-                    if isinstance(part, f.Reduce) and _summed(part):
+                for part in dict.fromkeys(f.reductions(statement.value)):
+                    if part.group is None and _summed(part):
                         yield from self._sum(statement.span, part, None)
 
     def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
@@ -146,7 +146,7 @@ class _Notes:
 
 def _summed(expr: f.Expr) -> bool:
     """Whether an expression contains a float sum."""
-    return any(isinstance(e, f.Reduce) and e.name == "sum" and not e.user and _float(e.type) for e in f.walk(expr))
+    return any(e.group is None and e.name == "sum" and not e.user and _float(e.type) for e in f.reductions(expr))
 
 
 def _from(expr: f.Expr, names: set[str]) -> bool:

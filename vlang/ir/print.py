@@ -130,6 +130,8 @@ def _functions(loop: LoopFacts) -> Iterator[str]:
 
 
 def _contribution(name: str, reduce: f.Reduce) -> Iterator[str]:
+    if reduce.group is not None and reduce.key is not None:
+        yield from _row(f"groups {name} ", f"{reduce.group} = {expression(reduce.key)}", 4)
     cond = f", if {expression(reduce.cond)}" if reduce.cond is not None else ""
     default = f"; {expression(reduce.default)} where there are none" if reduce.default is not None else ""
     yield from _row(f"gather {name} ", f"{expression(reduce.body)}, from {_DOMAINS[reduce.domain.kind]}{cond}", 4)

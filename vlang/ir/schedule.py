@@ -198,7 +198,7 @@ class _Packer:
     def _initializer(self, statement: f.InitField) -> None:
         value = self._lets_of(statement.value, statement.span)
         self._end_pass_before(value)
-        reduces = [e for e in f.walk(value) if isinstance(e, f.Reduce)]
+        reduces = list(f.reductions(value))
         for number, reduce in enumerate(reduces):
             name = self._fresh(f"{statement.name}_from_edges" + (f"_{number}" if number else ""))
             gather = f.Gather(statement.span, name, reduce)

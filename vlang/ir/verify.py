@@ -177,7 +177,10 @@ def _inside(node: Node) -> Iterator[Node]:
     expr = node.expr
     if isinstance(expr, f.Reduce):
         inner = "edge" if expr.domain.edges else "vertex"
-        for part in (expr.body, expr.cond, expr.key):
+        for part in (expr.body, expr.having) if expr.group is not None else ():
+            if part is not None:
+                yield from _inside(Node(part, "vertex", node.site, expr, expr))
+        for part in (expr.cond, expr.key, *(() if expr.group is not None else (expr.body,))):
             if part is not None:
                 yield from _inside(Node(part, inner, node.site, expr, expr))
         if expr.default is not None:
@@ -256,6 +259,9 @@ def _nested(program: f.Program) -> Iterator[str]:
     for node in nodes(program):
         if isinstance(node.expr, f.Reduce):
             inside = node.reduce is not None and node.reduce.domain.edges
+            grouped = node.reduce is not None and node.reduce.group is not None and node.level == "vertex"
+            if node.expr.domain.kind == "group":
+                inside = not grouped
             if inside or (node.expr.domain.edges and node.level != "vertex"):
                 yield str(node)
 
@@ -263,11 +269,25 @@ def _nested(program: f.Program) -> Iterator[str]:
 def _pointing(program: f.Program) -> Iterator[str]:
     for node in nodes(program):
         expr, reduce = node.expr, node.reduce
-        if isinstance(expr, f.Reduce) and (expr.domain.kind == "pointing") != _is_pointer(expr.key):
+        points = isinstance(expr, f.Reduce) and expr.group is None and _is_pointer(expr.key)
+        if isinstance(expr, f.Reduce) and (expr.domain.kind == "pointing") != points:
             yield str(node)
         own = isinstance(expr, (f.Field, f.Degree, f.Vertex)) and expr.of == "self"
         if reduce is not None and reduce.domain.kind == "pointing" and (own or isinstance(expr, f.Accumulator)):
             yield str(node)
+
+
+def _grouped(program: f.Program) -> Iterator[str]:
+    for node in nodes(program):
+        expr, reduce = node.expr, node.reduce
+        if isinstance(expr, f.Reduce) and expr.group is None and (expr.having or expr.part is not None):
+            yield str(node)
+        if isinstance(expr, f.Reduce) and expr.group is not None and (expr.key is None or not expr.domain.stored):
+            yield str(node)
+        if isinstance(expr, f.GroupKey):
+            outer = reduce is not None and node.level == "vertex" and reduce.group == expr.name
+            if not outer or reduce is None or reduce.key is None or reduce.key.type != expr.type:
+                yield str(node)
 
 
 def _is_pointer(key: f.Expr | None) -> bool:
@@ -348,9 +368,12 @@ PROGRAM_RULES: tuple[Rule[f.Program], ...] = (
     Rule("The value of a place has the type of the place: conversions are casts that stand in the text.", _places),
     Rule("The operands of an operator have the types that it takes, its value the type that it gives, and no type is "
          "left to the context.", _types),
-    Rule("A reduction over edges is evaluated for a vertex, and holds no other reduction.", _nested),
+    Rule("A reduction over edges is evaluated for a vertex, and holds no other reduction but those of its groups.",
+         _nested),
     Rule("A reduction over the vertices that point here names their pointer, a field, and reads nothing else of this "
          "vertex; no other reduction has a pointer.", _pointing),
+    Rule("A grouped gather has a key for each edge, which its body and the condition of its groups read as the key of "
+         "the group.", _grouped),
     Rule("A set that is named is a parameter of type vertices, and only reductions over a set name one.", _sets),
     Rule("A field that is written is declared.", _written),
     Rule("A field has one initializer, unless the caller must pass it, and a `global` has one value.", _begun),

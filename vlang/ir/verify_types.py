@@ -135,6 +135,12 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
 
 def _reduced(expr: f.Reduce, reductions: Mapping[str, Type]) -> str:
     body, type_ = expr.body.type, expr.type
+    if expr.part is not None:
+        if not isinstance(body, Tuple) or not 0 <= expr.part < len(body.items) or body.items[expr.part] != type_:
+            return f"item {expr.part} of {body} is no {type_}"
+        type_ = body
+    if any(test is not None and test.type != BOOL for test in (expr.having,)):
+        return "the condition of groups is no bool"
     if expr.cond is not None and expr.cond.type != BOOL:
         return f"the condition is {expr.cond.type}"
     if expr.default is not None and expr.default.type != type_:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "CONTAINED", "Binary", "Call", "Compare", "Conditional", "Domain", "Expr", "Index", "Literal", "Logical", "Member",
-    "Name", "Node", "Reduce", "Self", "Span", "Statement", "TupleExpr", "Unary", "VectorExpr",
+    "CONTAINED", "Binary", "Call", "Compare", "Conditional", "Domain", "Expr", "Grouping", "Index", "Literal",
+    "Logical", "Member", "Name", "Node", "Reduce", "Self", "Span", "Statement", "TupleExpr", "Unary", "VectorExpr",
 ]
 
 
@@ -156,7 +156,7 @@ class Domain(Node):
 
     Attributes:
         kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`), "vertices" (`v in vertices`) or "set" (`v
-            in S`).
+            in S`); "group" (`u` alone) for the edges of one group, inside a grouped gather.
         name: the name of the neighbour or vertex: `u` or `v`.
         name_span: the place of `name`.
         set_name: the name `S`; None for other kinds of domains.
@@ -171,8 +171,25 @@ class Domain(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Grouping(Node):
+    """`by name = key if cond` in a grouped gather.
+
+    Attributes:
+        name: the name of the key.
+        name_span: the place of `name`.
+        key: the key of an edge.
+        cond: the condition under which a group contributes; None if all do.
+    """
+
+    name: str
+    name_span: Span
+    key: Expr
+    cond: Expr | None
+
+
+@dataclass(frozen=True, eq=False)
 class Reduce(Expr):
-    """`name(body for domain if cond, default = default)`.
+    """`name(body for domain if cond by grouping, weight = weight, default = default)`.
 
     Attributes:
         name: the name of the reduction.
@@ -181,6 +198,8 @@ class Reduce(Expr):
         domain: the edges or vertices.
         cond: the condition under which an edge or vertex contributes; None if all do.
         default: the result if nothing contributes; None for the identity.
+        group: how the edges are grouped; None if they are not.
+        weight: how much a contribution of `mode` counts; None for 1.
     """
 
     name: str
@@ -189,3 +208,5 @@ class Reduce(Expr):
     domain: Domain
     cond: Expr | None
     default: Expr | None
+    group: Grouping | None = None
+    weight: Expr | None = None

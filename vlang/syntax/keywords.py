@@ -20,6 +20,7 @@ DECLARING = frozenset({
 ACTING = frozenset({"gather", "apply", "let", "activate", "when"})
 LOOPING = frozenset({
     "repeat", "until", "times", "at", "most", "sweep", "up", "down", "where", "for", "in", "from", "to", "if", "else",
+    "by", "weight",
 })
 OPERATING = frozenset({"and", "or", "not"})
 VALUES = frozenset({"true", "false", "inf", "none", "self"})
@@ -27,7 +28,8 @@ VALUES = frozenset({"true", "false", "inf", "none", "self"})
 WORDS = TYPE_NAMES | NAMED_TYPES | DECLARING | ACTING | LOOPING | OPERATING | VALUES
 
 CONTEXTUAL = frozenset({
-    "identity", "default", "when", "until", "times", "at", "most", "up", "down", "from", "to", *NAMED_TYPES,
+    "identity", "default", "when", "until", "times", "at", "most", "up", "down", "from", "to", "by", "weight",
+    *NAMED_TYPES,
 })
 """Words with a meaning at one place of a statement, where no name can stand; everywhere else they are names."""
 

@@ -381,8 +381,17 @@ class _Build(Transformer[Token, Any]):
         return t.Call(self._span(meta), str(kids[0]), self._token(kids[0]), args)
 
     def reduce(self, meta: Any, kids: list[Any]) -> t.Reduce:
-        name, body, domain, cond, default = kids
+        name, body, domain, cond, group, weight, default = kids
+        return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default, group, weight)
+
+    def reduce_group(self, meta: Any, kids: list[Any]) -> t.Reduce:
+        name, body, member, cond, default = kids
+        span = self._token(member)
+        domain = t.Domain(span, "group", str(member), span)
         return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default)
+
+    def grouping(self, meta: Any, kids: list[Any]) -> t.Grouping:
+        return t.Grouping(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1], kids[2])
 
     def tuple(self, meta: Any, kids: list[Any]) -> t.TupleExpr:
         return t.TupleExpr(self._span(meta), tuple(kids))

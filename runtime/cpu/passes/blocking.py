@@ -16,7 +16,9 @@ __all__ = ["Blocked", "Trial", "choose_blocks"]
 _LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
 _TRIED_FROM = 1 << 20  # in graphs with fewer edges, sweeps are too short to compare their times
 _TRIES = 2  # sweeps that are timed by rows, and as many by blocks, before one is chosen
-_PAYS_AFTER = 16  # about the number of sweeps that repay building the blocks (docs/internals/performance.md)
+_LARGE = 1 << 22  # edges from which rows miss the caches, so that blocks gain more
+# About the number of sweeps that repay building the blocks (docs/internals/performance.md).
+_PAYS_AFTER, _PAYS_AFTER_IF_LARGE = 16, 8
 
 
 def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int | None) -> bool:
@@ -35,15 +37,15 @@ def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int |
     """
     if asked != "auto":
         return asked == "always"
-    return made or (edges >= _LEAST_EDGES and sweeps + (coming or 0) >= _PAYS_AFTER)
+    enough = _PAYS_AFTER_IF_LARGE if edges >= _LARGE else _PAYS_AFTER
+    return made or (edges >= _LEAST_EDGES and sweeps + (coming or 0) >= enough)
 
 
 class Trial:
     """The choice between rows and blocks when blocks exist: whichever was faster so far. The results are identical.
 
-    Rows of a road network already have good locality, and the gain depends on the machine. On a grid of 2 million
-    vertices sweeps by blocks took 0.7 of the time of sweeps by rows on one machine, and 1.2 on another
-    (docs/internals/performance.md).
+    The gain depends on the graph, the program and the machine (docs/internals/performance.md). A graph keeps the trials
+    of its programs, so that only the first run compares.
 
     Args:
         asked: "always", "never" or "auto".

@@ -18,11 +18,17 @@ class Ahead:
     """The kernels whose results for the present state were already computed by fused work, so that they need not run.
 
     Its arrays are allocated on first use, because most short runs have no fused work.
+
+    Args:
+        state: the state of the run.
+        low: the first vertex over which passes run.
+        high: the vertex behind the last one; None for all vertices.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, low: int = 0, high: int | None = None) -> None:
         self._state = state
         self._ready: frozenset[str] = frozenset()
+        self._low, self._high = low, state.n if high is None else high
 
     @cached_property
     def frame(self) -> NDArray[np.uint64]:
@@ -30,16 +36,22 @@ class Ahead:
         return np.zeros_like(self._state.frame)
 
     @cached_property
+    def _count(self) -> NDArray[np.int64]:
+        """The number of vertices of the passes in each block."""
+        begins = np.arange(0, self._high, BLOCK)
+        return (np.minimum(self._high, begins + BLOCK) - np.maximum(self._low, begins)).astype(np.int64)
+
+    @cached_property
     def _left(self) -> NDArray[np.int64]:
         """The number of vertices left in each block."""
-        return np.minimum(self._state.n - np.arange(0, self._state.n, BLOCK), BLOCK).astype(np.int64)
+        return self._count.copy()
 
     @cached_property
     def _control(self) -> NDArray[np.uint64]:
         control = np.zeros(3, dtype=np.uint64)
         control[FOLLOW_FRAME] = self.frame.ctypes.data
         control[FOLLOW_LEFT] = self._left.ctypes.data
-        control[FOLLOW_VERTICES] = self._state.n
+        control[FOLLOW_VERTICES] = self._high
         return control
 
     def __contains__(self, kernel: str) -> bool:
@@ -67,6 +79,7 @@ class Ahead:
             pairs += [(_first(later), later) for later in stage.fused.own]
             if any(not len(state.arrays[later]) for later in stage.fused.own):
                 state.allocate("later", f"later:message.{stage.name}.", state.n)
+            self._left[:] = self._count
             state.point(SLOT_FUSED, self._control)
         for one, other in pairs:
             a, b = slots[one], slots[other]

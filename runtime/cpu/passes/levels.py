@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks
+from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks, row_kernel
 from vlang.runtime.engine.nesting import finite
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.kernels import frontier_kernels
@@ -154,12 +154,16 @@ class ListedSweep:
         if spec.guard is not None:
             chosen &= arrays[spec.guard] != 0
         self._passes, self._spec = passes, spec
-        self._found = last[spec.field] = LastLevels.of(values, chosen, last.get(spec.field))
+        self._found = last[spec.field] = self.found(values, chosen, last.get(spec.field))
         self._levels = self._found.levels
         count = len(self._levels.values)
         self._numbers = np.arange(count) if spec.up else np.arange(count)[::-1]  # list numbers in running order
         self._sent: dict[str, int] = {}  # by pass, the list that has messages other than the identity; or -1
         self._together = all(self._plain(step) for step in spec.steps) and passes.freedoms.levels_together()
+
+    def found(self, values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
+        """The levels of the present values; arguments as for `LastLevels.of`."""
+        return LastLevels.of(values, chosen, last)
 
     @property
     def levels(self) -> Sequence[int]:
@@ -170,7 +174,7 @@ class ListedSweep:
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass over the vertices of level number `level`; returns the number of edges traversed."""
         passes, number = self._passes, self._numbers[level : level + 1]
-        passes.follow(stage)
+        passes.pointed.follow(stage.pointer)
         lists = self._lists_for(stage.domain)
         chosen = lists.level(int(number[0]))
         if stage.senders is not None:
@@ -249,7 +253,7 @@ class ListedSweep:
         else:
             edges = self._write_edges(script, stage, numbers, frame)
         for name in stage.swaps:
-            action = passes.row_kernel("exchange", name)
+            action = row_kernel(passes.state.arrays, passes.graph.n, "exchange", name)
             kernel = frontier_kernels()[action.name]
             script.rows(kernel, frame, action, lists.short, lists.starts, numbers)
             script.rows(kernel, frame, action, lists.long_vertices, lists.long_starts, numbers)

@@ -20,12 +20,12 @@ from vlang.runtime.cpu.passes.fused_work import Ahead
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.pointed import Pointed
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
-from vlang.runtime.cpu.passes.script import RowKernel
+from vlang.runtime.cpu.passes.script import row_kernel
 from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, Cuts, blocks_bytes
+from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
@@ -100,10 +100,6 @@ class Passes:
     def _source_of(self, kind: str) -> PageSource:
         return self.pointed if pointer_of(kind) else self.source
 
-    def follow(self, stage: StageSpec) -> None:
-        """Before a pass along pointers, find the vertices that point at each vertex now."""
-        self.pointed.follow(stage.pointer)
-
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
         """From now on run the full passes of a stage over cache blocks, if `choose_blocks` says so and they fit."""
         asked = self.freedoms.blocking(asked)
@@ -118,11 +114,12 @@ class Passes:
         there = pages.adjacency.made("blocks")
         room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
         if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
-            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.lay_out(Cuts.of(pages, self.cpu.threads)))
+            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
             columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]
-            trial = Trial(asked, int(pages.starts[-1]))
+            key = ("trial", asked, stage.name, hash(self.state.plan.text), self.cpu.threads)
+            trial: Trial = pages.adjacency.derived(key, lambda: Trial(asked, int(pages.starts[-1])))
             self.blocks[stage.name] = Blocked(made.table(columns), made.tasks, columns, trial)
             self.state.allocate("blocked", f"kept:{stage.name}.", BLOCK_MOST * self.cpu.threads)
         swept[0] += 1
@@ -144,7 +141,7 @@ class Passes:
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
         """Run the stage over all vertices, and its fused work if `fused`; returns its counts and edges traversed."""
-        self.follow(stage)
+        self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
         self.state.frame[SLOT_LISTED] = 0
@@ -176,7 +173,7 @@ class Passes:
     def _everywhere(self, stage: StageSpec) -> int:
         """Launch a stage, whose messages are up to date, over all vertices; returns the number of edges traversed."""
         if stage.domain is None:
-            self._over_vertices(stage.kernels["compute"])
+            self._in_windows(stage.kernels["compute"], self._by_vertex)
             return 0
         pages = self.pages_of(stage.domain)
         edges = pages.edges
@@ -231,25 +228,20 @@ class Passes:
 
     def degrees(self, kind: str) -> NDArray[Any]:
         """The lengths of the rows of an adjacency direction."""
-        pages = self.pages_of(kind)
-        rows = np.diff(pages.adjacency.offsets) if isinstance(pages, Pages) else self.graph.row_lengths(kind)
-        return np.asarray(rows)
+        cuts = self.pages_of(kind)
+        return np.asarray(np.diff(cuts.adjacency.offsets) if isinstance(cuts, Pages) else self.graph.row_lengths(kind))
 
     def _degrees_of(self, kind: str, vertices: NDArray[np.int64]) -> NDArray[Any]:
         """The lengths of the rows of some vertices in an adjacency direction."""
         pages = self.pages_of(kind)
-        if isinstance(pages, Pages):
-            offsets = pages.adjacency.offsets
-            return offsets[vertices + 1] - offsets[vertices]
-        return np.asarray(self.graph.row_lengths(kind)[vertices])
+        if not isinstance(pages, Pages):
+            return np.asarray(self.graph.row_lengths(kind)[vertices])
+        return pages.adjacency.offsets[vertices + 1] - pages.adjacency.offsets[vertices]
 
     def _aim(self, stage: StageSpec, pages: PageCuts) -> None:
         self.state.point(SLOT_PAGES, self._table(stage))
         self.state.point(SLOT_SEGMENTS, pages.segments)
         self.state.point(SLOT_LONGS, pages.longs)
-
-    def _over_vertices(self, kernel: str) -> None:
-        self._in_windows(kernel, self._by_vertex)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
         """Launch a kernel over all vertices. `tasks` cover them in order, and `frame` defaults to that of the state."""
@@ -272,7 +264,7 @@ class Passes:
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
         """Update the messages of `fresh`, and run the stage over `vertices`; returns its counts and edges traversed."""
-        self.follow(stage)
+        self.pointed.follow(stage.pointer)
         if "messages" in stage.kernels:
             self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
         table = np.zeros(0, np.int64) if stage.domain is None else self.pages_of(stage.domain).longs[:, 0]
@@ -295,7 +287,7 @@ class Passes:
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """Run the stage, whose messages are up to date, over listed vertices; returns counts and edges traversed."""
         self.ahead.clear()
-        self.follow(stage)
+        self.pointed.follow(stage.pointer)
         if stage.domain is None:
             return self._listed_vertices(stage, lists)
         pages = self.pages_of(stage.domain)
@@ -358,7 +350,7 @@ class Passes:
         """Compute the messages of all vertices, unless fused work has done it."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self.state.frame[SLOT_LISTED] = 0
-            self._over_vertices(stage.kernels["messages"])
+            self._in_windows(stage.kernels["messages"], self._by_vertex)
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
         """Compute the messages of listed vertices."""
@@ -372,8 +364,7 @@ class Passes:
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
         """The number of edges, in one adjacency direction, of the vertices with bit 0 in their flags."""
-        words = whole_words(flags)
-        return frontier_kernels()["reached"](words, len(words), self.graph.row_lengths(kind))
+        return frontier_kernels()["reached"](flags, self.graph.n, self.graph.row_lengths(kind))
 
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
@@ -412,16 +403,9 @@ class Passes:
         self.freedoms.notify(marks[: self.graph.n])
         return edges
 
-    def row_kernel(self, action: str, field_name: str) -> RowKernel:
-        """The kernel that performs an action of `per_field` for one list."""
-        now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
-        size = now.nbytes // max(1, self.graph.n)  # bytes of a vertex's value, which may be a vector
-        word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
-        return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
-
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
         """For listed vertices, "exchange" the two buffers of a field, or "copy" values from the present to the next."""
-        made = self.row_kernel(action, field_name)
+        made = row_kernel(self.state.arrays, self.graph.n, action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
             kernel(*made.arrays, vertices, count, made.width)

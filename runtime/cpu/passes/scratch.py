@@ -22,7 +22,21 @@ def words_of(structures: Iterable[str], degree: int) -> int:
     table = 1 << max(1, (2 * degree - 1).bit_length())
     sizes = {"mode32": table, "mode64": 2 * table, "mex": (degree >> 6) + 1, "hindex": degree + 1,
              "median32": degree + 1, "median64": degree + 1}
-    return sum(sizes[name] for name in structures)
+    total = 0
+    for name in structures:
+        kind, *numbers = name.split(":")
+        total += grouped_words(degree, *map(int, numbers)) if kind == "grouped" else sizes[name]
+    return total
+
+
+def grouped_words(degree: int, words: int, keys: int) -> int:
+    """The size of the table of the groups of a vertex, in 64-bit words (vlang/emit/cpu/skeletons/groups.py).
+
+    words: the words of an entry. keys: the largest number of groups; 0 for as many as there are edges.
+    """
+    most = min(degree, keys) if keys else degree
+    slots = 1 << max(4, (2 * most - 1).bit_length())
+    return 3 + slots + (most + 1) * words
 
 
 class Scratch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,7 @@ from vlang.runtime.plan.layouts.play_words import (
 )
 from vlang.runtime.plan.plan import SEGMENT
 
-__all__ = ["ManyTasks", "RowKernel", "Script", "level_long_tasks", "level_tasks", "listed_tasks"]
+__all__ = ["ManyTasks", "RowKernel", "Script", "level_long_tasks", "level_tasks", "listed_tasks", "row_kernel"]
 
 Int64s = NDArray[np.int64]
 
@@ -108,6 +109,21 @@ class RowKernel:
     name: str
     arrays: tuple[NDArray[Any], NDArray[Any]]
     width: int
+
+
+def row_kernel(arrays: Mapping[str, NDArray[Any]], n: int, action: str, field_name: str) -> RowKernel:
+    """The kernel that "exchange"s the two buffers of a field for listed vertices, or "copy"s from the present one.
+
+    Args:
+        arrays: the vertex arrays of the state, by slot.
+        n: the number of vertices.
+        action: "exchange" or "copy".
+        field_name: the field.
+    """
+    now, new = arrays[f"field:{field_name}"], arrays[f"next:{field_name}"]
+    size = now.nbytes // max(1, n)  # bytes of a vertex's value, which may be a vector
+    word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
+    return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
 
 
 @dataclass

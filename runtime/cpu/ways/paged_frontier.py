@@ -32,17 +32,18 @@ class Frontiers:
     """Finds and reads the pages of one adjacency direction that have edges of the vertices in a bitmap.
 
     Args:
-        passes: the passes of the run, whose source streams pages.
+        passes: the passes of the run.
         kind: the adjacency direction.
         columns: the edge columns that kernels read.
     """
 
     def __init__(self, passes: Passes, kind: str, columns: Columns = ()) -> None:
-        assert isinstance(passes.source, Streamed)
         self.kind, self.columns = kind, columns
         self.pages, self.table = passes.source.pages(kind), passes.source.table(kind, columns)
-        self.degrees: NDArray[np.uint32] = passes.degrees(kind)
         self._source, self._n = passes.source, passes.graph.n
+        self.degrees: NDArray[np.uint32] = np.zeros(self._n, np.uint32)
+        rows = passes.degrees(kind)
+        self.degrees[: len(rows)] = rows
         self._linked = empty(-(-self._n // 64), np.uint64)
         paged_frontier_kernels()["linked"](self.degrees, self._n, self._linked)
 
@@ -66,6 +67,8 @@ class Frontiers:
 
     def missing(self, wanted: NDArray[np.uint8]) -> int:
         """The total size in bytes of the pages with wanted[p] = 1 that are not in memory."""
+        if not isinstance(self._source, Streamed):
+            return 0
         return self._source.missing(self.kind, np.flatnonzero(wanted).tolist())
 
     def edges(self, bits: NDArray[np.uint64]) -> int:

@@ -62,7 +62,7 @@ class PagedReachLoop(FrontierLoop):
     ) -> None:
         assert stage.domain is not None
         self._stage, self._passes, self._looks, self._free = stage, passes, looks, free
-        self._out, self._into = Frontiers(passes, OPPOSITE[stage.domain]), Frontiers(passes, stage.domain)
+        self._out, self._into = Frontiers(passes, self._receivers(stage.domain)), Frontiers(passes, stage.domain)
         n, self._threads = passes.graph.n, passes.cpu.threads
         self._words = -(-n // 64)
         self._front, self._coming, self._left = (empty(self._words, np.uint64) for _ in range(3))
@@ -96,15 +96,23 @@ class PagedReachLoop(FrontierLoop):
             edges = self._out.edges(self._front)
         self._launch("take", self._threads)
         self._front, self._coming = self._coming, self._front
-        active = int(self._counts[REACH_ACTIVE])
+        active, edges = self._reached(int(self._counts[REACH_ACTIVE]), edges)
         self._unreached -= active
         self._last = Done(active, "early-exit pull" if looks else "push", edges)
         self._free.took("X2" if looks else "P")
         return (self._last,)
 
+    def _receivers(self, domain: str) -> str:
+        """The direction of the edges from senders to receivers."""
+        return OPPOSITE[domain]
+
     def sync(self) -> NDArray[np.uint8]:
         """The frontier as flags, uint8[n]. The fields are up to date between supersteps."""
         return bits_set(self._front, self._passes.graph.n)
+
+    def _reached(self, active: int, edges: int) -> tuple[int, int]:
+        """Called after a superstep, with the numbers of vertices that it reached and of edges that it traversed."""
+        return active, edges
 
     def _begin(self) -> None:
         """Find the vertices that have values. They are the frontier, unless the constructor was given a part of them.

@@ -72,13 +72,18 @@ class Supersteps(CpuWay):
         """
         options = machine.options
         in_place = options.asynchronous and loop.asynchronous
-        begun = Superstep(loop, machine.passes, machine.evaluate, options.mode, options.blocking, bound, in_place,
-                          pushes, machine.passes.freedoms.of(loop, bound))
+        begun = self.running(loop, machine.passes, machine.evaluate, options.mode, options.blocking, bound, in_place,
+                             pushes, machine.passes.freedoms.of(loop, bound))
         if start is None or not start.placed:
             begun.begin()
         if start is not None:
             begun.go_on(start)
         return begun
+
+    @property
+    def running(self) -> type[Superstep]:
+        """The class that runs the loop."""
+        return Superstep
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Lines that say which modes supersteps may have, and whether they may run in place."""

@@ -19,7 +19,7 @@ class Source(Protocol):
     def malloc(self, nbytes: int) -> int | None:
         """The address of new memory; None if the device has none left."""
 
-    def release(self, pointer: int) -> None:
+    def release(self, pointer: int, size: int) -> None:
         """Return memory to the device once all queued work is done."""
 
     def mark(self) -> Any:
@@ -93,6 +93,12 @@ class Arena:
             self.cached += block.size
             self._free[block.size].append((block.pointer, self._source.mark()))
 
+    def borrow(self, nbytes: int) -> None:
+        """Count memory that is not from this arena; a negative number ends that. Raises OutOfMemory."""
+        if nbytes > 0 and self.used + nbytes > self.budget:
+            raise OutOfMemory(self._short(nbytes, "what is on the device already"))
+        self.used += nbytes
+
     def hand_over(self, block: Block) -> int:
         """Stop counting a block; returns its address, which the new owner must release."""
         del self._live[block.pointer]
@@ -101,16 +107,16 @@ class Arena:
 
     def trim(self) -> None:
         """Return the blocks cached for reuse to the device."""
-        for blocks in self._free.values():
+        for size, blocks in self._free.items():
             for pointer, _ in blocks:
-                self._source.release(pointer)
+                self._source.release(pointer, size)
         self._free.clear()
         self.cached = 0
 
     def close(self) -> None:
         """Return all blocks to the device."""
         for block in list(self._live.values()):
-            self._source.release(block.pointer)
+            self._source.release(block.pointer, block.size)
         self._live.clear()
         self.used = 0
         self.trim()

@@ -2,94 +2,31 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.errors import DeviceError
 from vlang.runtime.compile.nvrtc import Compiler, CupyCompiler, compile_cubin
 from vlang.runtime.gpu.device.arena import Arena, Block, in_bytes
+from vlang.runtime.gpu.device.card import card_of
+from vlang.runtime.gpu.device.cuda_objects import CudaEvent, CudaKernel, CudaStream, Guard, Owner
 from vlang.runtime.gpu.device.device import Buffer, DeviceInfo, Event, Kernel, Stream
-from vlang.runtime.gpu.device.faults import fault
-from vlang.runtime.gpu.device.gpus import Gpu, check_gpu, look
-from vlang.runtime.gpu.device.staging import LEAST, Staging
-from vlang.runtime.storage.pagelock import address_of, process_locks
+from vlang.runtime.gpu.device.gpus import Gpu
+from vlang.runtime.gpu.device.results import result_array
+from vlang.runtime.gpu.device.staging import LEAST
+from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.pagelock import PageLocks, address_of, process_locks
 
 __all__ = ["CudaDevice"]
 
 RESERVE = 300 << 20  # bytes of device memory left free: kernels' local memory, code, the driver's queues
-_STATIC = 48 << 10  # bytes of shared memory that a kernel may use without an attribute that allows more
 _HOST_TO_DEVICE, _DEVICE_TO_HOST, _DEVICE_TO_DEVICE = 1, 2, 3
-_NON_BLOCKING = 1  # flag of a stream
 _NO_TIMING = 2  # flag of an event
-_NO_MORE = 2  # status of cudaMalloc: out of memory
-
-
-class CudaStream:
-    """A stream of the CUDA driver."""
-
-    __slots__ = ("handle",)
-
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
-
-
-class CudaEvent:
-    """An event of the CUDA driver, destroyed with this object."""
-
-    __slots__ = ("_destroy", "handle")
-
-    def __init__(self, runtime: Any, flags: int = 0) -> None:
-        self.handle: int = runtime.eventCreateWithFlags(flags)
-        self._destroy = runtime.eventDestroy
-
-    def __del__(self) -> None:
-        with suppress(Exception):  # the device may be lost, or the process may be exiting
-            self._destroy(self.handle)
-
-
-class CudaKernel:
-    """A function of a loaded module, with reusable memory for its arguments in the form that the driver expects."""
-
-    __slots__ = ("_places", "_words", "function", "name", "shared")
-
-    def __init__(self, name: str, function: int) -> None:
-        self.name = name
-        self.function = function
-        self.shared = _STATIC
-        self._words: Any = (ctypes.c_uint64 * 0)()
-        self._places: Any = (ctypes.c_void_p * 1)()
-
-    def arguments(self, args: Sequence[int]) -> int:
-        """The address of the array of argument addresses; the driver copies the arguments during the launch call."""
-        if len(args) != len(self._words):
-            self._words = (ctypes.c_uint64 * len(args))()
-            start = ctypes.addressof(self._words)
-            self._places = (ctypes.c_void_p * max(1, len(args)))(*range(start, start + 8 * len(args), 8))
-        try:
-            self._words[:] = args
-        except TypeError:  # NumPy integers
-            self._words[:] = [int(a) for a in args]
-        return ctypes.addressof(self._places)
-
-
-class _Guard:
-    """Converts CuPy's errors to DeviceError."""
-
-    def __init__(self, gpu: str, kinds: tuple[type[Exception], ...]) -> None:
-        self.gpu, self.kinds = gpu, kinds
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        if isinstance(error, self.kinds):
-            raise fault(error, self.gpu) from None
 
 
 def _help(gpu_memory: int | None, free: int) -> str:
@@ -102,30 +39,46 @@ def _help(gpu_memory: int | None, free: int) -> str:
 class CudaDevice:
     """The GPU with number `index`, for one run in one thread. See `device.Device`.
 
-    The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. The driver's own context (some
-    hundred MB per process) is not counted.
+    The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. Memory that graphs keep on the GPU,
+    and idle memory, counts as free, and is given up when a run needs it. The driver's own context (some hundred MB per
+    process) is not counted. Streams, buffers, loaded modules and memory are used again by later runs
+    (`vlang.runtime.gpu.device.card`).
+
+    Args:
+        index: the number of the GPU.
+        gpu_memory: the limit in bytes; None for what is free.
+        compiler: compiles kernels, which later runs do not use; None for NVRTC.
 
     Raises:
         DeviceError: the GPU does not exist or does not work.
     """
 
     def __init__(self, index: int = 0, gpu_memory: int | None = None, compiler: Compiler | None = None) -> None:
-        self._runtime, self._driver = runtime, driver = check_gpu(index)
-        gpu = look(runtime, index)
-        self._guard = _Guard(f"gpu:{index} ({gpu.name})", (runtime.CUDARuntimeError, driver.CUDADriverError))
-        self._compiler = compiler
+        self._card = card = card_of(index)
+        runtime, driver, gpu = card.runtime, card.driver, card.gpu
+        self._runtime, self._driver = runtime, driver
+        self._guard = Guard(f"gpu:{index} ({gpu.name})", (runtime.CUDARuntimeError, driver.CUDADriverError))
+        self._compiler, self._own_modules = compiler, compiler is not None
         self._index = index
         self._modules: list[int] = []
         self._streams: list[CudaStream] = []
         self._registered: list[NDArray[Any]] = []
-        self._staging = Staging(runtime)
         self._launch, self._launch_together = driver.launchKernel, driver.launchCooperativeKernel
+        self._free = card.free_memory()
+        self._lane = card.lane()
+        self._staging = self._lane.staging
+        self._open = True
+        self.shelf = card.shelf
+        self.cache: int | None = None
         with self._guard:
+            if ledger.limit is not None:
+                self._staging.close()  # new buffers are counted in the budget
             self.info = self._described(gpu)
             self._before = runtime.getDevice()
-            runtime.setDevice(index)
+            if self._before != index:
+                runtime.setDevice(index)
             self._main = self.stream()
-        free = max(0, gpu.free - RESERVE)
+        free = max(0, self._free - RESERVE)
         wanted = free if gpu_memory is None else min(gpu_memory, free)
         self._arena = Arena(self, wanted, _help(gpu_memory, free))
 
@@ -170,22 +123,37 @@ class CudaDevice:
         import cupy  # optional
 
         assert isinstance(buffer, Block)
-        owner = _Owner(self._runtime, self._arena.hand_over(buffer))
+        owner = Owner(self._runtime, self._arena.hand_over(buffer))
         memory = cupy.cuda.UnownedMemory(owner.pointer, buffer.size, owner, self._index)
         return cupy.ndarray((count,), dtype, cupy.cuda.MemoryPointer(memory, 0))
 
+    def keep(self, buffer: Buffer) -> Callable[[], None]:
+        """Let memory outlive this object, in which it still counts; returns the function that frees it."""
+        assert isinstance(buffer, Block)
+        pointer = self._arena.hand_over(buffer)
+        self._arena.borrow(buffer.size)
+        return partial(self._card.free, pointer)
+
+    def borrow(self, nbytes: int) -> None:
+        """Count memory that another object has kept; a negative number ends that. Raises OutOfMemory."""
+        self._arena.borrow(nbytes)
+
+    def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """An uninitialised array in page-locked host memory, if there is some."""
+        return result_array(count, dtype)
+
     def malloc(self, nbytes: int) -> int | None:
         """Allocate memory, as the arena's source."""
-        try:
-            return int(self._runtime.malloc(nbytes))
-        except self._runtime.CUDARuntimeError as error:
-            if error.status != _NO_MORE:
-                raise
-            return None
+        arena = self._arena
+        return self._card.allocate(nbytes, arena.budget - arena.used - arena.cached - nbytes)
 
-    def release(self, pointer: int) -> None:
-        """Return memory to the device, as the arena's source; waits for queued work."""
-        self._runtime.free(pointer)
+    def release(self, pointer: int, size: int) -> None:
+        """Return memory, as the arena's source: to the card at the end, else to the device, which waits for its work.
+        """
+        if self._open:
+            self._card.free(pointer)
+        else:
+            self._card.put_back(pointer, size)
 
     def mark(self) -> list[CudaEvent]:
         """An event on each stream after the work queued so far, as the arena's source."""
@@ -239,16 +207,23 @@ class CudaDevice:
         for at, known in enumerate(self._registered):
             if address_of(known) == address_of(array) and known.nbytes == array.nbytes:
                 del self._registered[at]
+                self.drain()
                 with self._guard:
-                    self._runtime.deviceSynchronize()
                     process_locks().unregister(array)
                 return
 
+    def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
+        """Let the page lock of a registered array outlive this object; returns the function that ends it."""
+        locks = process_locks()
+        with self._guard:
+            locks.register(array)
+        return partial(_unlock, locks, array, self._guard.kinds)
+
     # ------------------------------------------------------------------------ order
     def stream(self) -> CudaStream:
-        """Create a stream, which exists until the device is closed."""
+        """A stream, which exists until the device is closed."""
         with self._guard:
-            made = CudaStream(self._runtime.streamCreateWithFlags(_NON_BLOCKING))
+            made = CudaStream(self._lane.stream())
         self._streams.append(made)
         return made
 
@@ -281,6 +256,12 @@ class CudaDevice:
         with self._guard:
             self._runtime.streamSynchronize(self._handle(stream))
 
+    def drain(self) -> None:
+        """Wait on the host until all work of all streams has ended."""
+        with self._guard:
+            for stream in self._streams:
+                self._runtime.streamSynchronize(stream.handle)
+
     def _handle(self, stream: Stream | None) -> int:
         if stream is None:
             return self._main.handle
@@ -296,16 +277,26 @@ class CudaDevice:
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, CudaKernel]:
         """Load the kernels of a CUDA C text, by name. A text is compiled once and cached on disk.
 
+        A later run in the same process uses the loaded module again.
+
         Raises:
             InternalError: NVRTC rejects the text.
         """
+        modules, key = self._lane.modules, (text, *sorted(entries), *entries.values())
+        if key in modules and not self._own_modules:
+            modules.move_to_end(key)
+            return modules[key][1]
         if self._compiler is None:
             self._compiler = CupyCompiler()
         cubin = compile_cubin(text, entries, self.info.architecture, self._compiler)
         with self._guard:
             module = self._driver.moduleLoadData(cubin)
+            kernels = {name: CudaKernel(name, self._driver.moduleGetFunction(module, name)) for name in entries}
+        if self._own_modules:
             self._modules.append(module)
-            return {name: CudaKernel(name, self._driver.moduleGetFunction(module, name)) for name in entries}
+        else:
+            modules[key] = module, kernels
+        return kernels
 
     def launch(self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
                stream: Stream | None = None, cooperative: bool = False) -> None:
@@ -348,35 +339,42 @@ class CudaDevice:
         kernel.shared = shared
 
     def close(self) -> None:
-        """Free all resources, after the work of all streams has ended. On a lost device there is nothing to free."""
-        undo = [(self._runtime.streamDestroy, stream.handle) for stream in self._streams]
-        undo += [(self._driver.moduleUnload, module) for module in self._modules]
-        with suppress(*self._guard.kinds):
-            self._runtime.deviceSynchronize()
+        """Return all resources to the card, after the work of all streams has ended. A lost device has none."""
+        if not self._open:
+            return
+        self._open, kinds = False, self._guard.kinds
+        try:
+            self.drain()
+            with self._guard:
+                if ledger.limit is not None:
+                    self._staging.close()
+            lost = False
+        except DeviceError:
+            lost = True
         for array in self._registered:
-            with suppress(*self._guard.kinds):
+            with suppress(*kinds):
                 process_locks().unregister(array)
-        for owner in (self._staging, self._arena):
-            with suppress(*self._guard.kinds):
-                owner.close()
-        for function, handle in undo:
-            with suppress(*self._guard.kinds):
-                function(handle)
-        with suppress(*self._guard.kinds):
-            self._runtime.setDevice(self._before)
+        for module in self._modules:
+            with suppress(*kinds):
+                self._driver.moduleUnload(module)
+        self._lane.streams += [stream.handle for stream in self._streams]
+        with suppress(*kinds):
+            self._arena.close()
+            if lost:
+                self._lane.close(kinds)
+            else:
+                self._card.put_lane(self._lane)
+            self._card.shrink(self._free // 2 if self.cache is None else self.cache)
+        with suppress(*kinds):
+            if self._before != self._index:
+                self._runtime.setDevice(self._before)
         self._registered, self._streams, self._modules = [], [], []
 
 
-class _Owner:
-    """Owns the memory of a CuPy array."""
-
-    def __init__(self, runtime: Any, pointer: int) -> None:
-        self.pointer = pointer
-        self._release = runtime.free
-
-    def __del__(self) -> None:
-        with suppress(Exception):  # the device may be lost, or the process may be exiting
-            self._release(self.pointer)
+def _unlock(locks: PageLocks, array: NDArray[Any], errors: tuple[type[Exception], ...]) -> None:
+    """End a reference to a page lock."""
+    with suppress(*errors):
+        locks.unregister(array)
 
 
 def _contiguous(array: NDArray[Any]) -> None:

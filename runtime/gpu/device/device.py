@@ -6,12 +6,14 @@ integers or device addresses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlang.runtime.gpu.device.shelf import Shelf
 
 __all__ = ["Buffer", "Device", "DeviceInfo", "Event", "Kernel", "Stream"]
 
@@ -62,9 +64,17 @@ class Device(Protocol):
     """One GPU. Every method raises DeviceError if the device has failed; host memory is not affected by that.
 
     The default stream (None) is not ordered with any other stream.
+
+    Attributes:
+        info: its properties.
+        shelf: what graphs keep on the GPU between runs.
+        cache: the bytes that may stay there, idle, when this object is closed; None for half of the memory that was
+            free when it was opened.
     """
 
     info: DeviceInfo
+    shelf: Shelf
+    cache: int | None
 
     def allocate(self, nbytes: int, what: str) -> Buffer:
         """Allocate uninitialised memory, aligned to 256 bytes.
@@ -81,6 +91,18 @@ class Device(Protocol):
 
     def budget(self) -> int:
         """The maximum number of bytes that may be allocated."""
+
+    def keep(self, buffer: Buffer) -> Callable[[], None]:
+        """Let memory outlive this object, in which it still counts; returns the function that frees it.
+
+        All work on the memory must have ended.
+        """
+
+    def borrow(self, nbytes: int) -> None:
+        """Count memory that another object has kept; a negative number ends that. Raises OutOfMemory."""
+
+    def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """An uninitialised array in host memory, to which `download` is fast."""
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
         """Convert memory to an array of shape [count] that owns the memory and may outlive the device object.
@@ -130,6 +152,9 @@ class Device(Protocol):
     def unregister(self, array: NDArray[Any]) -> None:
         """Undo `register`."""
 
+    def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
+        """Let the page lock of a registered array outlive this object; returns the function that ends it."""
+
     def stream(self) -> Stream:
         """Create a stream."""
 
@@ -147,6 +172,9 @@ class Device(Protocol):
 
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait on the host until all work of a stream has ended."""
+
+    def drain(self) -> None:
+        """Wait on the host until all work of all streams has ended."""
 
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
         """Load the kernels of a CUDA C text, by name.
@@ -181,4 +209,4 @@ class Device(Protocol):
         """The number of blocks of a kernel that the device runs at the same time."""
 
     def close(self) -> None:
-        """Free all resources."""
+        """End the run: free its memory, and let no more stay on the GPU than `cache` says."""

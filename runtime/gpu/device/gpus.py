@@ -8,10 +8,14 @@ from typing import Any
 from vlang.errors import DeviceError
 from vlang.runtime.gpu.device.faults import fault, lost
 
-__all__ = ["INSTALL", "Gpu", "check_gpu", "count_gpus", "cuda", "cuda_version", "gpus", "look"]
+__all__ = [
+    "FORKED", "INSTALL", "Gpu", "check_gpu", "count_gpus", "cuda", "cuda_version", "free_memory", "gpus", "look",
+]
 
 INSTALL = "pip install 'vlang[gpu]'"
-_TOO_OLD, _NO_DEVICE = 35, 100  # CUDA status codes
+FORKED = ("this process was forked from one that had used a GPU, and CUDA does not work in such a process: start "
+          "processes with multiprocessing.get_context(\"spawn\") or \"forkserver\", or run on the CPU (device=\"cpu\")")
+_NOT_STARTED, _TOO_OLD, _NO_DEVICE = 3, 35, 100  # CUDA status codes
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ def count_gpus(runtime: Any) -> int:
             older = ", or pip install 'vlang[gpu12]'" if driver >= 12000 else ""
             raise DeviceError(f"the NVIDIA driver is too old: it has CUDA {cuda_version(driver)}, and CuPy here "
                               f"needs {needed}; update the driver{older}") from None
+        if error.status == _NOT_STARTED:
+            raise DeviceError(f"CUDA cannot start ({error}). If {FORKED}") from None
         if lost(error):
             raise DeviceError(f"the GPU failed earlier in this process ({error}); start a new one for GPU programs, or "
                               "run them on the CPU") from None
@@ -91,20 +97,41 @@ def gpus() -> list[Gpu]:
     return [look(runtime, index) for index in range(count_gpus(runtime))]
 
 
-def look(runtime: Any, index: int) -> Gpu:
-    """The properties and free memory of a GPU; the calling thread's current device is unchanged. Raises DeviceError."""
+def free_memory(runtime: Any, index: int) -> int:
+    """The bytes of free memory of a GPU; the calling thread's current device is unchanged. Raises DeviceError."""
+    return _memory(runtime, index)[0]
+
+
+def _memory(runtime: Any, index: int) -> tuple[int, int]:
+    """The bytes of free memory, and of all memory."""
     try:
         before = runtime.getDevice()
-        try:
-            runtime.setDevice(index)
+        if before == index:
             free, total = runtime.memGetInfo()
-        finally:
-            runtime.setDevice(before)
+        else:
+            try:
+                runtime.setDevice(index)
+                free, total = runtime.memGetInfo()
+            finally:
+                runtime.setDevice(before)
+    except runtime.CUDARuntimeError as error:
+        raise _refused(error, index) from None
+    return int(free), int(total)
+
+
+def _refused(error: Exception, index: int) -> DeviceError:
+    if lost(error):
+        return DeviceError(f"GPU {index} failed earlier in this process ({error}); start a new one for GPU programs, "
+                           "or run them on the CPU")
+    return fault(error, f"GPU {index}")
+
+
+def look(runtime: Any, index: int) -> Gpu:
+    """The properties and free memory of a GPU; the calling thread's current device is unchanged. Raises DeviceError."""
+    free, total = _memory(runtime, index)
+    try:
         found = runtime.getDeviceProperties(index)
     except runtime.CUDARuntimeError as error:
-        if lost(error):
-            raise DeviceError(f"GPU {index} failed earlier in this process ({error}); start a new one for GPU "
-                              "programs, or run them on the CPU") from None
-        raise fault(error, f"GPU {index}") from None
+        raise _refused(error, index) from None
     name = bytes(found["name"]).split(b"\0")[0].decode(errors="replace")
-    return Gpu(index, name, f"sm_{found['major']}{found['minor']}", int(free), int(total))
+    return Gpu(index, name, f"sm_{found['major']}{found['minor']}", free, total)

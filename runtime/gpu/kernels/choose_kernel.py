@@ -20,22 +20,17 @@ estimate are in `Costs`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from vlang.errors import BindError
 from vlang.runtime.gpu.kernels.entries import shared_bytes
+from vlang.runtime.gpu.kernels.row_lengths import LANES, WIDTHS, Rows
 from vlang.runtime.plan.gpu_stage import GpuStage
-from vlang.runtime.plan.plan import SEGMENT, THREADS
+from vlang.runtime.plan.plan import THREADS
 
-__all__ = ["H200", "LANES", "NAMES", "Choice", "Costs", "Rows", "choose_kernel", "grid", "template_of"]
+__all__ = ["H200", "NAMES", "Choice", "Costs", "choose_kernel", "choose_kernels", "grid", "template_of"]
 
-LANES = (2, 4, 8, 16, 32)
-_WIDTHS = (1, *LANES)
 _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
     "thread": ("pull_thread", ()),
     **{f"virtual-warp-{lanes}": ("pull_lanes", (lanes,)) for lanes in LANES},
@@ -45,8 +40,6 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
 }
 NAMES = ("auto", *_TEMPLATES)
 
-_SAMPLE = 2048  # warps of 32 vertices that are sampled to estimate the rows of a page
-_CHUNK = 1 << 20  # vertices whose rows are measured at a time
 _BUSY = 3  # blocks per multiprocessor that saturate its memory bandwidth
 _MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture
 
@@ -87,56 +80,6 @@ H200 = Costs()
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The rows of a page.
-
-    Attributes:
-        vertices: the number of rows.
-        edges: the number of edges.
-        longest: the number of edges of the longest row with at most SEGMENT edges; another kernel runs longer rows.
-        waste: lane slots per edge with 1, 2, 4, 8, 16 and 32 lanes per row, if a warp waits for its longest row.
-    """
-
-    vertices: int
-    edges: int
-    longest: int
-    waste: tuple[float, ...]
-
-    @staticmethod
-    def even(vertices: int, edges: int) -> Rows:
-        """Rows of equal length, for a page whose rows have not been measured."""
-        longest = min(SEGMENT, -(-edges // max(1, vertices)))
-        slots = [-(-longest // lanes) * lanes for lanes in _WIDTHS]
-        return Rows(vertices, edges, longest, tuple(max(1.0, s * vertices / max(1, edges)) for s in slots))
-
-    @staticmethod
-    def measured(offsets: NDArray[Any]) -> Rows:
-        """Measure the rows of n vertices from their offsets, n + 1 integers of any type.
-
-        Lane slots are estimated from a sample of at most 2048 evenly spaced warps; the other values are exact.
-        """
-        n, edges = len(offsets) - 1, int(offsets[-1]) - int(offsets[0])
-        if n <= 0 or not edges:
-            return Rows.even(n, edges)
-        parts = (offsets[low : low + _CHUNK + 1] for low in range(0, n, _CHUNK))  # parts, to take little memory
-        longest = max(int(_short(np.diff(part)).max(initial=0)) for part in parts)
-        count = -(-n // 32)
-        ends = 32 * np.arange(0, count, -(-count // _SAMPLE))[:, None] + np.arange(33)
-        warps = _short(np.diff(offsets[np.minimum(ends, n)], axis=1))
-        inside = max(1, int(warps.sum()))
-        waste = []
-        for lanes in _WIDTHS:  # 32 / lanes rows run in a warp until the longest of them has ended
-            steps = (-(-warps // lanes)).reshape(len(warps), lanes, 32 // lanes).max(axis=2)
-            waste.append(max(1.0, 32 * int(steps.sum()) / inside))
-        return Rows(n, edges, longest, tuple(waste))
-
-
-def _short(degrees: NDArray[Any]) -> NDArray[np.int64]:
-    """The degrees, with 0 for rows that another kernel processes."""
-    return np.where(degrees > SEGMENT, 0, degrees).astype(np.int64)
-
-
-@dataclass(frozen=True)
 class Choice:
     """A chosen kernel.
 
@@ -164,10 +107,7 @@ def choose_kernel(
     stage: GpuStage, vertices: int, edges: int, asked: str = "auto", deterministic: bool = False,
     table: Costs = H200, rows: Rows | None = None, shared: int = 227 << 10,
 ) -> Choice:
-    """Choose the kernel for a page of a stage.
-
-    If a kernel that was requested by name cannot run the stage, the choice of "auto" replaces it, and the reason says
-    so.
+    """Choose the kernel for the only page of a stage.
 
     Args:
         stage: the stage.
@@ -179,20 +119,41 @@ def choose_kernel(
         rows: the rows of the page; None for rows of equal length.
         shared: bytes of shared memory that a block may use.
 
+    Raises BindError as `choose_kernels` does.
+    """
+    return choose_kernels(stage, [rows or Rows.even(vertices, edges)], asked, deterministic, table, shared)[0]
+
+
+def choose_kernels(
+    stage: GpuStage, pages: Sequence[Rows], asked: str = "auto", deterministic: bool = False, table: Costs = H200,
+    shared: int = 227 << 10,
+) -> list[Choice]:
+    """Choose the kernel for each page of a stage.
+
+    If a kernel that was requested by name cannot run the stage, the choice of "auto" replaces it, and the reason says
+    so.
+
+    Args:
+        stage: the stage.
+        pages: the rows of each page.
+        asked: one of NAMES.
+        deterministic: whether results must not depend on timing.
+        table: the costs of the device.
+        shared: bytes of shared memory that a block may use.
+
     Raises:
         BindError: the name is unknown, or `deterministic` rules out the requested kernel.
     """
-    rows = rows or Rows.even(vertices, edges)
     if asked == "auto":
-        return _fastest(stage, rows, deterministic, table, shared, "")
+        return _fastest(stage, pages, deterministic, table, shared, "")
     template, constants = template_of(asked)
     refused = _refused(asked, stage, shared)
     if refused:
-        return _fastest(stage, rows, deterministic, table, shared, f"{asked} cannot run this pass: {refused}; ")
+        return _fastest(stage, pages, deterministic, table, shared, f"{asked} cannot run this pass: {refused}; ")
     if deterministic and not _timeless(asked, stage):
         raise BindError("kernel 'edge' joins sums of floats by atomic operations, whose order depends on timing: with "
                         "deterministic=True take another kernel (warp-segmentation keeps the order of the edges)")
-    return Choice(asked, template, constants, "as asked")
+    return [Choice(asked, template, constants, "as asked")] * len(pages)
 
 
 def grid(template: str, constants: tuple[int, ...], count: int, threads: int = THREADS) -> int:
@@ -229,50 +190,84 @@ def _timeless(name: str, stage: GpuStage) -> bool:
     return name != "edge" or stage.exact
 
 
-def _fastest(stage: GpuStage, rows: Rows, deterministic: bool, table: Costs, shared: int, before: str) -> Choice:
-    able = [name for name in _TEMPLATES
+@dataclass(frozen=True)
+class _Terms:
+    """The cost of a kernel for a stage, for all pages.
+
+    Attributes:
+        name: the name of the kernel.
+        lanes: the number of lanes for each row.
+        edge: cost per lane slot.
+        vertex: cost per vertex.
+        strided: cost per lane slot and preceding step; 0 for a kernel in which several rows share a lane.
+        wasteful: whether lanes wait for the longest row of their warp.
+        share: the fraction of the edges that is read.
+    """
+
+    name: str
+    lanes: int
+    edge: float
+    vertex: float
+    strided: float
+    wasteful: bool
+    share: float
+
+    @staticmethod
+    def of(name: str, stage: GpuStage, table: Costs, shared: int) -> _Terms:
+        """The terms of a kernel."""
+        lanes = (_TEMPLATES[name][1] or (1,))[0]
+        kind = "virtual-warp" if lanes > 1 else name
+        by_row = kind in ("thread", "virtual-warp")  # these kernels stop at the first edge that determines the result
+        words = max(1, -(-stage.accumulator // 4))
+        item_words = max(1, -(-stage.item // 4))
+        edge = table.edge["edge loop" if name == "edge" and not stage.native else kind]
+        if name == "warp-segmentation":
+            edge += table.word * (words - 1)
+        elif name in ("stream", "edge"):
+            edge += table.word * (item_words - 1) + table.search * (name == "stream" and stage.reads_self)
+        if name == "stream":  # too few blocks per multiprocessor leave memory bandwidth unused
+            edge *= max(1.0, _BUSY * shared_bytes("pull_stream", stage) / shared)
+        vertex = table.vertex[kind]
+        if kind == "virtual-warp":
+            vertex *= 1 + lanes / 8 + words * lanes.bit_length() * lanes / 32
+        share = table.early if stage.early == "absorbing" and by_row else 1.0
+        return _Terms(name, lanes, edge, vertex, table.strided if by_row else 0.0, by_row, share)
+
+    def seconds(self, rows: Rows, step: float) -> float:
+        """The estimated time of the kernel on a page, without the launch; `step` is the latency of a load."""
+        edge, slots = self.edge, float(rows.edges)
+        if self.wasteful:
+            steps = rows.edges / max(1, rows.vertices) / self.lanes
+            edge += self.strided * min(max(0.0, steps - 1), 8 / self.lanes)
+            slots *= rows.waste[WIDTHS.index(self.lanes)]
+        return 1e-12 * (slots * edge * self.share + rows.vertices * self.vertex) + step * self._chain(rows)
+
+    def _chain(self, rows: Rows) -> float:
+        """The number of dependent steps through the longest row, if a thread has four loads in flight."""
+        if self.name == "warp-segmentation":
+            return (rows.longest + 31 * rows.edges / max(1, rows.vertices)) / 32 / 4
+        if self.name in ("stream", "edge"):
+            return 4 + rows.longest / THREADS  # 4: barriers between staging and reducing
+        return rows.longest / self.lanes / 4
+
+
+def _fastest(
+    stage: GpuStage, pages: Sequence[Rows], deterministic: bool, table: Costs, shared: int, before: str
+) -> list[Choice]:
+    """The kernel with the least estimated time for each page; `before` begins its reason."""
+    able = [_Terms.of(name, stage, table, shared) for name in _TEMPLATES
             if not _refused(name, stage, shared) and (not deterministic or _timeless(name, stage))]
-    times = {name: _seconds(name, stage, rows, table, shared) for name in able}
-    best, second = sorted(able, key=lambda name: times[name])[:2]
-    template, constants = _TEMPLATES[best]
+    if len(pages) > 1:  # a choice for each kernel, as texts for each page would take longer than the choice
+        known = [Choice(one.name, *_TEMPLATES[one.name], f"{before}{one.name}: the least time for the rows of the page")
+                 for one in able]
+        return [min(zip([one.seconds(rows, table.step) for one in able], range(len(able)), known))[2] for rows in pages]
+    rows = pages[0]
+    (least, best), (next_, second) = sorted((one.seconds(rows, table.step), k) for k, one in enumerate(able))[:2]
     density = rows.edges / max(1, rows.vertices)
-    reason = (f"{before}{best}: {density:.3g} edges a vertex, {rows.longest:,} at most; "
-              f"{_in_units(times[best])} expected, {_in_units(times[second])} with {second}")
-    return Choice(best, template, constants, reason)
-
-
-def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) -> float:
-    """The estimated time of a kernel on a page, without the launch."""
-    lanes = (_TEMPLATES[name][1] or (1,))[0]
-    kind = "virtual-warp" if lanes > 1 else name
-    by_row = kind in ("thread", "virtual-warp")  # these kernels stop at the first edge that determines the result
-    words = max(1, -(-stage.accumulator // 4))
-    item_words = max(1, -(-stage.item // 4))
-    edge = table.edge["edge loop" if name == "edge" and not stage.native else kind]
-    if name == "warp-segmentation":
-        edge += table.word * (words - 1)
-    elif name in ("stream", "edge"):
-        edge += table.word * (item_words - 1) + table.search * (name == "stream" and stage.reads_self)
-    if name == "stream":  # too few blocks per multiprocessor leave memory bandwidth unused
-        edge *= max(1.0, _BUSY * shared_bytes("pull_stream", stage) / shared)
-    if by_row:
-        steps = rows.edges / max(1, rows.vertices) / lanes
-        edge += table.strided * min(max(0.0, steps - 1), 8 / lanes)
-    slots = rows.edges * (rows.waste[_WIDTHS.index(lanes)] if by_row else 1.0)
-    vertex = table.vertex[kind]
-    if kind == "virtual-warp":
-        vertex *= 1 + lanes / 8 + words * lanes.bit_length() * lanes / 32
-    share = table.early if stage.early == "absorbing" and by_row else 1.0
-    return 1e-12 * (slots * edge * share + rows.vertices * vertex) + table.step * _chain(name, lanes, rows)
-
-
-def _chain(name: str, lanes: int, rows: Rows) -> float:
-    """The number of dependent steps through the longest row of a page, if a thread has four loads in flight."""
-    if name == "warp-segmentation":
-        return (rows.longest + 31 * rows.edges / max(1, rows.vertices)) / 32 / 4
-    if name in ("stream", "edge"):
-        return 4 + rows.longest / THREADS  # 4: barriers between staging and reducing
-    return rows.longest / lanes / 4
+    name, other = able[best].name, able[second].name
+    return [Choice(name, *_TEMPLATES[name],
+                   f"{before}{name}: {density:.3g} edges a vertex, {rows.longest:,} at most; "
+                   f"{_in_units(least)} expected, {_in_units(next_)} with {other}")]
 
 
 def _in_units(seconds: float) -> str:

@@ -65,6 +65,20 @@ def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[n
     return total
 
 
+def _sizes(side: Side, structures: tuple[str, ...]) -> tuple[NDArray[np.uint64], int]:
+    """The offsets of the scratch of long vertices, and the most words of another vertex; both cached in `side`."""
+
+    def find() -> tuple[NDArray[np.uint64], int]:
+        degrees, longs = np.diff(side.offsets), long_rows(side).longs[:, 0]
+        starts = np.zeros(len(longs) + 1, dtype=np.uint64)
+        np.cumsum(scratch_words(structures, degrees[longs]), out=starts[1:])
+        short = degrees[degrees <= SEGMENT]
+        return starts, int(scratch_words(structures, short.max(keepdims=True))[0]) if len(short) else 0
+
+    found: tuple[NDArray[np.uint64], int] = side.derived(("scratch", structures), find)
+    return found
+
+
 class GpuScratch:
     """The scratch memory in global memory for all passes of a plan, which run one at a time and share it.
 
@@ -96,17 +110,11 @@ class GpuScratch:
         widest, long_scratch = 0, 0
         for stage in self._stages:
             side = sides[stage.domain or "in"]
-            degrees = np.diff(side.offsets)
-            longs = long_rows(side).longs[:, 0]
-            starts = np.zeros(len(longs) + 1, dtype=np.uint64)
-            np.cumsum(scratch_words(stage.structures, degrees[longs]), out=starts[1:])
+            starts, words = _sizes(side, tuple(stage.structures))
             where = self._allocate(starts.nbytes, _LONG)
             self._device.upload(where, starts)
-            self._long_scratch[stage.name] = _LongScratch(self._allocate(8 * 4, _LONG), where, len(longs))
-            long_scratch = max(long_scratch, int(starts[-1]))
-            short = degrees[degrees <= SEGMENT]
-            if len(short):
-                widest = max(widest, int(scratch_words(stage.structures, short.max(keepdims=True))[0]))
+            self._long_scratch[stage.name] = _LongScratch(self._allocate(8 * 4, _LONG), where, len(starts) - 1)
+            long_scratch, widest = max(long_scratch, int(starts[-1])), max(widest, words)
         self._memory = self._allocate(4 * long_scratch, _LONG, zeroed=True)
         self._allocate_block_scratch(widest if widest > THREADS // 32 * SCRATCH_WORDS else 0)
 

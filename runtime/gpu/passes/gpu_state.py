@@ -42,6 +42,7 @@ class GpuState:
     ) -> None:
         self.device, self.plan, self.n = device, plan, n
         self.buffers: dict[str, Buffer] = {}
+        self.lent: dict[str, int] = {}
         self.dtypes: dict[str, np.dtype[Any]] = {}
         self.lengths: dict[str, int] = {}
         self._widths: dict[str, int] = {}
@@ -106,8 +107,25 @@ class GpuState:
         self.device.fill(self.buffers[slot].pointer, size, 0)
         self._put(slot, self.buffers[slot].pointer)
 
+    def lend(self, slot: str, dtype: str, length: int, pointer: int) -> None:
+        """Let a slot refer to memory that belongs to another object, and is never written.
+
+        Args:
+            slot: the name of the slot.
+            dtype: the type of the entries, such as "u32".
+            length: the number of entries.
+            pointer: the device address.
+        """
+        self.dtypes[slot], self.lengths[slot], self._widths[slot] = DTYPES[dtype], length, 1
+        self.lent[slot] = pointer
+        self._put(slot, pointer)
+
     def _put(self, slot: str, value: int) -> None:
         self.set_word(self.plan.slots[slot], value)
+
+    def pointer(self, slot: str) -> int:
+        """The device address of an array."""
+        return self.lent[slot] if slot in self.lent else self.buffers[slot].pointer
 
     def row_bytes(self, slot: str) -> int:
         """The number of bytes per vertex in an array."""
@@ -183,10 +201,10 @@ class GpuState:
 
     def array(self, slot: str) -> NDArray[Any]:
         """A copy of an array in host memory; waits for it."""
-        result = np.empty(self.lengths[slot], dtype=self.dtypes[slot])
+        result = self.device.host(self.lengths[slot], self.dtypes[slot])
         if len(result):
             self.flush()
-            self.device.download(result, self.buffers[slot].pointer)
+            self.device.download(result, self.pointer(slot))
         return result
 
     def hand_over(self, slot: str) -> Any:

@@ -6,7 +6,7 @@ vertex are in one page. The edges of a long vertex may be in several pages, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,6 +94,11 @@ class Cut:
         return len(self.row_blocks)
 
     @property
+    def key(self) -> bytes:
+        """Identifies the cut among all cuts of its adjacency direction."""
+        return self.starts.tobytes()
+
+    @property
     def largest(self) -> int:
         """The number of edges of the largest page."""
         return int(np.diff(self.starts).max())
@@ -109,8 +114,13 @@ class Cut:
         """Cut a side into pages of at most `edges` edges, or of a single vertex or segment with more edges.
 
         If `edges` is None, there is one page. If the edges are on disk and `edges` is not None, the pages are the pages
-        of the file.
+        of the file. The result is cached in `side`.
         """
+        found: Cut = side.derived(("cut", edges), lambda: Cut._made(side, edges))
+        return found
+
+    @staticmethod
+    def _made(side: Side, edges: int | None) -> Cut:
         offsets = side.offsets.view(np.int64)
         n, segments = len(offsets) - 1, long_rows(side).segments
         if edges is None:
@@ -133,10 +143,12 @@ class Sharding:
     Attributes:
         vertices: maps the density of a page (edges per vertex) to the number of vertices of a shard, at most 65536.
         replicas: maps the numbers of vertices and of edges of each shard (int64) to its replication factor (uint8).
+        key: identifies the rule, so that its shards are kept with the graph; None if they are not kept.
     """
 
     vertices: Callable[[float], int]
     replicas: Callable[[Int64s, Int64s], NDArray[np.uint8]]
+    key: Hashable = None
 
 
 @dataclass(frozen=True)

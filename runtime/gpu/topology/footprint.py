@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
@@ -74,17 +74,21 @@ class Footprint:
     Attributes:
         cut: the boundaries of pages.
         shards: the shards of the pages, by name of the use.
-        tables: the offset of each table in the block of tables, which stays on the device, by name.
-        table_bytes: the size of the block of tables.
+        tables: the offset of each table that depends on the graph and the cut alone, by name.
+        shared_bytes: the size of all of these tables.
+        own: the offset of each table of the run, by name.
+        own_bytes: the size of all of these tables.
         places: the offset of each array in a slot, by key.
-        slot_bytes: the size of a slot.
+        slot_bytes: the size of a slot, or of all arrays.
         slots: the number of slots; 0 if the whole adjacency stays on the device, in a single slot.
     """
 
     cut: Cut
     shards: Mapping[str, Shards]
     tables: Mapping[str, int]
-    table_bytes: int
+    shared_bytes: int
+    own: Mapping[str, int]
+    own_bytes: int
     places: Mapping[str, int]
     slot_bytes: int
     slots: int = 0
@@ -93,6 +97,11 @@ class Footprint:
     def resident(self) -> bool:
         """Whether all edges stay on the device."""
         return self.slots == 0
+
+    @property
+    def table_bytes(self) -> int:
+        """The size of all tables, which stay on the device during the run."""
+        return self.shared_bytes + self.own_bytes
 
     @property
     def least(self) -> int:
@@ -232,24 +241,35 @@ def _laid_out(
     side: Side, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool
 ) -> Footprint:
     """The layout with the pages of `cut`: resident, or with the minimum number of slots."""
-    shards = {name: Shards.of(side, cut, use.sharding) for name, use in uses.items() if use.sharding}
+    shards = {name: _shards(side, cut, use.sharding) for name, use in uses.items() if use.sharding}
     rows = long_rows(side)
-    sizes = {
+    tables, shared_bytes = _packed({
         "offsets": side.offsets.nbytes, "segments": rows.segments.nbytes, "longs": rows.longs.nbytes,
-        "starts": cut.starts.nbytes, "marks": 16 * cut.pages, "blocks": 4 * int((cut.row_blocks + 1).sum()),
-    }
+        "starts": cut.starts.nbytes, "blocks": 4 * int((cut.row_blocks + 1).sum()),
+    })
+    sizes: dict[str, int] = {}
     for name in uses:
         sizes |= {f"rows:{name}": 8 * ROW_WORDS * cut.pages, f"layout:{name}": 8 * LAYOUT_WORDS}
     for name, found in shards.items():
         sizes |= {f"bounds:{name}": found.bounds.nbytes, f"replicas:{name}": found.replicas.nbytes}
-    tables, table_bytes = _packed(sizes)
+    own, own_bytes = _packed(sizes | {"marks": 16 * cut.pages})
     edges = len(side) if resident else cut.largest
-    places, slot_bytes = _packed({array.key: array.itemsize * edges for array in arrays})
-    return Footprint(cut, shards, tables, table_bytes, places, slot_bytes, 0 if resident else _fewest(cut))
+    sizes = {array.key: array.itemsize * edges for array in arrays}
+    places, slot_bytes = _packed(sizes, GRAIN if resident else _ALIGNED)
+    return Footprint(cut, shards, tables, shared_bytes, own, own_bytes, places, slot_bytes,
+                     0 if resident else _fewest(cut))
 
 
-def _packed(sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
+def _shards(side: Side, cut: Cut, rule: Sharding) -> Shards:
+    """The shards of the pages, which are cached in `side` if the rule has a key."""
+    if rule.key is None:
+        return Shards.of(side, cut, rule)
+    found: Shards = side.derived(("shards", cut.key, rule.key), lambda: Shards.of(side, cut, rule))
+    return found
+
+
+def _packed(sizes: Mapping[str, int], aligned: int = _ALIGNED) -> tuple[dict[str, int], int]:
     """The offsets of arrays that are stored one after the other, and the total size in bytes."""
-    ends = np.cumsum([-(-size // _ALIGNED) * _ALIGNED for size in sizes.values()]).tolist()
-    total = max(1, -(-ends[-1] // GRAIN)) * GRAIN
+    ends = list(accumulate(max(1, -(-size // aligned)) * aligned for size in sizes.values()))
+    total = -(-ends[-1] // GRAIN) * GRAIN
     return dict(zip(sizes, [0, *ends[:-1]])), total

@@ -69,7 +69,7 @@ class Table:
 
 def make_table(
     name: str, use: Use, layout: Footprint, arrays: Mapping[str, Stored], table_at: Callable[[str], int],
-    memory: int | None, host: Mapping[str, int],
+    memory: Mapping[str, int], host: Mapping[str, int],
 ) -> Table:
     """Create the table of a use. The caller must upload its rows and its layout.
 
@@ -79,7 +79,7 @@ def make_table(
         layout: the layout of the device memory.
         arrays: the arrays over edges, by key.
         table_at: maps the name of a table to its device address.
-        memory: the device address of all edges; None if they are not resident.
+        memory: the device addresses of arrays by key if they are resident.
         host: the addresses of arrays in host memory for kernels, by key; 0 if kernels cannot read an array.
     """
     words = {ROW_TARGETS: TARGETS} | {ROW_COLUMNS + k: column_key(*c) for k, c in enumerate(use.columns)}
@@ -99,6 +99,6 @@ def make_table(
     place = np.zeros((3, ROW_WORDS), dtype=np.uint64)
     for word, key in words.items():
         place[:, word] = arrays[key].itemsize, layout.places[key], host.get(key, 0)
-        rows[:, word] = host.get(key, 0) if memory is None else memory + layout.places[key]
+        rows[:, word] = memory[key] if layout.resident else host.get(key, 0)
     return Table(use.keys(name), table_at(f"rows:{name}"), counts, cells, place, table_at(f"layout:{name}"), rows,
                  [0] * cut.pages)

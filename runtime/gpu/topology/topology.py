@@ -14,29 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.gpu.device.device import Device, Event, Stream
+from vlang.runtime.gpu.device.device import Buffer, Device, Event, Stream
 from vlang.runtime.gpu.topology.cut import Part, long_rows
 from vlang.runtime.gpu.topology.footprint import Stored, Use, footprint, stored_arrays
 from vlang.runtime.gpu.topology.page_rows import Table, make_table
+from vlang.runtime.gpu.topology.resident import Resident
+from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, upload_own, upload_tables
 from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Marks, Traffic, Transfer, choose_transfer
 from vlang.runtime.graph.topology.adjacency import Adjacency
-from vlang.runtime.plan.plan import THREADS
 from vlang.runtime.storage.page_reader import PageViews
 from vlang.runtime.threads.activity import timed
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 
 AUTO_STREAMS = 3
-
-Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
-"""A function (name, blocks, arguments, stream) that queues a kernel that is not a template."""
 
 Launch = Callable[[int, Part, Stream | None], None]
 """A function (row, page, stream) that queues the kernels of a pass for one page; `row` is the address of its row."""
@@ -54,6 +53,7 @@ class Topology:
         page_size: bytes of neighbours in a page; None for one page if all edges fit, otherwise 4 to 64 MiB.
         streams: the number of streams for copies and kernels; 0 for the best number.
         link: the cost of moving edges; None for the default.
+        resident: what the run uses of the graph on the device; None for a topology that leaves nothing there.
 
     Attributes:
         offsets: device address of u64[n + 1].
@@ -73,7 +73,7 @@ class Topology:
     def __init__(
         self, device: Device, prepare: Prepare, side: Side, uses: Mapping[str, Use],
         memory: int | None = None, page_size: int | None = None, streams: int = 0,
-        link: Link | None = None,
+        link: Link | None = None, resident: Resident | None = None,
     ) -> None:
         self.device, self.side, self._prepare, self.link = device, side, prepare, link or Link()
         self.kind, self.n, self.edges = side.kind, len(side.offsets) - 1, len(side)
@@ -85,24 +85,19 @@ class Topology:
         self.layout = footprint(side, uses, list(self._arrays.values()), free, page_size, taken)
         self.parts = self.layout.cut.parts()
         self.resident = self.layout.resident
-        what = f"the {self.kind}-neighbours of {self.n:,} vertices"
-        self._buffers = [device.allocate(self.layout.table_bytes, f"tables of {what}")]
-        self._addresses: dict[str, int] = {}
+        self._parts = Resident(device) if resident is None else resident
+        self._alone = resident is None
+        self._what = f"the {self.kind}-neighbours of {self.n:,} vertices"
+        self._buffers: list[Buffer] = []
+        self._addresses: dict[str, int] = {}  # of page-locked arrays
+        self._edges = ResidentEdges(device, side, self._arrays, self._parts)
         self._streams: list[Stream] = []
         self._copied: list[Event] = []  # events after the queued copies of pages from disk
         self._turn = 0
         self._shown: set[str] = set()  # tables with rows that kernels read outside of sweeps
         try:
-            size = self.layout.slot_bytes * max(1, self.layout.slots)
-            self._buffers.append(device.allocate(size, what))
-            self._upload_tables()
-            self._open_streams(streams or AUTO_STREAMS)
-            self._tables = {name: self._table(name, use) for name, use in uses.items()}
-            self._prepare_blocks()
-            device.synchronize()  # copies of pages do not wait for earlier work, so the host waits here
-            self._filled = not self.resident
-            if isinstance(side, Adjacency):
-                self._fill()
+            with self._parts.opening():
+                self._open(uses, streams or AUTO_STREAMS)
         except BaseException:
             self.close()
             raise
@@ -144,23 +139,37 @@ class Topology:
         return self._tables[name]
 
     def _at(self, name: str) -> int:
-        return self._buffers[0].pointer + self.layout.tables[name]
+        """The device address of a table."""
+        layout = self.layout
+        return self._tables_at + layout.tables[name] if name in layout.tables else self._own.pointer + layout.own[name]
 
     # ------------------------------------------------------------------------------ opening
-    def _upload_tables(self) -> None:
-        rows = long_rows(self.side)
+    def _open(self, uses: Mapping[str, Use], streams: int) -> None:
+        """Find or copy the tables and, if they are resident, the edges; otherwise create slots and streams."""
+        layout, rows, what = self.layout, long_rows(self.side), f"tables of {self._what}"
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
-        tables: dict[str, NDArray[Any]] = {"offsets": self.side.offsets, "segments": rows.segments,
-                                           "longs": rows.longs, "starts": self.layout.cut.starts}
-        for name, shards in self.layout.shards.items():
-            tables |= {f"bounds:{name}": shards.bounds, f"replicas:{name}": shards.replicas}
-        for name, values in tables.items():
-            if len(values):
-                self.device.upload(self._at(name), values)
+        self._tables_at = self._parts.hold(
+            (self.kind, "tables", layout.cut.key), layout.shared_bytes, what,
+            partial(upload_tables, self.device, self._prepare, self.side, layout, self.parts))
+        self._own = self.device.allocate(layout.own_bytes, what)
+        self._buffers.append(self._own)
+        if self.resident:
+            self._edges.hold(uses, layout.cut.key)
+        self._open_slots(streams)
+        self._tables = {name: make_table(name, use, layout, self._arrays, self._at, self._edges.at, self._addresses)
+                        for name, use in uses.items()}
+        upload_own(self.device, self._own.pointer, layout, self._tables)
+        if not self.resident:
+            self.device.synchronize()  # copies of pages do not wait for earlier work, so the host waits here
+        elif isinstance(self.side, Adjacency):
+            self._fill()
 
-    def _open_streams(self, streams: int) -> None:
+    def _open_slots(self, streams: int) -> None:
         """Create slots and streams. Cached pages have their own stream, so their kernels do not wait for copies."""
-        memory = self._buffers[1].pointer
+        memory = 0
+        if not self.resident:
+            self._buffers.append(self.device.allocate(self.layout.slot_bytes * self.layout.slots, self._what))
+            memory = self._buffers[-1].pointer
         self._slots = Slots([memory + k * self.layout.slot_bytes for k in range(self.layout.slots)])
         if not self.resident:
             count = max(1, min(streams, len(self._slots)))
@@ -168,49 +177,19 @@ class Topology:
             self._cached = self.device.stream() if count > 1 else self._streams[0]
             for key, array in self._arrays.items():
                 if array.source is not None and array.source.nbytes:
-                    self._addresses[key] = self.device.register(array.source)
-
-    def _table(self, name: str, use: Use) -> Table:
-        base = self._buffers[1].pointer if self.resident else None
-        table = make_table(name, use, self.layout, self._arrays, self._at, base, self._addresses)
-        self.device.upload(table.layout_address, table.layout)
-        self.device.upload(table.address, table.words)
-        return table
-
-    def _prepare_blocks(self) -> None:
-        """Compute the row blocks of every page."""
-        at = self._at("blocks")
-        for part in self.parts:
-            count = part.row_blocks
-            self._prepare("row_blocks", 1 + (count + 1) // THREADS, (self.offsets, at, part.low, part.high, count),
-                          None)
-            at += 4 * (count + 1)
+                    what = f"{self.kind}-edges: {key.partition(':')[0]}, page-locked in host memory"
+                    self._addresses[key] = self._parts.lock((self.kind, key), what, array.source)
 
     def _fill(self) -> None:
-        """Before the first pass, copy all edges to the device if they are resident."""
-        if self._filled:
+        """Before the first pass, copy edges to the device that are not there, if they are resident."""
+        if not self._edges.missing:
             return
-        self._filled = True
-        memory = self._buffers[1].pointer
-        for key, array in self._arrays.items():
-            if array.source is not None and array.source.nbytes:
-                self.device.upload(memory + self.layout.places[key], array.source)
-        if isinstance(self.side, DiskSide) and self.edges:
-            self._fill_from_disk(self.side, memory)
+        made = self._edges.copy()
         for name, table in self._tables.items():
-            if table.keys[-1] == f"places:{name}":
+            if f"places:{name}" in made:
                 for part in self.parts:
-                    self._make_places(table, part, memory + self.layout.places[table.keys[-1]], None)
-
-    def _fill_from_disk(self, side: DiskSide, memory: int) -> None:
-        starts = side.starts.tolist()
-        with closing(side.batches(range(len(starts) - 1))) as batches:
-            for page, views in (one for batch in batches for one in batch):
-                for array in self._arrays.values():
-                    if array.read is not None and starts[page] < starts[page + 1]:
-                        place = memory + self.layout.places[array.key] + array.itemsize * starts[page]
-                        self.device.upload(place, array.read(views))
-                self.device.reach(self.device.record())
+                    self._make_places(table, part, self._edges.at[f"places:{name}"], None)
+        self._edges.filled()
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
         """Compute the indices of cells in shards for the edges of a page; `places` is the address for edge 0."""
@@ -417,3 +396,5 @@ class Topology:
         for buffer in self._buffers:
             self.device.free(buffer)
         self._buffers.clear()
+        if self._alone:
+            self._parts.close()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vlang.errors import OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Stream
 from vlang.runtime.gpu.kernels.calibrate import constants_of
-from vlang.runtime.gpu.kernels.choose_kernel import Choice, Rows, choose_kernel, grid
+from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernel, choose_kernels, grid
 from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes
 from vlang.runtime.gpu.kernels.replication import DEFAULTS, class_of, replicas_of, shard_vertices
+from vlang.runtime.gpu.kernels.row_lengths import page_rows, whole_rows
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.passes.gpu_scratch import GpuScratch, whole_name
@@ -19,6 +20,7 @@ from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.topology.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.topology.footprint import Use, share_memory
+from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
@@ -48,7 +50,8 @@ class FullPasses:
     topologies: dict[str, Topology] = field(default_factory=dict)
     scratch: GpuScratch | None = None
     rates: Rates = REFERENCE
-    _choices: dict[tuple[str, int], Choice] = field(default_factory=dict)
+    _parts: Resident | None = None
+    _choices: dict[str, Sequence[Choice]] = field(default_factory=dict)
     _beside: Stream | None = None
 
     def open(self) -> None:
@@ -71,6 +74,7 @@ class FullPasses:
 
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
+        self._parts = Resident(device, machine.graph.device_copies)
         if any(way.measured for way, _ in self._taken()):
             self.rates = rates_of(device, machine.plan.text, machine.graph.m)
         uses = _uses(machine)
@@ -92,7 +96,7 @@ class FullPasses:
             for kind, side in sides.items():
                 self.topologies[kind] = Topology(
                     device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
-                    machine.options.streams, self.rates.link)
+                    machine.options.streams, self.rates.link, resident=self._parts)
         finally:
             for buffer in kept:
                 device.free(buffer)
@@ -124,25 +128,32 @@ class FullPasses:
 
     def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
         """The kernel that pulls a page."""
-        key = (stage.name, part.page)
-        known = self._choices.get(key)
+        known = self._choices.get(stage.name)
         if known is None:
-            topology, options = self.topologies[stage.domain or "in"], self.machine.options
-            # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
-            pages = slice(None) if options.deterministic else slice(part.low, part.high + 1)
-            rows = Rows.measured(topology.side.offsets[pages])
-            shared = self.machine.device.info.shared
-            if stage.structures:
-                known = self._choices[key] = Choice(
-                    "whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
-                    "a group of lanes, or a block, sees all contributions of a vertex (rule R)")
-                return known
-            known = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows,
-                                  shared=shared)
-            if known.template == "pull_shards" and not topology.table(stage.name).shards.any():
-                known = choose_kernel(gpu, rows.vertices, rows.edges, "stream", options.deterministic, rows=rows,
-                                      shared=shared)
-            self._choices[key] = known
+            known = self._choices[stage.name] = self._chosen(stage, gpu)
+        return known[part.page]
+
+    def _chosen(self, stage: StageSpec, gpu: GpuStage) -> Sequence[Choice]:
+        """The kernels that pull the pages, which are chosen once for a graph."""
+        topology, options = self.topologies[stage.domain or "in"], self.machine.options
+        side, cut, shared = topology.side, topology.layout.cut, self.machine.device.info.shared
+        # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
+        pages = [whole_rows(side)] * cut.pages if options.deterministic else page_rows(side, cut.lows)
+        if stage.structures:
+            return [Choice("whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
+                           "a group of lanes, or a block, sees all contributions of a vertex (rule R)")
+                    for rows in pages]
+        sharded = bool(topology.table(stage.name).shards.any())
+
+        def choose() -> list[Choice]:
+            found = choose_kernels(gpu, pages, options.kernel, options.deterministic, shared=shared)
+            if not sharded and any(choice.template == "pull_shards" for choice in found):
+                other = choose_kernels(gpu, pages, "stream", options.deterministic, shared=shared)
+                found = [b if a.template == "pull_shards" else a for a, b in zip(found, other)]
+            return found
+
+        key = ("kernels", cut.key, gpu, options.kernel, options.deterministic, shared, sharded)
+        known: list[Choice] = side.derived(key, choose)
         return known
 
     # -------------------------------------------------------------------------- passes
@@ -257,6 +268,9 @@ class FullPasses:
         if self.scratch is not None:
             self.scratch.close()
             self.scratch = None
+        if self._parts is not None:
+            self._parts.close()
+            self._parts = None
 
 
 def _use(kind: str, stage: StageSpec | None) -> str:
@@ -287,9 +301,8 @@ def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
     assert stage.domain is not None
     if not gpu.cell or options.kernel not in ("auto", "edge"):
         return None
-    offsets = machine.side(stage.domain).offsets
-    choice = choose_kernel(gpu, machine.n, int(offsets[-1]), options.kernel, options.deterministic,
-                           rows=Rows.measured(offsets))
+    rows = whole_rows(machine.side(stage.domain))
+    choice = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows)
     if choice.template != "pull_shards":
         return None
     shared, asked = machine.device.info.shared, options.replication
@@ -297,4 +310,5 @@ def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
     if asked == "auto":
         rule = constants_of(machine.device, machine.plan.text)[class_of(gpu)]
     return Sharding(lambda density: shard_vertices(asked, density, gpu.cell, shared, rule),
-                    lambda vertices, edges: replicas_of(vertices, edges, asked, gpu.cell, shared, rule))
+                    lambda vertices, edges: replicas_of(vertices, edges, asked, gpu.cell, shared, rule),
+                    (asked, gpu.cell, shared, rule))

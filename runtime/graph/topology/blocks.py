@@ -11,8 +11,7 @@ predictable, and loops over few edges have a fixed length. A row with more than 
 own batch. Neighbours are sorted, so a row has consecutive edges in each block, and the ranges of senders increase. So a
 row takes its edges in their order, and sums have the same bits. Long vertices (see pages.py) are not in the blocks.
 
-A *pair* is a row and a block in which it has edges. Each pair costs one read and one write of an accumulator, so blocks
-pay if there are few pairs per edge.
+A *pair* is a row and a block in which it has edges. Each pair costs one read and one write of an accumulator.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from vlang.runtime.plan.plan import (
 )
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["Blocks", "Cuts", "blocks_bytes"]
+__all__ = ["Blocks", "blocks_bytes"]
 
 _STRIPS = 16  # about how many strips a graph has at least, so that the work is divided evenly
 _PER_THREAD = 4  # strips per thread
@@ -63,51 +62,22 @@ def blocks_bytes(edges: int, n: int) -> int:
 
 
 @dataclass(frozen=True)
-class Cuts:
-    """The strips of an adjacency and their pairs, which are counted before blocks are laid out.
+class Strip:
+    """The rows low..high-1 of an adjacency.
 
     Attributes:
-        adjacency: the edges.
-        rows: int64[S + 1], the first row of each strip, and the end.
-        edges: int64[S + 1], the number of edges in earlier strips, without those of long vertices.
-        longs: int64[S + 1], the index of the first long vertex of each strip in the table of long vertices.
-        counts: int64[S, ranges of senders, BLOCK_SINGLE + 2], the pairs of each class (see the kernel `pairs`).
-        threads: how many threads lay out blocks and columns.
+        low, high: the first row of the strip, and the end.
+        start, end: the range of its edges in the arrays of all strips.
+        batches: uint32[B, 3]: for each batch the range of senders, the number of rows, and the edges of each row.
+        rows: uint16[pairs], the rows of all batches, relative to `low`.
     """
 
-    adjacency: Adjacency
-    rows: Int64s
-    edges: Int64s
-    longs: Int64s
-    counts: tuple[Int64s, ...]
-    threads: int
-
-    @property
-    def pairs(self) -> Int64s:
-        """The number of pairs in each strip."""
-        return np.array([int(counts[:, :-1].sum()) for counts in self.counts], np.int64)
-
-    @staticmethod
-    def of(pages: Pages, threads: int) -> Cuts:
-        """Cut an adjacency into strips, and count their pairs, by several threads in parallel.
-
-        The number of strips depends on the number of threads, but the result of a sweep does not.
-        """
-        adjacency, n = pages.adjacency, pages.n
-        before = np.zeros(n + 1, dtype=np.int64)
-        degrees = np.diff(adjacency.offsets.view(np.int64))
-        np.cumsum(np.where(degrees > SEGMENT, 0, degrees), out=before[1:])
-        costs = before + np.arange(n + 1)
-        rows = _cuts(costs, max(_LEAST_COST, int(costs[-1]) // max(_STRIPS, _PER_THREAD * threads)))
-        parts = -(-n // BLOCK_MOST)
-
-        def count(strip: tuple[int, int]) -> Int64s:
-            counts = np.zeros((parts, BLOCK_SINGLE + 2), np.int64)
-            kernels("blocks", "u32")["pairs"](adjacency.offsets, adjacency.targets, *strip, SEGMENT, counts)
-            return counts
-
-        counts = on_threads(threads, count, list(pairwise(rows.tolist())))
-        return Cuts(adjacency, rows, before[rows], np.searchsorted(pages.longs[:, 0], rows), tuple(counts), threads)
+    low: int
+    high: int
+    start: int
+    end: int
+    batches: NDArray[np.uint32]
+    rows: NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
@@ -115,67 +85,67 @@ class Blocks:
     """The blocks of one adjacency.
 
     Attributes:
-        cuts: the strips.
-        rows: uint16[pairs], the rows of all batches, strip by strip, relative to the first row of the strip.
-        senders: uint16[edges], the neighbours, strip by strip, relative to the first sender of the block.
-        batches: for each strip, uint32[B, 3]: the range of senders, the number of rows, and the edges of each row.
+        strips: the strips in the order of their rows.
+        senders: uint16[edges], the neighbours, batch by batch, relative to the first sender of the block.
         tasks: int64[S, 3], one task per strip.
+        longs: int64[S + 1], the index of the first long vertex of each strip in the table of long vertices.
+        threads: how many threads lay out columns.
     """
 
-    cuts: Cuts
-    rows: NDArray[np.uint16]
+    strips: tuple[Strip, ...]
     senders: NDArray[np.uint16]
-    batches: tuple[NDArray[np.uint32], ...]
     tasks: Int64s
+    longs: Int64s
+    threads: int
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the blocks take, without columns."""
-        return self.senders.nbytes + self.rows.nbytes + sum(batches.nbytes for batches in self.batches)
+        return self.senders.nbytes + sum(one.batches.nbytes + one.rows.nbytes for one in self.strips)
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs."""
+        return sum(len(one.rows) for one in self.strips)
 
     @staticmethod
-    def lay_out(cuts: Cuts) -> Blocks:
-        """Lay out blocks, by several threads in parallel."""
-        adjacency, strips = cuts.adjacency, np.arange(len(cuts.counts), dtype=np.int64)
-        firsts = np.concatenate([[0], np.cumsum(cuts.pairs)])
-        rows = np.empty(int(firsts[-1]), np.uint16)  # single arrays, for huge pages
-        senders = np.empty(int(cuts.edges[-1]), np.uint16)
-        functions = kernels("blocks", "u32")
+    def cut(pages: Pages, threads: int) -> Blocks:
+        """Lay out an adjacency in blocks, by several threads in parallel.
 
-        def lay(strip: int) -> NDArray[np.uint32]:
-            counts = cuts.counts[strip]
-            made = int(np.count_nonzero(counts[:, :BLOCK_SINGLE]) + counts[:, BLOCK_SINGLE].sum())
-            batches = np.empty((made, 3), np.uint32)
-            functions["batches"](counts, len(counts), batches)
-            functions["place"](
-                adjacency.offsets, adjacency.targets, cuts.rows[strip], cuts.rows[strip + 1], SEGMENT,
-                *_begins(batches, len(counts)), batches, rows[firsts[strip] : firsts[strip + 1]],
-                senders[cuts.edges[strip] : cuts.edges[strip + 1]])
-            return batches
-
-        batches = on_threads(cuts.threads, lay, strips.tolist())
-        tasks = np.ascontiguousarray(np.stack([strips, strips, strips], axis=1))
-        return Blocks(cuts, rows, senders, tuple(batches), tasks)
+        The number of strips depends on the number of threads, but the result of a sweep does not.
+        """
+        adjacency, n = pages.adjacency, pages.n
+        edges = np.zeros(n + 1, dtype=np.int64)
+        degrees = np.diff(adjacency.offsets.view(np.int64))
+        np.cumsum(np.where(degrees > SEGMENT, 0, degrees), out=edges[1:])
+        costs = edges + np.arange(n + 1)
+        cuts = _cuts(costs, max(_LEAST_COST, int(costs[-1]) // max(_STRIPS, _PER_THREAD * threads)))
+        spans = [(low, high, int(edges[low]), int(edges[high])) for low, high in pairwise(cuts.tolist())]
+        senders = np.empty(int(edges[-1]), np.uint16)  # a single array, for huge pages
+        strips = tuple(on_threads(threads, lambda span: _strip(adjacency, senders, *span), spans))
+        numbers = np.arange(len(spans), dtype=np.int64)
+        tasks = np.ascontiguousarray(np.stack([numbers, numbers, numbers], axis=1))
+        return Blocks(strips, senders, tasks, np.searchsorted(pages.longs[:, 0], cuts), threads)
 
     def column(self, adjacency: Adjacency, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
         """The values of an edge column in the order of the blocks, shape [edges in blocks]; computed once."""
         values = adjacency.column(name, dtype)
-        made: NDArray[Any] = adjacency.derived(("blocks", name, dtype), lambda: self.laid_out(values))
+        made: NDArray[Any] = adjacency.derived(("blocks", name, dtype), lambda: self.laid_out(adjacency, values))
         return made
 
-    def laid_out(self, values: NDArray[Any]) -> NDArray[Any]:
+    def laid_out(self, adjacency: Adjacency, values: NDArray[Any]) -> NDArray[Any]:
         """Edge values in the order of the blocks. values: one for each edge of the adjacency."""
-        cuts, size = self.cuts, values.dtype.itemsize
-        out = np.empty(int(cuts.edges[-1]), values.dtype)
+        size = values.dtype.itemsize
+        out = np.empty(len(self.senders), values.dtype)
         source, sink = values.view(f"u{size}"), out.view(f"u{size}")
         function = kernels("blocks", f"u{8 * size}")["lay"]
 
-        def lay(strip: int) -> None:
-            _, edges, _ = _begins(self.batches[strip], len(cuts.counts[strip]))
-            function(cuts.adjacency.offsets, cuts.adjacency.targets, source, cuts.rows[strip], cuts.rows[strip + 1],
-                     SEGMENT, edges, sink[cuts.edges[strip] : cuts.edges[strip + 1]])
+        def lay(strip: Strip) -> None:
+            _, edges, _ = _begins(strip.batches, _ranges(adjacency))
+            function(adjacency.offsets, adjacency.targets, source, strip.low, strip.high, SEGMENT, edges,
+                     sink[strip.start : strip.end])
 
-        on_threads(cuts.threads, lay, range(len(self.batches)))
+        on_threads(self.threads, lay, self.strips)
         return out
 
     def table(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
@@ -183,15 +153,13 @@ class Blocks:
 
         columns: arrays from `column`. The table holds their addresses, so the caller must keep the arrays alive.
         """
-        cuts, table = self.cuts, np.zeros((len(self.batches), BLOCK_WORDS), dtype=np.uint64)
-        firsts = np.concatenate([[0], np.cumsum(cuts.pairs)])[:-1]
-        table[:, BLOCK_ROWS] = self.rows.ctypes.data + firsts * self.rows.itemsize
-        for word, array in ((BLOCK_SENDERS, self.senders), *enumerate(columns, PAGE_COLUMNS)):
-            table[:, word] = array.ctypes.data + cuts.edges[:-1] * array.itemsize
-        table[:, BLOCK_BATCHES] = [batches.ctypes.data for batches in self.batches]
-        table[:, BLOCK_MADE] = [len(batches) for batches in self.batches]
-        table[:, BLOCK_LOW], table[:, BLOCK_HIGH] = cuts.rows[:-1], cuts.rows[1:]
-        table[:, BLOCK_LONG], table[:, BLOCK_LONG_END] = cuts.longs[:-1], cuts.longs[1:]
+        table = np.zeros((len(self.strips), BLOCK_WORDS), dtype=np.uint64)
+        for row, strip in zip(table, self.strips):
+            for word, array in ((BLOCK_SENDERS, self.senders), *enumerate(columns, PAGE_COLUMNS)):
+                row[word] = array.ctypes.data + strip.start * array.itemsize
+            row[[BLOCK_ROWS, BLOCK_BATCHES]] = strip.rows.ctypes.data, strip.batches.ctypes.data
+            row[[BLOCK_MADE, BLOCK_LOW, BLOCK_HIGH]] = len(strip.batches), strip.low, strip.high
+        table[:, BLOCK_LONG], table[:, BLOCK_LONG_END] = self.longs[:-1], self.longs[1:]
         return table
 
 
@@ -205,8 +173,27 @@ def _cuts(costs: Int64s, most: int) -> Int64s:
     return np.array(cuts, dtype=np.int64)
 
 
-def _begins(batches: NDArray[np.uint32], parts: int) -> tuple[Int64s, Int64s, Int64s]:
-    """Where the places, the edges and the single batches of each of `parts` ranges of senders begin in a strip."""
-    places, edges, singles = (np.zeros(size, np.int64) for size in (parts * (BLOCK_SINGLE + 1),) * 2 + (parts,))
+def _strip(adjacency: Adjacency, senders: NDArray[np.uint16], low: int, high: int, start: int, end: int) -> Strip:
+    """Lay out the strip of the rows low..high-1, whose edges are start..end-1 in the array of all senders."""
+    functions, ranges = kernels("blocks", "u32"), _ranges(adjacency)
+    counts = np.zeros((ranges, BLOCK_SINGLE + 2), np.int64)
+    functions["pairs"](adjacency.offsets, adjacency.targets, low, high, SEGMENT, counts)
+    made = int(np.count_nonzero(counts[:, :BLOCK_SINGLE]) + counts[:, BLOCK_SINGLE].sum())
+    batches, rows = np.empty((made, 3), np.uint32), np.empty(int(counts[:, :-1].sum()), np.uint16)
+    functions["batches"](counts, ranges, batches)
+    functions["place"](adjacency.offsets, adjacency.targets, low, high, SEGMENT, *_begins(batches, ranges), batches,
+                       rows, senders[start:end])
+    return Strip(low, high, start, end, batches, rows)
+
+
+def _ranges(adjacency: Adjacency) -> int:
+    """The number of ranges of senders."""
+    return -(-(len(adjacency.offsets) - 1) // BLOCK_MOST)
+
+
+def _begins(batches: NDArray[np.uint32], ranges: int) -> tuple[Int64s, Int64s, Int64s]:
+    """Where the places, the edges and the single batches of each range of senders begin in a strip."""
+    places, edges = (np.zeros(ranges * (BLOCK_SINGLE + 1), np.int64) for _ in range(2))
+    singles = np.zeros(ranges, np.int64)
     kernels("blocks", "u32")["begins"](batches, len(batches), places, edges, singles)
     return places, edges, singles

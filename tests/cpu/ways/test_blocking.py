@@ -49,6 +49,20 @@ global everything = sum(v.x for v in vertices)
 """
 
 
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list to which the kernel of each launched pass is appended."""
+    names: list[str] = []
+    launch = Passes._launch
+
+    def noted(self: Passes, kernel: str, *rest: Any) -> None:
+        names.append(kernel.split("_")[0])
+        launch(self, kernel, *rest)
+
+    monkeypatch.setattr(Passes, "_launch", noted)
+    return names
+
+
 def several_ranges(rng: np.random.Generator) -> Graph:
     """A graph over three ranges of senders, with long vertices and rows of 0 to some hundred edges in a block."""
     n = 2 * BLOCK_MOST + int(rng.integers(1, BLOCK_MOST))
@@ -60,7 +74,7 @@ def several_ranges(rng: np.random.Generator) -> Graph:
     return Graph.from_edges(src, dst, n=n, weight=rng.random(len(src)).astype(np.float32))
 
 
-def test_blocks_have_the_bits_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_have_the_bits_of_rows(launched: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Every kind of accumulator, message and column gives the same bits, whatever the strips and threads."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
@@ -72,7 +86,10 @@ def test_blocks_have_the_bits_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         graph = several_ranges(np.random.default_rng(seed))  # a new one, because a graph keeps its blocks
         if wanted is None:
             wanted = program(graph, threads=2, research={"blocking": "never", "mode": "pull"})
+        launched.clear()
         found = program(graph, threads=threads, research={"blocking": "always", "mode": "pull"})
+        assert launched.count("blocked") == 12  # four passes in each superstep
+        assert "pull" not in launched
         for name in wanted.fields:
             assert same_bits(np.asarray(wanted[name]), np.asarray(found[name])), (name, threads, strips)
         assert wanted.globals == found.globals
@@ -81,8 +98,9 @@ def test_blocks_have_the_bits_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("asked", "edges", "made", "sweeps", "coming", "wanted"),
     [("always", 3, False, 0, None, True), ("never", LARGE, True, 99, 99, False), ("auto", LARGE, True, 0, None, True),
-     ("auto", 1 << 15, False, 99, 99, False), ("auto", LARGE, False, 15, None, False),
-     ("auto", LARGE, False, 16, None, True), ("auto", LARGE, False, 1, 15, True)],
+     ("auto", 1 << 15, False, 99, 99, False), ("auto", LARGE, False, 7, None, False),
+     ("auto", LARGE, False, 8, None, True), ("auto", LARGE, False, 1, 7, True),
+     ("auto", LARGE - 1, False, 8, 7, False), ("auto", LARGE - 1, False, 8, 8, True)],
 )  # fmt: skip
 def test_blocks_are_made_when_they_pay(
     asked: str, edges: int, made: bool, sweeps: int, coming: int | None, wanted: bool
@@ -109,25 +127,14 @@ def test_the_faster_way_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ways(Trial("always", LARGE), 1.0, 2.0, monkeypatch) == "bbbbbbbb"
 
 
-@pytest.fixture
-def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list to which the kernel of each launched pass is appended."""
-    names: list[str] = []
-    launch = Passes._launch
-
-    def noted(self: Passes, kernel: str, *rest: Any) -> None:
-        names.append(kernel.split("_")[0])
-        launch(self, kernel, *rest)
-
-    monkeypatch.setattr(Passes, "_launch", noted)
-    return names
-
-
 def test_both_ways_in_one_run(launched: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocking, "_LEAST_EDGES", 0)
     monkeypatch.setattr(blocking, "_TRIED_FROM", 0)
     graph = Graph.read("kron:10")
     tried = load("pagerank")(graph, max_rounds=20, tol=0.0)
     assert [name for name in launched if name in ("pull", "blocked")][:4] == ["pull", "blocked", "pull", "blocked"]
+    launched.clear()
+    load("pagerank")(graph, max_rounds=20, tol=0.0)
+    assert len({name for name in launched if name in ("pull", "blocked")}) == 1, "the graph keeps the trial"
     never = load("pagerank")(graph, max_rounds=20, tol=0.0, research={"blocking": "never"})
     assert np.array_equal(tried["rank"], never["rank"])

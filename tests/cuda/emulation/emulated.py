@@ -7,12 +7,13 @@ Streams run as late as possible, in a random order that respects events only. La
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,11 @@ from tests.cuda.emulation.fences import Fence
 from tests.cuda.emulation.gxx import ORDERS, Library, compile_text, needs_compiler
 from vlang.errors import DeviceError, OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, DeviceInfo, Event, Kernel, Stream
+from vlang.runtime.gpu.device.shelf import Shelf
 
-__all__ = ["ORDERS", "EmulatedDevice", "Library", "compile_text", "needs_compiler"]
+__all__ = ["ORDERS", "EmulatedDevice", "EmulatedGpu", "Library", "compile_text", "needs_compiler"]
 
+_RUNNING = threading.Lock()  # the emulator runs one kernel at a time
 GARBAGE = (0xAB, 0xFF)  # as floats: small numbers, and NaN
 
 
@@ -77,6 +80,39 @@ class EmulatedKernel:
     bound: int
 
 
+class EmulatedGpu:
+    """What outlives the emulated devices of several runs: memory and page locks that graphs keep, and their shelf.
+
+    name: the name of the device for users.
+    """
+
+    def __init__(self, name: str = "emulated") -> None:
+        self.shelf = Shelf(name)
+        self.buffers: list[EmulatedBuffer] = []
+        self.registered: dict[tuple[int, int], NDArray[Any]] = {}
+
+    def keep(self, buffer: EmulatedBuffer) -> Callable[[], None]:
+        """Take over a buffer; returns the function that frees it."""
+        self.buffers.append(buffer)
+
+        def free() -> None:
+            self.buffers.remove(buffer)
+            buffer.fence.close(buffer.what)
+
+        return free
+
+    def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
+        """Take over a page lock; returns the function that ends it."""
+        key = (array.ctypes.data, array.nbytes)
+        assert key not in self.registered
+        self.registered[key] = array
+
+        def unlock() -> None:
+            del self.registered[key]
+
+        return unlock
+
+
 class EmulatedDevice:
     """A `vlang.runtime.gpu.device.device.Device` on this machine.
 
@@ -90,17 +126,23 @@ class EmulatedDevice:
         shared: bytes of shared memory per block.
         lanes: lanes that a multiprocessor runs at the same time.
         libraries: kernels compiled ahead, by text.
+        gpu: what outlives this object; None for nothing.
 
     Attributes:
         launches: number of launches, by kernel name.
-        most: the largest number of bytes allocated at any time.
+        most: the largest number of bytes allocated at any time, with what is kept and idle.
+        uploaded: the number of bytes uploaded.
+        locked: the number of host arrays that were page-locked and had not been.
     """
 
     def __init__(
         self, seed: int = 0, memory: int = 1 << 30, order: str | None = None, flags: Sequence[str] = (),
         unified: bool = True, multiprocessors: int = 2, shared: int = 96 << 10, lanes: int = 512,
-        libraries: Mapping[str, Library] | None = None,
+        libraries: Mapping[str, Library] | None = None, gpu: EmulatedGpu | None = None,
     ) -> None:
+        self._gpu, self._alone = gpu or EmulatedGpu(), gpu is None
+        self.shelf, self.cache = self._gpu.shelf, cast("int | None", None)
+        self.uploaded = self.locked = self._borrowed = 0
         self.info = DeviceInfo("emulated", "sm_80", multiprocessors, shared, memory, unified)
         self.launches: dict[str, int] = {}
         self.most = 0
@@ -121,11 +163,34 @@ class EmulatedDevice:
             raise OutOfMemory(f"{what} needs {nbytes} bytes of GPU memory, and {self.info.memory - self.allocated()} "
                               f"of the {self.info.memory} that may be used are free")
         self._unmap()
+        self.shelf.shrink(self.info.memory - self.allocated() - nbytes)
         fence = Fence(nbytes, self._random.choice(GARBAGE))
         buffer = EmulatedBuffer(fence.pointer, nbytes, what, fence)
         self._buffers.append(buffer)
-        self.most = max(self.most, self.allocated())
+        self._count()
         return buffer
+
+    def _count(self) -> None:
+        self.most = max(self.most, self.allocated() + self.shelf.idle)
+
+    def keep(self, buffer: Buffer) -> Callable[[], None]:
+        """Let memory outlive this object."""
+        assert isinstance(buffer, EmulatedBuffer)
+        assert not any(stream.queue for stream in self._streams), f"{buffer.what} is kept while work is queued"
+        self._buffers.remove(buffer)
+        self._borrowed += buffer.nbytes
+        return self._gpu.keep(buffer)
+
+    def borrow(self, nbytes: int) -> None:
+        """Count memory that another object has kept. Raises OutOfMemory."""
+        if nbytes > 0 and self.allocated() + nbytes > self.info.memory:
+            raise OutOfMemory(f"{nbytes} bytes that are on the device do not fit {self.info.memory}")
+        self._borrowed += nbytes
+        self._count()
+
+    def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """An uninitialised array."""
+        return np.empty(count, dtype)
 
     def free(self, buffer: Buffer) -> None:
         """Free memory; it becomes inaccessible once the work queued now is done."""
@@ -144,7 +209,7 @@ class EmulatedDevice:
 
     def allocated(self) -> int:
         """Bytes allocated now."""
-        return sum(buffer.nbytes for buffer in self._buffers)
+        return self._borrowed + sum(buffer.nbytes for buffer in self._buffers)
 
     def budget(self) -> int:
         """Bytes that may be allocated in total."""
@@ -160,7 +225,7 @@ class EmulatedDevice:
 
     def _bytes(self, pointer: int, nbytes: int, doing: str) -> NDArray[np.uint8]:
         """Device memory as an array."""
-        for buffer in (*self._buffers, *self._freed):
+        for buffer in (*self._buffers, *self._freed, *self._gpu.buffers):
             if buffer.holds(pointer, nbytes):
                 return buffer.fence.view(pointer, nbytes)
         near = [b for b in self._buffers if b.pointer <= pointer < b.pointer + b.nbytes + 256]
@@ -177,6 +242,7 @@ class EmulatedDevice:
         """Copy a contiguous host array to the device; pageable memory is read now, registered memory late."""
         assert array.flags.c_contiguous
         target = self._bytes(pointer, array.nbytes, "uploading")
+        self.uploaded += array.nbytes
         source = array.reshape(-1).view(np.uint8)
         held = self._is_registered(array)
         bits = source if held else source.copy()
@@ -199,17 +265,24 @@ class EmulatedDevice:
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place; returns its address for kernels, 0 if they cannot read it."""
         assert array.flags.c_contiguous
+        self.locked += not self._is_registered(array)
         self._registered[array.ctypes.data, array.nbytes] = array
         return int(array.ctypes.data) if self.info.unified else 0
 
     def unregister(self, array: NDArray[Any]) -> None:
         """Undo `register`, after the work of all streams."""
         if self._registered.pop((array.ctypes.data, array.nbytes), None) is not None:
-            self._drain()
+            self.drain()
 
     def _is_registered(self, array: NDArray[Any]) -> bool:
         low, high = array.ctypes.data, array.ctypes.data + array.nbytes
-        return any(start <= low and high <= start + count for start, count in self._registered)
+        known = [*self._registered, *self._gpu.registered]
+        return any(start <= low and high <= start + count for start, count in known)
+
+    def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
+        """Let the page lock of a registered array outlive this object."""
+        assert self._is_registered(array)
+        return self._gpu.keep_lock(array)
 
     # ------------------------------------------------------------------------- order
     def stream(self) -> Stream:
@@ -255,7 +328,8 @@ class EmulatedDevice:
             self._step()
         self._unmap()
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Wait for the work of all streams."""
         for stream in self._streams:
             self.synchronize(stream)
 
@@ -325,7 +399,8 @@ class EmulatedDevice:
         order = self._order or self._random.choice(ORDERS)
         seed, garbage = self._random.getrandbits(64), self._random.choice(GARBAGE)
         try:
-            kernel.library.run(kernel.name, blocks, threads, args, shared, cooperative, order, seed, garbage)
+            with _RUNNING:
+                kernel.library.run(kernel.name, blocks, threads, args, shared, cooperative, order, seed, garbage)
         except DeviceError as error:
             self._failed = str(error)
             raise
@@ -342,7 +417,8 @@ class EmulatedDevice:
     def close(self) -> None:
         """Free everything, and check that no buffer was written out of bounds."""
         if self._failed is None:
-            self._drain()
+            self.drain()
+        self.shelf.shrink(0 if self._alone else self.info.memory // 2 if self.cache is None else self.cache)
         for buffer in (*self._buffers, *self._freed):
             buffer.fence.close(buffer.what)
         self._buffers, self._freed, self._registered = [], [], {}

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from tests.cuda.emulation.emulated import EmulatedDevice, needs_compiler
+from vlang import Graph
 from vlang.emit import cuda
 from vlang.errors import BindError
 from vlang.runtime.compile import cachedir
 from vlang.runtime.gpu.device.device import DeviceInfo
 from vlang.runtime.gpu.kernels import calibrate
-from vlang.runtime.gpu.kernels.choose_kernel import NAMES, Rows, choose_kernel, grid, template_of
+from vlang.runtime.gpu.kernels.choose_kernel import NAMES, choose_kernel, grid, template_of
 from vlang.runtime.gpu.kernels.entries import SIGNATURES, cell_count, shared_bytes
 from vlang.runtime.gpu.kernels.replication import (
     DEFAULTS,
@@ -25,6 +26,7 @@ from vlang.runtime.gpu.kernels.replication import (
     replicas_of,
     shard_vertices,
 )
+from vlang.runtime.gpu.kernels.row_lengths import Rows, page_rows, whole_rows
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SEGMENT
 
@@ -108,6 +110,19 @@ def test_rows_as_measured() -> None:
     even = Rows.even(64, 64 * 6)
     assert even.waste == pytest.approx(rows_of(np.full(64, 6)).waste)
     assert Rows.measured(np.zeros(1, np.uint32)).edges == 0
+
+
+def test_rows_are_measured_once_for_all_pages() -> None:
+    rng = np.random.default_rng(8)
+    degrees = np.minimum(rng.pareto(1.1, 90_000) * 3, 2 * SEGMENT).astype(np.int64)
+    dst = np.repeat(np.arange(len(degrees)), degrees)
+    side = Graph.from_edges(np.zeros_like(dst), dst, n=len(degrees)).adjacency("in")
+    lows = np.array([0, 10, 10, 40_007, 40_008, 90_000])
+    for one, low, high in zip(page_rows(side, lows), lows, lows[1:]):
+        assert one == rows_of(degrees[low:high])
+    assert page_rows(side, lows) is page_rows(side, lows.copy())
+    assert page_rows(side, lows[[0, -1]])[0] is whole_rows(side)
+    assert whole_rows(side) == rows_of(degrees)
 
 
 @pytest.mark.parametrize(("template", "constants", "blocks"), [

@@ -19,8 +19,8 @@ from vlang import Program, ProgramError, compile, load
 from vlang.emit import cuda
 from vlang.runtime.compile.nvrtc import whole_source
 from vlang.runtime.gpu.kernels import calibrate
-from vlang.runtime.gpu.kernels.choose_kernel import LANES
 from vlang.runtime.gpu.kernels.entries import PREPARATIONS, SIGNATURES, entry
+from vlang.runtime.gpu.kernels.row_lengths import LANES
 from vlang.runtime.gpu.kernels.sparse_layout import SPARSE_PREPARATIONS, SPARSE_SIGNATURES
 from vlang.runtime.gpu.passes import rates
 from vlang.runtime.gpu.ways.gpu_components import connect_kernels

@@ -26,9 +26,9 @@ class Watched(Topology):
     seen: ClassVar[list[tuple[str, int, Traffic]]] = []
     costs: ClassVar[Link] = Link()
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, **named: Any) -> None:
         rest: Any = (*args[:-1], self.costs)
-        super().__init__(*rest)
+        super().__init__(*rest, **named)
 
     def close(self) -> None:
         """Free everything."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tracemalloc
 import zipfile
@@ -13,6 +14,7 @@ import pytest
 import scipy.sparse
 
 from vlang.errors import GraphError, OutOfMemory
+from vlang.runtime.graph import archive
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.storage import room
 
@@ -58,6 +60,36 @@ OWN: dict[str, tuple[dict[str, Any], str]] = {
     "the same text twice": ({**TEXTS, "id_bytes": np.array([97, 97, 98], np.uint8)}, f"{FIT}its ids do not increase"),
     "no ids": ({"id_base": None}, "the array `id_bytes` is not there"),
 }  # fmt: skip
+
+
+def test_large_arrays_that_several_threads_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every damaged or missing byte is found, wherever blocks begin."""
+    monkeypatch.setattr(archive, "_LARGE", 1)
+    rng, path = np.random.default_rng(3), tmp_path / "graph.npz"
+    Graph.from_edges(rng.integers(0, 50, 400), rng.integers(0, 50, 400), weight=rng.random(400)).save(path)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as packed:
+        info = packed.getinfo("targets.npy")
+        values = np.load(packed.open("targets.npy"))
+    end = whole.index(values.tobytes()) + values.nbytes
+    for block in (1, 64, 100, 1 << 20):
+        monkeypatch.setattr(archive, "_BLOCK", block)
+        np.testing.assert_array_equal(Graph.read(path).built().targets, values)
+        for at in (info.header_offset + 180, end - values.nbytes, end - 200, end - 1):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+            with pytest.raises(GraphError, match=r"damaged or cut off: .*the array `targets`"):
+                Graph.read(path)
+        path.write_bytes(whole)
+
+
+def test_a_file_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "_LARGE", 1)
+    path = tmp_path / "graph.npz"
+    Graph.from_edges(np.arange(900), np.arange(900)[::-1]).save(path)
+    with archive.Archive(path) as opened:
+        os.truncate(path, path.read_bytes().index(b"targets.npy") + 900)
+        with pytest.raises(GraphError, match=r"damaged or cut off: the array `targets`: .* bytes are missing"):
+            opened.array("targets", "u", (None,))
 
 
 def wrong(path: Path, arrays: dict[str, Any]) -> str:

@@ -130,6 +130,33 @@ class Writer:
         domain = self.e.pick(["u -> self", "self -> u", "u -- self"])
         return self.reduction(kind, self.over_edges(scope), domain)
 
+    def grouped(self, kind: str, scope: Scope) -> str:
+        """A grouped gather of integers, bools or vertices; another reduction over edges for other kinds."""
+        e, edge = self.e, self.over_edges(scope)
+        domain = e.pick(["u -> self", "self -> u", "u -- self"])
+        keys = {"int": f"({e.expr('int', edge, 1)}) % 3", "bool": e.expr("bool", edge, 1),
+                "vertex": e.expr("vertex", edge, 1)}
+        key = e.pick(["int", "bool", "vertex"])
+        cond = f" if {e.expr('bool', edge, 1)}" if e.chance(30) else ""
+        if kind in ("vertex", "bool", "int") and e.chance(30):
+            votes = {"int": e.expr("int", edge, 1), **keys}[kind] if kind != "int" else keys["int"]
+            weight = e.pick([e.expr("int", edge, 1), "2", "u.degree"])
+            return f"mode({votes} for {domain}{cond}, weight = {weight}, default = {e.literal(kind)})"
+        inner = {"int": f"{e.pick(['sum', 'min', 'max'])}(({e.expr('int', edge, 1)}) % 50 for u, default = 3)",
+                 "bool": f"{e.pick(['any', 'all'])}({e.expr('bool', edge, 1)} for u if {e.expr('bool', edge, 1)})",
+                 "vertex": f"{e.pick(['min', 'max'])}({e.expr('vertex', edge, 1)} for u)"}
+        if kind not in inner:
+            return self.gathered(kind, scope)
+        over = {"int": e.pick(["sum", "min", "max", "bitxor"]), "bool": e.pick(["any", "all"]),
+                "vertex": e.pick(["min", "max"])}[kind]
+        own = {"int": [name for name, known in scope.own.items() if known == "int"], "bool": [], "vertex": []}[kind]
+        body = inner[kind] + (f" + {e.pick([*own, 'g' if key == 'int' else '1', 'k'])}" if kind == "int" else "")
+        if key == "vertex" and kind == "int" and e.chance(50):
+            body += " - g.degree"
+        having = f" if count({e.expr('bool', edge, 1)} for u) > {e.pick([0, 1])}" if e.chance(40) else ""
+        default = f", default = {e.literal(kind)}" if e.chance(30) and kind != "vertex" else ""
+        return f"{over}({body} for {domain}{cond} by g = {_plain(keys[key])}{having}{default})"
+
     def pointed(self, kind: str, scope: Scope) -> str:
         """A reduction over the vertices that point here; over edges if no field can point."""
         pointers = [name for name, known in scope.fields.items() if known == "vertex"]
@@ -172,7 +199,7 @@ class Writer:
                 self.line(indent, f"gather {name} = {self.pairs(scope)}")
                 scope = scope.with_own(f"{name}[0]", "int").with_own(f"{name}[1]", "vertex")
                 continue
-            form = self.pointed if self.e.chance(20) else self.gathered
+            form = self.pointed if self.e.chance(20) else self.grouped if self.e.chance(20) else self.gathered
             self.line(indent, f"gather {name} = {form(kind, scope)}")
             scope = scope.with_own(name, kind)
         return scope
@@ -365,6 +392,11 @@ class Writer:
         listed = ", ".join(f"{n}: {k}" for n, k in names.items())
         self.line(0, f"fn {name}({listed}): {kind} = {body}")
         self.e.functions.append(Function(name, arguments, kind))
+
+
+def _plain(key: str) -> str:
+    """A key without a choice at its outermost level, which needs parentheses."""
+    return f"({key})" if " if " in key else key
 
 
 def started(w: Writer, group: bool = False) -> Generated:

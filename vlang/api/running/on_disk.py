@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError
+from vlang.ir.forms.exprs import Degree, Field, GroupKey, walk
+from vlang.ir.forms.text import expression
+from vlang.ir.forms.visible import expressions, statements
 from vlang.runtime.machines import placement_of
 from vlang.runtime.storage.available import size_option
 from vlang.syntax.expression_tree import Call
@@ -26,6 +29,15 @@ def whole_lists(program: Program) -> int | None:
     """The line of the first call that reads the neighbour lists of two vertices at once; None if there is none."""
     calls = [node for node in inside(program.stages().checked.file) if isinstance(node, Call) and node.name == "common"]
     return min((call.span.line for call in calls), default=None)
+
+
+def _of_keys(program: Program) -> tuple[int, str] | None:
+    """The line of the first grouped gather that reads a field of a group's key, and the read as text; None without."""
+    for statement in statements(program.stages().program.body):
+        for part in (part for expr in expressions(statement) for part in walk(expr)):
+            if isinstance(part, (Field, Degree)) and isinstance(part.of, GroupKey):
+                return (part.span or statement.span).line, expression(part)
+    return None
 
 
 def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
@@ -50,10 +62,17 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
     if found is not None and found.streams and options.transfer == "direct":
         raise BindError(f"transfer=\"direct\" reads edges where they lie in host memory, and those of {graph.name} are "
                         f"on disk: leave it out, or give memory={size_option(found.needed)}")
-    line = whole_lists(program)
-    if found is None or not found.streams or line is None:
+    if found is None or not found.streams:
         return found
     assert graph.stored is not None
+    key = _of_keys(program)
+    if key is not None:
+        raise BindError(f"{program.name}, line {key[0]}: `{key[1]}` may be of any vertex for every group of a row, and "
+                        f"streamed edges of {graph.stored.name} are visited in the order of their pages; with memory="
+                        f"{size_option(found.needed)} or more they are read into memory")
+    line = whole_lists(program)
+    if line is None:
+        return found
     raise BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be in "
                     f"any pages of {graph.stored.name}, so its edges cannot be streamed; with memory="
                     f"{size_option(found.needed)} or more they are read into memory")

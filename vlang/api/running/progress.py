@@ -41,8 +41,8 @@ class _Surface(Protocol):
     def show(self, text: str, fraction: float | None) -> None:
         """Show a text. fraction: the part of the work that is done, 0 to 1; None if it is not known."""
 
-    def end(self) -> None:
-        """Remove what is shown."""
+    def close(self, last: str) -> None:
+        """Remove what is shown, or leave the text `last` in its place."""
 
 
 class _Lines:
@@ -54,7 +54,7 @@ class _Lines:
         """Print a line."""
         print(text, file=sys.stderr, flush=True)
 
-    def end(self) -> None:
+    def close(self, last: str) -> None:
         """Does nothing."""
 
 
@@ -78,13 +78,13 @@ class _Terminal:
         self._bars.update(self._task, description=_printable(text), total=None if fraction is None else 1.0,
                           completed=fraction or 0.0, visible=True)
 
-    def end(self) -> None:
+    def close(self, last: str) -> None:
         """Remove the line."""
         self._bars.stop()
 
 
 class _Notebook:
-    """A line in the output of a notebook's cell. It stays with its last text."""
+    """A line in the output of a notebook's cell. It stays with the last round."""
 
     live = True
 
@@ -98,8 +98,9 @@ class _Notebook:
         """Replace the line."""
         self._handle.update({"text/plain": _printable(text)}, raw=True)
 
-    def end(self) -> None:
-        """Does nothing."""
+    def close(self, last: str) -> None:
+        """Leave the last text."""
+        self.show(last, None)
 
 
 def _printable(text: str) -> str:
@@ -189,7 +190,8 @@ class Progress:
         self._over.release()
         self._clock.wait()
         if self._surface is not None:
-            self._surface.end()
+            text = self._loop.text if self._loop is not None else ""
+            self._surface.close(f"{text}, {time.perf_counter() - self._start:.1f} s" if text else "")
 
     # ------------------------------------------------------------------------------------------------ reports
     def begin(self, name: str, of: str, size: int) -> None:

@@ -16,6 +16,7 @@ from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting
+from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.graph.topology.adjacency import COMMON
@@ -51,10 +52,18 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
     @cache
     def plan_for(target: str) -> Plan:
-        return program.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
+        return program.plan(columns, given, precision, target, call.options.without, renumbered(graph), sizes)
 
     plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
     refuse_policy(plan, call.options)
+    if here() is not None:
+        from vlang.api.running.on_ranks import refuse  # start-up
+
+        refuse(program, plan, call.options)
+    elif call.options.cluster is not None:
+        from vlang.api.running.on_ranks import as_mpi_rank  # start-up
+
+        return as_mpi_rank(call, lambda: run_call(program, call, draws))
     watch = NO_WATCH if draws is not None else stages.watch
     with observed(call.options, f"{program.name} on {graph.name}"), _folder_of(call.options) as folder, \
             within_budget(plan_for, graph, call.options) as short, \
@@ -90,6 +99,11 @@ def _remembered(plan: Plan, graph: Graph) -> str:
     return "the graph kept the numbers of common neighbours from an earlier run, and this run did not count them again"
 
 
+def renumbered(graph: Graph) -> bool:
+    """Whether the rows of a run are in another order than the ids: by the graph, or as ranks have local numbers."""
+    return graph.order is not None or here() is not None
+
+
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
     """A context manager that opens and locks the checkpoint folder of a run; it yields None if there is none."""
     if options.checkpoint is None:
@@ -101,7 +115,7 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
     """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
-    if call.graph.stored is None:
+    if call.graph.stored is None or here() is not None:
         return None
     from vlang.api.running.on_disk import placed  # start-up
 
@@ -171,7 +185,7 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
-                                            graph.order is not None, sizes))
+                                            renumbered(graph), sizes))
     with within_budget(plan_for, graph, options), open_machine(plan_for, graph, options) as opened:
         return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 

@@ -117,7 +117,8 @@ class Sight:
             "require", "edge" (default of an edge field), "param" (default of a parameter), "fn" or "reduction" (body).
         item: the statement.
         loop: the innermost `repeat`; None outside of loops.
-        inside: "edges" or "vertices" inside a reduction; else None.
+        inside: "edges" or "vertices" inside a reduction, "groups" inside a grouped gather; else None.
+        grouping: the grouped gather around the expression; None if there is none.
         here: inside a reduction over the vertices that point here, the text of their pointer `v.f`; else "".
     """
 
@@ -127,6 +128,7 @@ class Sight:
     loop: Loop | None = None
     inside: str | None = None
     here: str = ""
+    grouping: t.Reduce | None = None
 
     @property
     def highest(self) -> Level:

@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from vlang.emit.cpu.grouped_text import closed, opened, taken
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
+from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.formulas import located
+from vlang.emit.shared.grouped import Grouped
 from vlang.emit.shared.holistic import FIRST_PLACE, Holistic, conclude, prepare
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.sending import decided, early_of, is_final
@@ -20,6 +23,7 @@ from vlang.types import BOOL, OPPOSITE, Scalar
 
 __all__ = ["NumbaTarget"]
 
+_CLOSE = re.compile(r"\bclose(\d+)\(")
 _CALL = re.compile(r"\b([a-z]\w*)\(")
 _SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
 _MOST_KEPT = 16  # the most components of a vertex's accumulators in a pass over cache blocks
@@ -124,6 +128,11 @@ def _fused(stage: str, kernels: Sequence[str]) -> str:
     return f"@inner\ndef after_block_{stage}(frame, low, high):\n{body}\n\n{_skeleton('fused_blocks', stage)}"
 
 
+def _tables(writer: StageWriter) -> list[Accumulation]:
+    """The accumulations that fill a structure, in order."""
+    return [one for one in writer.accumulations if isinstance(one, (Holistic, Grouped))]
+
+
 class NumbaTarget:
     """The CPU target: one module of functions, and kernels whose workers take tasks from a shared counter."""
 
@@ -190,17 +199,40 @@ class NumbaTarget:
         place = FIRST_PLACE
         for gather, (accumulation, parts) in zip(writer.stage.gathers, parts_of(d, writer.accumulations, "acc")):
             with located(gather.span):
-                if isinstance(accumulation, Holistic):
+                if isinstance(accumulation, Grouped):
+                    taken(edge, d, accumulation, f"room[{place}]")
+                    after.extend(parts)
+                    place += 1
+                elif isinstance(accumulation, Holistic):
                     after.extend(accumulation.take_into(edge, f"room[{place}]", parts))
                     place += 1
                 else:
                     after.extend(accumulation.take(edge, parts))
-        functions = [*writer.ready(), writer.identity(), self._columns(writer), prepare(writer.accumulations),
-                     conclude(d, writer.accumulations)]
-        texts = [d.define(one) for one in functions]
+        functions = [*writer.ready(), writer.identity(), self._columns(writer), prepare(writer.accumulations, opened),
+                     *self._closed(writer), conclude(d, writer.accumulations)]
+        tables = [place for place, one in enumerate(_tables(writer), FIRST_PLACE) if isinstance(one, Grouped)]
+        functions.append(Function("segment", tuple(f"room[0][room[{at}] + 2] = u64(number)" for at in tables), ""))
+        texts = [_CLOSE.sub(rf"close\1_{writer.stage.name}(", self._defined(one)) for one in functions]
         texts.append(d.define(Function("gather_whole", tuple(edge.lines), d.pack("Acc", after)), "gather"))
         texts.append(d.define(writer.apply()))
-        return self._joined(writer, texts, [_skeleton("holistic", writer.stage.name)], ["pull"], ("counting",))
+        return self._joined(writer, texts, [_skeleton("holistic", writer.stage.name)], ["pull"], ("counting", "groups"))
+
+    def _closed(self, writer: StageWriter) -> list[Function]:
+        """The functions that reduce over groups."""
+        found, at, number = [], 0, 0
+        for gather, accumulation in zip(writer.stage.gathers, writer.accumulations):
+            if isinstance(accumulation, Grouped):
+                with located(gather.span):
+                    found.append(closed(writer, self.dialect, accumulation, number, at))
+            number += isinstance(accumulation, (Holistic, Grouped))
+            at += len(accumulation.types)
+        return found
+
+    def _defined(self, function: Function) -> str:
+        """The code of a function; those that reduce over groups have one head."""
+        if not function.name.startswith("close"):
+            return self.dialect.define(function)
+        return self.dialect.define(replace(function, name="close"), function.name)
 
     def _columns(self, writer: StageWriter) -> Function:
         pointers = [f"pointer_{writer.present[c]}(pages, row + PAGE_COLUMNS + {i})"

@@ -41,7 +41,8 @@ class CudaTarget:
         """The struct of a stage, and the properties that the engine uses."""
         for gather in writer.stage.gathers:
             if gather.reduce.key is not None:
-                raise Unwritable("on a GPU, a reduction over the vertices that point here", gather.span)
+                what = "a grouped gather" if gather.reduce.group else "a reduction over the vertices that point here"
+                raise Unwritable(f"on a GPU, {what}", gather.span)
         struct = StageStruct(writer, self.dialect)
         text = struct.text()
         roles = ["pull", "segments", "finish"] if writer.stage.domain else ["compute"]

@@ -31,6 +31,8 @@ class Frame:
         renumbered: Whether the graph stores its vertices in another order than their numbers, so that the number of a
             vertex is not its index.
         scattered: The arrays over vertices that some function reads or writes at another vertex than its own.
+        far: The arrays that some function reads at a vertex that is neither its own nor a neighbour, and the arrays of
+            whole neighbour lists, each with the line of the first such access.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
@@ -42,6 +44,7 @@ class Frame:
     vertices: set[str] = field(default_factory=set)
     renumbered: bool = False
     scattered: set[str] = field(default_factory=set)
+    far: dict[str, int] = field(default_factory=dict)
 
     def slot(self, name: str) -> int:
         """The number of a slot."""
@@ -83,11 +86,13 @@ class Environment:
         frame: The slots of the program.
         dialect: The dialect of the target.
         entries: The values, in the order of first use.
+        near: The arrays over vertices that the functions access at a neighbour.
     """
 
     frame: Frame
     dialect: Dialect
     entries: list[Entry] = field(default_factory=list)
+    near: set[str] = field(default_factory=set)
     _texts: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def pointer(self, slot: str, dtype: str) -> str:
@@ -112,10 +117,25 @@ class Environment:
         return [self.dialect.element(pointer, index, run.width, part)
                 for pointer, run in zip(pointers, runs_of(type_)) for part in range(run.width)]
 
-    def visit(self, slot: str, index: str) -> None:
-        """Record that an array over vertices is accessed at an index; "v" is the function's own vertex."""
+    def visit(self, slot: str, index: str, line: int = 0) -> None:
+        """Record that an array over vertices is accessed at an index.
+
+        Args:
+            slot: The slot of the array.
+            index: "v" for the function's own vertex, "u" for a neighbour; another text for any vertex.
+            line: The line of the access in the program, 0 if it is not known.
+        """
         if index != "v":
             self.frame.scattered.add(slot)
+        if index == "u":
+            self.near.add(slot)
+        elif index != "v":
+            self.frame.far.setdefault(slot, line)
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The slots of all arrays that the functions access, in the order of first use."""
+        return tuple(dict.fromkeys(slot for kind, _, slot in self._texts if kind == "pointer"))
 
     def members(self, name: str) -> tuple[str, str, str, str]:
         """Code for a set of vertices.
@@ -236,13 +256,13 @@ class Scope:
 
     def places(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
         """Code of the array elements that hold a field's components, in the field's array of slot kind `kind`."""
-        self.env.visit(f"{kind}:{expr.name}", index)
+        self.env.visit(f"{kind}:{expr.name}", index, _line(expr))
         pointer, width = self.env.pointer(f"{kind}:{expr.name}", stored_as(expr.type)), width_of(expr.type)
         return tuple(self.env.dialect.element(pointer, index, width, part) for part in range(width))
 
     def degree(self, expr: f.Degree, of: str | None) -> str:
         index = of or (self.here if expr.of == "self" else self.there)
-        self.env.visit(f"degree:{expr.kind}", index)
+        self.env.visit(f"degree:{expr.kind}", index, _line(expr))
         return self.env.dialect.convert(expr.type, f"{self.env.pointer(f'degree:{expr.kind}', 'u32')}[{index}]")
 
     def edge(self, expr: f.EdgeValue) -> str:
@@ -265,7 +285,8 @@ class Scope:
     def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]:
         return self.env.members(expr.name)
 
-    def neighbours(self) -> tuple[str, str]:
+    def neighbours(self, expr: f.Expr) -> tuple[str, str]:
+        self.env.frame.far.setdefault("near:neighbours", _line(expr))
         return self.env.pointer("near:starts", "u64"), self.env.pointer("near:neighbours", "u32")
 
     def numbers(self) -> tuple[str, str, str]:
@@ -282,3 +303,8 @@ class Scope:
             self.env.visit(f"work:{name}.{number}", self.here)
         places = self.env.places(pointers, type_, self.here)
         return tuple(self.env.dialect.load(part, place) for part, place in zip(scalars_of(type_), places))
+
+
+def _line(expr: f.Expr) -> int:
+    """The line of an expression in the program, 0 if it has no place there."""
+    return 0 if expr.span is None else expr.span.line

@@ -8,12 +8,13 @@ depend on the order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Dialect, Function
 from vlang.emit.shared.formulas import Unwritable, Writer
+from vlang.emit.shared.grouped import Grouped
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.reductions import REDUCTIONS
@@ -135,6 +136,8 @@ class Holistic(Accumulation):
 
 def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction], ranges: Ranges) -> Accumulation:
     """How a reduction over edges is accumulated. declared: the program's reductions, by name. Raises Unwritable."""
+    if reduce.group is not None:
+        return Grouped.by_key(reduce, declared, ranges)
     rule = None if reduce.user else REDUCTIONS.get(reduce.name)
     return Holistic.whole(reduce) if rule is not None and rule.holistic else Accumulation.of(reduce, declared, ranges)
 
@@ -191,28 +194,36 @@ def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
 
 def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
     """The structures that a stage fills for each vertex, in order."""
-    return tuple(a.structure for a in accumulations if isinstance(a, Holistic))
+    return tuple(a.structure for a in accumulations if isinstance(a, (Holistic, Grouped)))
 
 
-def prepare(accumulations: Sequence[Accumulation]) -> Function:
-    """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`."""
+def prepare(accumulations: Sequence[Accumulation], opened: Callable[[Grouped, int, str], str]) -> Function:
+    """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`.
+
+    opened: the line that clears the table of a grouped gather.
+    """
     lines, places, at = ["bits = table_bits(degree)"], [], "base"
-    for number, name in enumerate(structures(accumulations)):
+    for number, one in enumerate(a for a in accumulations if isinstance(a, (Holistic, Grouped))):
         places.append(at)
-        lines.append(f"at{number} = {name}_clear(space, {at}, degree, bits)")
+        lines.append(opened(one, number, at) if isinstance(one, Grouped) else
+                     f"at{number} = {one.structure}_clear(space, {at}, degree, bits)")
         at = f"at{number}"
     return Function("prepare", tuple(lines), f"(space, degree, bits, {', '.join(places)})")
 
 
 def conclude(d: Dialect, accumulations: Sequence[Accumulation]) -> Function:
     """The function `conclude`: reads the accumulators from the structures (numba only)."""
-    items, at, number = [], 0, 0
+    items, lines, at, number = [], list[str](), 0, 0
     for a in accumulations:
         parts = [d.part("acc", at + i) for i in range(len(a.types))]
         at += len(a.types)
+        if isinstance(a, Grouped):
+            lines.append(f"c{number} = close{number}(env, room, room[{FIRST_PLACE + number}], acc, v)")
+            parts = [f"c{number}[{i}]" for i in range(len(a.types))]
+            number += 1
         if isinstance(a, Holistic):
             if a.reduce.name != "mode":
                 parts[0] = d.convert(a.types[0], f"{a.structure}_read(room, room[{FIRST_PLACE + number}])")
             number += 1
         items.extend(parts)
-    return Function("conclude", (), d.pack("Acc", items))
+    return Function("conclude", tuple(lines), d.pack("Acc", items))

@@ -242,7 +242,7 @@ def _length(writer: Writer, expr: f.Op) -> str:
 
 def _common(writer: Writer, expr: f.Op) -> str:
     a, b = (writer.name(writer.place.index(number)) for number in _args(writer, expr))
-    starts, neighbours = writer.place.neighbours()
+    starts, neighbours = writer.place.neighbours(expr)
     return writer.d.convert(expr.type, f"common_count({starts}, {neighbours}, {a}, {b})")
 
 

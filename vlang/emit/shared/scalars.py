@@ -98,7 +98,7 @@ class ScalarWriter:
         fold = None
         if reduces:
             self.folds.append(f"fold_v{number}")
-            fold = Fold(f"fold_v{number}")
+            fold = Fold(f"fold_v{number}", env.arrays)
         return ScalarSpec(name, kind, number, fold, names)
 
     def _left(self, writer: Writer, env: Environment, number: int, span: Span) -> list[str]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from vlang.ir.checks import build as b
 from vlang.ir.checks.failing import failures, reduction_failures, scalars
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import expressions, statements
+from vlang.ir.refuse import refuse
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, U32, VERTEX
@@ -56,7 +58,15 @@ class Checked:
 
 
 def checked(program: f.Program, given: frozenset[str]) -> Checked:
-    """The program in check mode. given: fields that the caller passes, so their initializers do not run."""
+    """The program in check mode. given: fields that the caller passes, so their initializers do not run.
+
+    Raises ProgramError for a grouped gather, whose operations this version does not test.
+    """
+    for statement in statements(program.body):
+        for expr in expressions(statement):
+            for reduce in f.reductions(expr):
+                if reduce.group is not None:
+                    refuse(program, reduce.span or statement.span, "in check mode, a grouped gather")
     tests = _Tests(program, given)
     body = tests.block(program.body)
     start = f.InitField(_nowhere(program), tests.note, _ZERO)

@@ -9,8 +9,8 @@ from vlang.syntax.tree import Span
 from vlang.types import Type
 
 __all__ = [
-    "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "Op", "Reduce", "Text",
-    "Vertex", "children", "rebuild", "walk",
+    "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "GroupKey", "Op", "Reduce",
+    "Text", "Vertex", "children", "rebuild", "reductions", "walk",
 ]
 
 
@@ -95,6 +95,13 @@ class Accumulator(Expr):
 
 
 @dataclass(frozen=True)
+class GroupKey(Expr):
+    """The key of the group at hand, in a grouped gather. name: its name in the text."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Op(Expr):
     """An operator or function.
 
@@ -124,8 +131,8 @@ class Op(Expr):
 class Domain:
     """The edges or vertices of a reduction.
 
-    kind: "in", "out", "both" (over edges), "pointing" (over the vertices whose `key` is this vertex), "vertices" or
-    "set". set_name: the parameter that holds the vertices of a "set".
+    kind: "in", "out", "both" (over edges), "group" (over the edges of the group at hand), "pointing" (over the vertices
+    whose `key` is this vertex), "vertices" or "set". set_name: the parameter that holds the vertices of a "set".
     """
 
     kind: str
@@ -133,18 +140,21 @@ class Domain:
 
     @property
     def edges(self) -> bool:
-        """Whether the reduction has a value for each vertex: over edges, or over pairs of a vertex and its pointer."""
-        return self.kind in ("in", "out", "both", "pointing")
+        """Whether the reduction has a value for each vertex: over edges, or over the vertices that point here."""
+        return self.kind in ("in", "out", "both", "group", "pointing")
 
     @property
     def stored(self) -> bool:
         """Whether the reduction ranges over edges of the graph."""
-        return self.kind in ("in", "out", "both")
+        return self.kind in ("in", "out", "both", "group")
 
 
 @dataclass(frozen=True)
 class Reduce(Expr):
     """A reduction.
+
+    In a grouped gather, `cond` and `key` are evaluated at each edge of the domain. `body` and `having` are evaluated
+    for each group of edges with one key, and may contain reductions over the domain "group".
 
     Attributes:
         name: The name of a built-in or declared reduction.
@@ -153,7 +163,11 @@ class Reduce(Expr):
         cond: The condition under which an edge or vertex contributes; None means always.
         default: The value if there are no contributions; None means the identity.
         user: Whether the program declares the reduction.
-        key: In the domain "pointing", the field of the other vertex that points here; otherwise None.
+        key: In the domain "pointing", the field of the other vertex that points here; in a grouped gather, the key of
+            an edge; otherwise None.
+        group: In a grouped gather, the name of the key in the text; otherwise None.
+        having: The condition under which a group contributes; None means always.
+        part: The item of the resulting tuple that is the value; None for the whole result.
     """
 
     name: str
@@ -163,11 +177,15 @@ class Reduce(Expr):
     default: Expr | None
     user: bool = False
     key: Expr | None = None
+    group: str | None = None
+    having: Expr | None = None
+    part: int | None = None
 
     @property
     def over(self) -> str:
         """The domain of a pass that computes it: the kind of its domain, and "pointing:FIELD" for each pointer."""
-        return f"pointing:{self.key.name}" if isinstance(self.key, Field) else self.domain.kind
+        pointer = self.key if self.domain.kind == "pointing" else None
+        return f"pointing:{pointer.name}" if isinstance(pointer, Field) else self.domain.kind
 
     def alike(self, type_: Type, name: str, body: Expr, cond: Expr | None) -> Reduce:
         """A built-in reduction without `default` over the same edges or vertices.
@@ -178,7 +196,7 @@ class Reduce(Expr):
             body: The contribution.
             cond: The condition under which an edge or vertex contributes; None means always.
         """
-        return replace(self, type=type_, name=name, body=body, cond=cond, default=None, user=False)
+        return replace(self, type=type_, name=name, body=body, cond=cond, default=None, user=False, part=None)
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -188,7 +206,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     if isinstance(expr, (Field, Degree)) and isinstance(expr.of, Expr):
         return (expr.of,)
     if isinstance(expr, Reduce):
-        return tuple(e for e in (expr.body, expr.cond, expr.default, expr.key) if e is not None)
+        return tuple(e for e in (expr.body, expr.cond, expr.default, expr.key, expr.having) if e is not None)
     return ()
 
 
@@ -197,6 +215,15 @@ def walk(expr: Expr) -> Iterator[Expr]:
     yield expr
     for child in children(expr):
         yield from walk(child)
+
+
+def reductions(expr: Expr) -> Iterator[Reduce]:
+    """The reductions in an expression, without those inside a grouped gather."""
+    if isinstance(expr, Reduce):
+        yield expr
+        return
+    for child in children(expr):
+        yield from reductions(child)
 
 
 def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
@@ -213,5 +240,6 @@ def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
             cond=next(rest) if expr.cond is not None else None,
             default=next(rest) if expr.default is not None else None,
             key=next(rest) if expr.key is not None else None,
+            having=next(rest) if expr.having is not None else None,
         )
     return expr

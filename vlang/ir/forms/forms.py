@@ -22,12 +22,14 @@ from vlang.ir.forms.exprs import (
     Expr,
     Field,
     GraphValue,
+    GroupKey,
     Op,
     Reduce,
     Text,
     Vertex,
     children,
     rebuild,
+    reductions,
     walk,
 )
 from vlang.syntax.tree import Span
@@ -36,9 +38,9 @@ from vlang.types import Scalar, Type
 __all__ = [
     "Decl",
     "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
-    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "InitField", "InitGlobal", "Let", "Op",
+    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "GroupKey", "InitField", "InitGlobal", "Let", "Op",
     "ParamDecl", "EdgeDecl", "Need", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
-    "Text", "Vertex", "Where", "walk", "rebuild", "children",
+    "Text", "Vertex", "Where", "walk", "rebuild", "reductions", "children",
 ]
 
 

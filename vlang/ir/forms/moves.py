@@ -229,6 +229,8 @@ class Moves:
 
     def reduction(self, reduce: f.Reduce) -> Move:
         """The direction in which the value of a reduction moves."""
+        if reduce.group is not None:
+            return CONSTANT if not self._grow and self._all(f.children(reduce)) == CONSTANT else UNKNOWN
         if reduce.key is not None and self.of(reduce.key) != CONSTANT:
             return UNKNOWN
         body = self.of(reduce.body)

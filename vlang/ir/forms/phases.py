@@ -60,7 +60,7 @@ def _phase(scope: LoopScope, number: int, group: tuple[f.Statement, ...]) -> Pha
     everything = tuple(statements(group))
     exprs = [expr for statement in everything for expr in expressions(statement)]
     parts = [part for expr in exprs for part in f.walk(expr)]
-    reduces = [part for part in parts if isinstance(part, f.Reduce) and part.domain.edges]
+    reduces = [part for expr in exprs for part in f.reductions(expr) if part.domain.edges]
     return Phase(
         number=number,
         statements=group,

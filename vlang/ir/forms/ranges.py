@@ -271,7 +271,7 @@ def _part(value: f.Expr, number: int, type_: Type) -> f.Expr:
 
 def _reduced(expr: f.Reduce, ranges: Ranges) -> Found:
     """The ranges of a reduction."""
-    if expr.user:
+    if expr.user or expr.part is not None:
         return parts(expr.type)
     if isinstance(expr.type, Tuple):
         return parts(expr.type)

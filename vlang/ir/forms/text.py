@@ -23,7 +23,7 @@ _ATOM = 12
 _FOLDS = {"vsum": "sum", "vmin": "min", "vmax": "max"}
 _DEGREES = {"in": "indegree", "out": "outdegree", "all": "degree"}
 _DOMAINS = {"in": "u -> self", "out": "self -> u", "both": "u -- self", "vertices": "v in vertices",
-            "pointing": "u in vertices"}
+            "pointing": "u in vertices", "group": "u"}
 
 
 def type_text(type_: Type) -> str:
@@ -54,7 +54,7 @@ def _text(expr: f.Expr, own: str) -> tuple[str, int]:
     """The text of an expression, and the precedence of its outermost operator."""
     if isinstance(expr, f.Const):
         return _constant(expr)
-    if isinstance(expr, (f.GraphValue, f.EdgeValue, f.Accumulator)):
+    if isinstance(expr, (f.GraphValue, f.EdgeValue, f.Accumulator, f.GroupKey)):
         return expr.name, _ATOM
     if isinstance(expr, f.Vertex):
         return ("u" if expr.of == "other" else own), _ATOM
@@ -95,13 +95,16 @@ def _constant(expr: f.Const) -> tuple[str, int]:
 def _reduce(expr: f.Reduce, own: str) -> str:
     inside = own if expr.domain.edges else "v"
     text = f"{expression(expr.body, inside)} for {domain_text(expr.domain)}"
-    tests = [f"{expression(expr.key)} == {own}"] if expr.key is not None else []
+    tests = [f"{expression(expr.key)} == {own}"] if expr.key is not None and expr.group is None else []
     tests += [_wrap(expr.cond, inside, 3 if tests else 0)] if expr.cond is not None else []
     if tests:
         text += f" if {' and '.join(tests)}"
+    if expr.group is not None and expr.key is not None:
+        text += f" by {expr.group} = {expression(expr.key)}"
+        text += f" if {expression(expr.having, own)}" if expr.having is not None else ""
     if expr.default is not None:
         text += f", default = {expression(expr.default, own)}"
-    return f"{expr.name}({text})"
+    return f"{expr.name}({text})" + ("" if expr.part is None else f"[{expr.part}]")
 
 
 def _op(expr: f.Op, own: str) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import CONSTANT, DOWN, UP
 from vlang.ir.forms.normal import Write, widens
-from vlang.ir.rules.context import Context, Verdict, beyond_edges
+from vlang.ir.rules.context import Context, Verdict, by_groups
 from vlang.ir.rules.tuples import keeps_order
 
 __all__ = ["any_order", "extensive", "priority", "push"]
@@ -20,7 +20,7 @@ def any_order(ctx: Context) -> Verdict:
         return Verdict(False, "counted: the result is the state after exactly these supersteps", "c")
     if ctx.kind == "tolerance":
         return Verdict(False, f"stops on a tolerance ({ctx.kind_reason}): where it stops depends on the order", "t")
-    refused = beyond_edges(ctx)
+    refused = by_groups(ctx)
     if refused is not None:
         return refused
     whole = ctx.integers if ctx.kind == "delta" else ()
@@ -159,7 +159,7 @@ def push(ctx: Context) -> Verdict:
     scope = ctx.scope
     if scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
-    beyond = beyond_edges(ctx)
+    beyond = by_groups(ctx)
     if beyond is not None:
         return beyond
     if not ctx.default and ctx.kind != "delta":

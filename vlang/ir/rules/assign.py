@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.normal import Write
-from vlang.ir.rules.context import Context, Verdict, beyond_edges
+from vlang.ir.rules.context import Context, Verdict, by_groups
 
 __all__ = ["single_assignment", "strict_order"]
 
@@ -15,7 +15,7 @@ def single_assignment(ctx: Context) -> Verdict:
     if ctx.scope.inner is not None or ctx.kind != "fixpoint" or len(ctx.writes) != 1:
         return refusal
     (write,) = ctx.writes
-    beyond = beyond_edges(ctx)
+    beyond = by_groups(ctx)
     if beyond is not None:
         return beyond
     if len(write.fields) != 1 or write.operator is not None:

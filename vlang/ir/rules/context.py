@@ -12,7 +12,9 @@ from vlang.ir.forms.phases import Phase, phases_of
 from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.visible import LoopScope, expressions, statements
 
-__all__ = ["LETTERS", "Context", "Verdict", "beyond_edges", "context_of", "joins_only", "listed", "outside"]
+__all__ = [
+    "LETTERS", "Context", "Verdict", "beyond_edges", "by_groups", "context_of", "joins_only", "listed", "outside",
+]
 
 LETTERS = {
     "c": "counted", "t": "stops on a tolerance", "i": "contains an inner loop", "r": "recomputed, not joined",
@@ -20,7 +22,7 @@ LETTERS = {
     "v": "reads a value that changes every superstep", "f": "reads a field of a vertex that is not a neighbour",
     "m": "may move against its field", "o": "reads own values that the loop writes",
     "p": "an accumulator crosses phases", "l": "declares fields inside the loop",
-    "n": "gathers from vertices that are no neighbours",
+    "b": "gathers by groups of edges", "n": "gathers from vertices that are no neighbours",
 }  # fmt: skip
 
 
@@ -122,10 +124,22 @@ def beyond_edges(ctx: Context) -> Verdict | None:
     """
     for name, gather in ctx.scope.gathers.items():
         key = gather.reduce.key
-        if isinstance(key, f.Field):
+        if gather.reduce.domain.kind == "pointing" and isinstance(key, f.Field):
             return Verdict(False, f"`{ctx.scope.word(name)}` is gathered from the vertices whose "
                                   f"`{ctx.scope.word(key.name)}` is this one, which are not its neighbours", "n")
     return None
+
+
+def by_groups(ctx: Context) -> Verdict | None:
+    """The refusal of all rules but N in a loop with a grouped gather or one along pointers; None for other loops.
+
+    The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
+    """
+    for name, gather in ctx.scope.gathers.items():
+        if gather.reduce.group is not None:
+            return Verdict(False, f"`{ctx.scope.word(name)}` is gathered by groups of edges, and needs all edges of a "
+                                  "vertex at once", "b")
+    return beyond_edges(ctx)
 
 
 def _direction(writes: tuple[Write, ...], name: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.normal import linearity
 from vlang.ir.forms.visible import expressions, statements
-from vlang.ir.rules.context import Context, Verdict, beyond_edges
+from vlang.ir.rules.context import Context, Verdict, by_groups
 
 __all__ = ["derive"]
 
@@ -17,7 +17,7 @@ def derive(ctx: Context) -> Verdict:
         return Verdict(False, ctx.inner_reason)
     if ctx.kind != "tolerance":
         return Verdict(False, f"a {ctx.kind} loop: the derived form stops on a tolerance")
-    beyond = beyond_edges(ctx)
+    beyond = by_groups(ctx)
     if beyond is not None:
         return beyond
     for statement in statements(scope.loop.body):

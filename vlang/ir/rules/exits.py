@@ -20,7 +20,8 @@ def absorbing(ctx: Context) -> tuple[str, ...]:
     """X1, first part: the gathers that may stop at the absorbing element of their reduction."""
     if ctx.scope.inner is not None:
         return ()
-    return tuple(g.name for g in ctx.scope.gathers.values() if not g.reduce.user and g.reduce.name in _ABSORBING)
+    return tuple(g.name for g in ctx.scope.gathers.values() if not g.reduce.user and g.reduce.group is None
+                 and g.reduce.name in _ABSORBING)
 
 
 def done(ctx: Context) -> dict[str, bool]:
@@ -33,7 +34,8 @@ def done(ctx: Context) -> dict[str, bool]:
         if operator is None or operator.name not in ("or", "and") or len(ctx.ways(write.fields[0])) != 1:
             continue
         sums = {e.name for e in f.walk(write.rest) if isinstance(e, f.Accumulator) and e.name in ctx.scope.gathers}
-        if sums and not any(sums & _used(s) for s in _others(ctx, write)):
+        grouped = any(ctx.scope.gathers[name].reduce.group is not None for name in sums)
+        if sums and not grouped and not any(sums & _used(s) for s in _others(ctx, write)):
             found[write.fields[0]] = operator.name == "or"
     return found
 
@@ -137,7 +139,7 @@ def _infinite(value: f.Const, far: float) -> bool:
 
 def strict(reduce: f.Reduce, known: Known) -> Verdict:
     """Rule Z: whether a neighbour contributes nothing where one of its fields has the identity."""
-    if reduce.user or reduce.default is not None or not reduce.domain.stored:
+    if reduce.user or reduce.default is not None or not reduce.domain.stored or reduce.key:
         return Verdict(False, "no identity that every neighbour could hold")
     names, bound = _silencing(reduce, known)
     if not names:

@@ -6,14 +6,14 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import CONSTANT, DOWN, UNKNOWN, UP, Moves, flip, join
 from vlang.ir.forms.normal import Write
 from vlang.ir.forms.visible import statements
-from vlang.ir.rules.context import Context, Verdict, beyond_edges
+from vlang.ir.rules.context import Context, Verdict, by_groups
 
 __all__ = ["incremental"]
 
 
 def incremental(ctx: Context, order: Verdict) -> Verdict:
     """Rule I: the changes of the edge set after which the loop may start from its old result."""
-    beyond = beyond_edges(ctx)
+    beyond = by_groups(ctx)
     if beyond is not None:
         return beyond
     if ctx.kind == "delta" and not ctx.integers:

@@ -22,6 +22,9 @@ def replicate(reduce: f.Reduce) -> Verdict:
     if reduce.user:
         return Verdict(True, "a declared reduction, tested to be a commutative monoid: partial results may be combined "
                              "in any order, each starting at the identity")
+    if reduce.group is not None:
+        return Verdict(False, f"`{reduce.name}` of groups needs all edges of a vertex at once: only a pull where one "
+                              "worker reads them all, groups in increasing order of their keys")
     if reduce.key is not None:
         return Verdict(True, f"`{reduce.name}` over the vertices that point here, in increasing order of their numbers")
     rule = REDUCTIONS[reduce.name]
@@ -47,7 +50,7 @@ def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
     """
     if not reduce.domain.stored:  # a vertex that points elsewhere contributes once: nothing is computed twice
         return ()
-    places = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
+    places = [e for e in (reduce.body, reduce.cond, reduce.key) if e is not None]
     return tuple(dict.fromkeys(expr for place in places for expr in _hoistable(place)))
 
 

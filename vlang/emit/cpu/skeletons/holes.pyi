@@ -293,5 +293,13 @@ def prepare(space: Pointer[u64], base: i64 | int, degree: i64 | int) -> Structur
     """Clear the structures of a vertex with `degree` edges."""
 
 @hole
-def conclude(room: Structures, acc: Acc) -> Acc:
-    """The accumulators, with the results read from the structures."""
+def conclude(env: Env, room: Structures, acc: Acc, v: i64 | int) -> Acc:
+    """The accumulators of v, read from its structures."""
+
+@hole
+def close(env: Env, room: Structures, place: i64, acc: Acc, v: i64 | int) -> Acc:
+    """The components of a grouped gather, reduced over the groups in the table at `place`."""
+
+@hole
+def segment(room: Structures, number: i64) -> None:
+    """Begin a segment of a long row, whose contributions to a group are merged after those of the segments before."""

@@ -25,6 +25,7 @@ from vlang.emit.cpu.skeletons.holes import (
     prepare,
     range,
     ready,
+    segment,
     u64,
     value_i64,
     wanted,
@@ -80,7 +81,7 @@ def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -
                 room = prepare(space, base, end - begin)
                 for k in range(begin, end):
                     acc = gather(env, columns, room, acc, v, i64(targets[k]), k)
-                acc = conclude(room, acc)
+                acc = conclude(env, room, acc, v)
             flags = apply(env, v, masks, acc)
             changed += flags & 1
             active += flags >> 1
@@ -102,10 +103,11 @@ def long_vertex(frame: Frame, env: Env, space: Pointer[u64], base: i64, number: 
             degree += table[3 * s + 2] - table[3 * s + 1]
         room = prepare(space, base, degree)
         for s in range(begin, end):
+            segment(room, s - begin)
             row = owners[s] * PAGE_WORDS
             targets = pointer_u32(pages, row + PAGE_TARGETS)
             columns = bind_columns(pages, row)
             for k in range(table[3 * s + 1], table[3 * s + 2]):
                 acc = gather(env, columns, room, acc, v, i64(targets[k]), k)
-        acc = conclude(room, acc)
+        acc = conclude(env, room, acc, v)
     return apply(env, v, masks, acc)

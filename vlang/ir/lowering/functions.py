@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import reduce as fold
 
 from vlang.check.tables.typing import concrete
-from vlang.ir.conversions import fit, float_of, meet, seed, weak
 from vlang.ir.forms import forms as f
+from vlang.ir.lowering.conversions import fit, float_of, meet, seed, weak
 from vlang.maths import MATHS
 from vlang.types import BOOL, CONVERSIONS, I64, U8, U64, VERTEX, Scalar, Type, Vector, scalar_named
 

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from vlang.check.tables.checked import Checked, Symbol
 from vlang.check.tables.typing import concrete
-from vlang.ir.conversions import computing, fit, float_of, fold, meet, weak
 from vlang.ir.forms import forms as f
-from vlang.ir.functions import FUNCTIONS
-from vlang.reductions import REDUCTIONS
+from vlang.ir.lowering.conversions import computing, fit, float_of, fold, meet, weak
+from vlang.ir.lowering.functions import FUNCTIONS
+from vlang.ir.lowering.naming import Names
+from vlang.ir.lowering.reducing import Reductions
 from vlang.syntax import tree as t
-from vlang.syntax.pointing import pointing
 from vlang.types import (
     BOOL,
-    F64,
     I64,
     INTEGER,
     NUMBER,
     TEXT,
-    U64,
     VERTEX,
     Scalar,
     Tuple,
     Type,
     Vector,
-    scalar_named,
 )
 
-__all__ = ["Expressions", "Names"]
+__all__ = ["Expressions"]
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow", "<<": "shl",
            ">>": "shr", "|": "bitor", "&": "bitand", "^": "bitxor"}
@@ -40,39 +37,7 @@ _DEGREES = {"degree": "all", "indegree": "in", "outdegree": "out"}
 _TIMES = {"old": "old", "changed": "old", "change": "change"}
 
 
-@dataclass
-class Names:
-    """Unique names of symbols, and the types that lowering gave to `let`s and accumulators.
-
-    Attributes:
-        written: Every name that the program declares.
-        unique: For each symbol, its name in the IR, which is unique in the program.
-        types: The types of `let`s, globals and accumulators.
-        origin: For each unique name, the name in the text of the program.
-    """
-
-    written: frozenset[str]
-    unique: dict[Symbol, str] = field(default_factory=dict)
-    types: dict[Symbol, Type] = field(default_factory=dict)
-    origin: dict[str, str] = field(default_factory=dict)
-
-    def declare(self, symbol: Symbol, type_: Type | None = None, wish: str = "") -> str:
-        """Give a symbol a unique name: its own name, with a number appended if another symbol has that name.
-
-        wish: a name for a symbol without an identifier of its own.
-        """
-        made, wish = bool(wish), wish or symbol.name
-        name, number = wish, 1
-        while name in self.origin or ((made or number > 1) and name in self.written):
-            number += 1
-            name = f"{wish}_{number}"
-        self.unique[symbol], self.origin[name] = name, symbol.name
-        if type_ is not None:
-            self.types[symbol] = type_
-        return name
-
-
-class Expressions:
+class Expressions(Reductions):
     """Lowers expressions. Methods with a leading underscore may return weak types, which `typed` makes final."""
 
     def __init__(self, checked: Checked, names: Names) -> None:
@@ -167,6 +132,8 @@ class Expressions:
     def _name(self, node: t.Name) -> f.Expr:
         symbol = self._checked.symbols[node]
         kind = symbol.kind
+        if kind == "group":
+            return f.GroupKey(self.symbol_type(symbol), symbol.name)
         if kind == "argument":
             return self._arguments[symbol]
         if kind in ("neighbour", "member"):
@@ -198,7 +165,7 @@ class Expressions:
             read: f.Expr = f.Degree(self.symbol_type(symbol), _DEGREES[symbol.name], of)
         else:
             read = self._field(symbol, of)
-        if self._reducing and isinstance(of, f.Expr):
+        if self._reducing and isinstance(of, f.Expr) and not isinstance(of, f.GroupKey):
             return self._read_ahead(node, read)
         return read
 
@@ -358,53 +325,6 @@ class Expressions:
         if symbol.type is None or (node.type is None and weak(symbol.type)):
             return value
         return fit(value, computing(concrete(symbol.type, self.precision)))
-
-    def reduce(self, node: t.Reduce) -> f.Reduce:
-        """Lower a reduction as written; the result has a final type."""
-        points = pointing(node)
-        domain = f.Domain("pointing" if points else node.domain.kind, self._set_name(node.domain))
-        self._reducing, self._pointing = True, points is not None  # reductions do not nest
-        key = None if points is None else self._expr(points.pointer)
-        cond = self._all(points.rest) if points else None if node.cond is None else self._expr(node.cond)
-        symbol = self._checked.symbols.get(node)
-        user = symbol is not None and symbol.kind == "reduction"
-        if user and symbol is not None:
-            type_ = computing(self.symbol_type(symbol))
-            name, body = self.names.unique[symbol], self.typed(node.body, type_)
-        else:
-            name = node.name
-            type_, body = self._reduced(name, self._expr(node.body), domain.edges)
-        self._reducing = self._pointing = False
-        default = None if node.default is None else self.typed(node.default, type_)
-        return f.Reduce(type_, name, body, domain, cond, default, user, key, span=node.span)
-
-    def _all(self, parts: tuple[t.Expr, ...]) -> f.Expr | None:
-        """The `and` of some conditions; None without any."""
-        result: f.Expr | None = None
-        for part in map(self._expr, parts):
-            result = part if result is None else f.Op(BOOL, "and", (result, part))
-        return result
-
-    def _set_name(self, domain: t.Domain) -> str | None:
-        if domain.set_name is None:
-            return None
-        return self.names.unique[self._checked.symbols[domain]]
-
-    def _reduced(self, name: str, body: f.Expr, edges: bool) -> tuple[Type, f.Expr]:
-        """The type of a built-in reduction, and its body converted to the type of the accumulator."""
-        rule = REDUCTIONS[name]
-        body = self.concrete(body)
-        if name == "count":
-            return (scalar_named("int", self.precision) if edges else I64), body
-        if name in ("mex", "hindex"):
-            return scalar_named("int", self.precision), body
-        if name == "mean":
-            return float_of(body.type, self.precision), fit(body, F64)
-        item = body.type.item if isinstance(body.type, Vector) else body.type
-        if not edges and rule.operator in ("+", "*") and isinstance(item, Scalar) and item.integral:
-            wide = U64 if item.kind == "uint" else I64
-            body = fit(body, Vector(wide, body.type.size) if isinstance(body.type, Vector) else wide)
-        return body.type, body
 
 
 def _at(expr: f.Expr, time: str) -> f.Expr:

@@ -1,0 +1,162 @@
+"""The machine of one rank: it runs passes over the vertices that the rank owns, and agrees with the other ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.options import Options
+from vlang.runtime.cluster.cluster_passes import ClusterPasses, LocalPages, RankFreedoms
+from vlang.runtime.cluster.cluster_ways import CLUSTER_WAYS
+from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
+from vlang.runtime.cluster.rank_levels import RankSweep
+from vlang.runtime.cluster.transport import Transport, gathered, summed
+from vlang.runtime.cpu.cpu_machine import CpuMachine
+from vlang.runtime.cpu.paged.source import PageSource
+from vlang.runtime.cpu.passes.freedoms import Freedoms
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.cpu_way import CpuWay
+from vlang.runtime.engine.machine import Loop, Start, Values
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.plan.plan import BLOCK, Contract, LoopSpec, Plan, ScalarSpec, StageSpec, Step, SweepSpec
+
+if TYPE_CHECKING:
+    from vlang.runtime.storage.ring import Ring
+
+__all__ = ["ClusterMachine", "turned_plan"]
+
+
+def turned_plan(plan: Plan) -> Plan:
+    """The plan whose passes notify along the edges that they read, turned, instead of along edges of the graph."""
+    return replace(plan, steps=tuple(map(_turned, plan.steps)))
+
+
+def _turned(step: Step) -> Step:
+    if isinstance(step, StageSpec):
+        return step if step.notify is None else replace(step, notify=f"{RECEIVERS}{step.domain}")
+    if isinstance(step, (ScalarSpec, Contract)):
+        return step
+    return replace(step, steps=tuple(map(_turned, step.steps)))
+
+
+class ClusterMachine(CpuMachine):
+    """The machine of one rank. All ranks call the same methods in the same order.
+
+    Args:
+        plan: the program, as `turned_plan` returns it.
+        graph: the part of the graph that the rank has.
+        options: the options of the run.
+        transport: the transport of the rank.
+    """
+
+    def __init__(self, plan: Plan, graph: LocalGraph, options: Options, transport: Transport) -> None:
+        self.transport, self.local = transport, graph
+        super().__init__(plan, graph, options, RankFreedoms(transport.beside))
+
+    @property
+    def ways(self) -> Sequence[CpuWay]:
+        """The ways of running a loop."""
+        return CLUSTER_WAYS
+
+    def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
+        """The pages of the rank."""
+        assert isinstance(graph, LocalGraph)
+        return LocalPages(graph, page_size)
+
+    def passes_over(self, source: PageSource, freedoms: Freedoms) -> Passes:
+        """The passes of the rank."""
+        plan = self._plan
+        folds = {spec.fold.kernel: spec.fold for spec in plan.values if spec.fold is not None}
+        senders = {stage.kernels["messages"]: stage for stage in plan.stages if "messages" in stage.kernels}
+        made = ClusterPasses(
+            self.local, self.state, self._kernels, self._cpu, source, switching=self.options.switching,
+            freedoms=freedoms, transport=self.transport, folds=folds, senders=senders)
+        self._rank = made
+        return made
+
+    # ------------------------------------------------------------------------------------------- values of the run
+    def give(self, field: str, array: NDArray[Any]) -> None:
+        """Store the values of a vertex field of the whole graph."""
+        slot = f"field:{field}"
+        self._rank.forget(slot)
+        np.copyto(self.state.arrays[slot], self.local.numbers.local(np.ascontiguousarray(array)))
+
+    def array(self, slot: str) -> NDArray[Any]:
+        """The array of a slot over the vertices of the whole graph."""
+        own = self.local.numbers.own(self.state.arrays[slot])
+        found: NDArray[Any] = np.concatenate(gathered(self.transport, own, slot))
+        return found
+
+    def others(self, slot: str, value: int) -> int:
+        """The number of entries of a vertex array of the whole graph that differ from `value`."""
+        own = self.local.numbers.own(self.state.arrays[slot])
+        return summed(self.transport, [int(np.count_nonzero(own != value))], slot)[0]
+
+    def values(self) -> Values:
+        """The values of the output fields of the whole graph, and of the globals."""
+        outputs = [spec.name for spec in self._plan.fields if spec.output]
+        return Values({name: self.array(f"field:{name}") for name in outputs},
+                      {name: self.state.scalar(name) for name, _ in self._plan.globals})
+
+    def evaluate(self, spec: ScalarSpec) -> None:
+        """Compute and store a graph-level value."""
+        if spec.fold is not None:
+            self._rank.fold(spec.fold)
+        frame, slots = self.state.frame, self._plan.slots
+        kept = {slots[slot]: int(frame[slots[slot]]) for slot in self._rank.parts}
+        for slot, array in self._rank.parts.items():
+            frame[slots[slot]] = array.ctypes.data
+        self._kernels["scalars"](frame, spec.index, -(-self.local.numbers.ranges.n // BLOCK))
+        for number, address in kept.items():
+            frame[number] = address
+
+    # ------------------------------------------------------------------------------------------- passes and loops
+    def run_pass(self, stage: StageSpec) -> int:
+        """Run a pass over all vertices; returns the number of edges that all ranks traversed."""
+        stats, edges = self.passes.full(stage)
+        for name in stage.swaps:
+            self.state.swap(name)
+        stats, edges = self._rank.agreed(stage, "pull", stats, edges)
+        if stage.loop_end:
+            self._stats = stats
+        return edges
+
+    def copy(self, slot: str, source: str) -> None:
+        """Copy one vertex array over another."""
+        self._rank.changed()
+        super().copy(slot, source)
+
+    def fill(self, slot: str, byte: int) -> None:
+        """Set every byte of a vertex array."""
+        self._rank.forget(slot)
+        super().fill(slot, byte)
+
+    def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
+        """Begin a loop, with the part of `start` that the rank has."""
+        if start is not None:
+            local = self.local.numbers.local
+            start = replace(start, fields={}, sent={name: local(array) for name, array in start.sent.items()},
+                            flags=None if start.flags is None else self._own_flags(start.flags))
+        self._rank.changed()
+        return super().loop(spec, bound, start)
+
+    def _own_flags(self, flags: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The flags of the owned vertices; mirrors get theirs by exchange."""
+        found = self.local.numbers.local(flags)
+        found[: self.local.numbers.low] = found[self.local.numbers.high :] = 0
+        return found
+
+    def begin_sweep(self, spec: SweepSpec) -> RankSweep:
+        """Begin a sweep."""
+        return RankSweep(spec, self.passes, self._levels)
+
+    def same(self, slots: Sequence[str], kept: object) -> bool:
+        """Whether vertex arrays have the same bits as the copy `kept`, on all ranks."""
+        assert isinstance(kept, list)
+        own = self.local.numbers.own
+        differ = any(own(copy).tobytes() != own(self.state.arrays[slot]).tobytes() for slot, copy in zip(slots, kept))
+        return summed(self.transport, [int(differ)], "repeated states")[0] == 0

@@ -1,0 +1,259 @@
+"""Passes over the vertices of one rank, with the exchange of values between ranks before them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cluster.exchange import Exchange
+from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
+from vlang.runtime.cluster.transport import Transport, gathered, summed
+from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.cpu.paged.source import InMemory
+from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
+from vlang.runtime.cpu.passes.freedoms import Freedoms
+from vlang.runtime.cpu.passes.fused_work import Ahead
+from vlang.runtime.cpu.passes.lists import Lists
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
+from vlang.runtime.plan.plan import BLOCK, Fold, StageSpec, field_of
+from vlang.runtime.threads.processors import available_threads
+
+__all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
+
+
+class RankFreedoms(Freedoms):
+    """The choices of a rank. Every choice before an exchange follows from values that all ranks have.
+
+    beside: the number of ranks on this machine, which share its processors.
+    """
+
+    def __init__(self, beside: int) -> None:
+        self._beside = beside
+
+    def cpu(self, threads: int | None) -> Cpu:
+        """A `Cpu` with an equal part of the processors, unless the number of threads is given."""
+        return Cpu(threads or max(1, available_threads() // self._beside))
+
+    def levels_together(self) -> bool:
+        """Never, as values are exchanged after each level."""
+        return False
+
+
+class LocalPages(InMemory):
+    """The pages of a rank, without tasks over its pads."""
+
+    def __init__(self, graph: LocalGraph, page_size: int) -> None:
+        super().__init__(graph, page_size)
+        self._low = graph.numbers.low
+
+    def pages(self, kind: str) -> Pages:
+        """The pages of an adjacency direction."""
+        if kind not in self._known:
+            made = super().pages(kind)
+            if self._low and not kind.startswith(RECEIVERS):
+                made = replace(made, tasks=_from(made.tasks, self._low))
+            self._known[kind] = made
+        return self._known[kind]
+
+
+def _from(tasks: NDArray[np.int64], low: int) -> NDArray[np.int64]:
+    """The tasks over vertices, without vertices below `low`."""
+    cut = tasks[tasks[:, 2] > low]
+    cut[:, 1] = np.maximum(cut[:, 1], low)
+    return np.ascontiguousarray(cut)
+
+
+@dataclass
+class ClusterPasses(Passes):
+    """`Passes` of one rank: each runs over the owned vertices, after the mirrors that it reads have been updated.
+
+    Attributes:
+        transport: the transport of the rank.
+        folds: the reductions over vertices of the plan, by kernel.
+        senders: the passes with messages, by the kernel that computes these.
+        parts: the partial results of the blocks of the whole graph, by slot.
+    """
+
+    transport: Transport = field(kw_only=True)
+    folds: Mapping[str, Fold] = field(kw_only=True)
+    senders: Mapping[str, StageSpec] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.graph, LocalGraph)
+        self.local, self.numbers = self.graph, self.graph.numbers
+        self._by_vertex = _from(vertex_tasks(self.numbers.high, 4 * BLOCK), self.numbers.low)
+        self._by_block = vertex_tasks(self.numbers.high, BLOCK)
+        self.ahead = Ahead(self.state, self.numbers.low, self.numbers.high)
+        self.exchange = Exchange(self.numbers, self.transport, self.state)
+        self._costs: Costs | None = None  # no cached property, as these share a lock in CPython 3.11
+        self._fresh: set[str] = set()  # arrays whose mirrors are up to date
+        self._place_parts()
+
+    @property
+    def costs(self) -> Costs | None:
+        """The edge costs of rank 0, so that all ranks choose alike."""
+        if self.switching != "published" and self._costs is None:
+            mine = np.array(astuple(costs_of(self.graph.m)))
+            self._costs = Costs(*gathered(self.transport, mine, "the costs of an edge")[0].tolist())
+        return self._costs
+
+    # ------------------------------------------------------------------------------------------------ the exchange
+    def _near(self, stage: StageSpec) -> list[str]:
+        """The arrays whose mirrors a pass reads and that may be out of date."""
+        return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
+
+    def refresh(self, stage: StageSpec) -> None:
+        """Update the mirrors that a pass reads."""
+        slots = self._near(stage)
+        if slots:
+            self.exchange.update(slots, (), None, f"pass {stage.name}")
+            self._renewed(slots)
+
+    def _renewed(self, slots: Iterable[str]) -> None:
+        """Note that the mirrors of arrays are up to date. A copy start:F is overwritten in each superstep."""
+        self._fresh.update(slot for slot in slots if not slot.startswith("start"))
+
+    def changed(self) -> None:
+        """Note that the state has changed outside of a pass."""
+        self._fresh.clear()
+
+    def forget(self, slot: str) -> None:
+        """Note that mirrors of an array were overwritten on all ranks."""
+        self._fresh.clear()
+        self.exchange.forget(slot)
+
+    # ------------------------------------------------------------------------------------------------ passes
+    def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
+        """Does nothing: cache blocks read the senders of a row by local number, which is not their order in the row."""
+
+    def begin(self, stage: StageSpec) -> None:
+        """Does nothing: before the first superstep, reductions and messages are computed when they are needed."""
+
+    def _everywhere(self, stage: StageSpec) -> int:
+        self.refresh(stage)
+        edges = super()._everywhere(stage)
+        self._fresh.clear()
+        return edges
+
+    def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
+        """See `Passes.listed`. The lists have owned vertices only."""
+        self.refresh(stage)
+        counted = super().listed(stage, lists)
+        self._fresh.clear()
+        return counted
+
+    def send_all(self, stage: StageSpec) -> None:
+        """See `Passes.send_all`; for owned vertices."""
+        if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
+            self._fresh -= set(stage.near)
+        super().send_all(stage)
+
+    def send(self, stage: StageSpec, lists: Lists) -> None:
+        """See `Passes.send`; for those of the listed vertices that this rank owns."""
+        self._fresh -= set(stage.near)
+        high = self.numbers.high
+        shorts = int(np.searchsorted(lists.short[: lists.shorts], high))
+        longs = int(np.searchsorted(lists.long_vertices[: lists.longs], high))
+        super().send(stage, replace(lists, shorts=shorts, longs=longs))
+
+    def split(
+        self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
+    ) -> None:
+        """See `Passes.split`. Flags of changed vertices are first sent to mirrors; marks are for owned ones only."""
+        if flags is marks:
+            marks[: self.numbers.low] = marks[self.numbers.high :] = 0
+        else:
+            self.exchange.update((), (), flags, "changed vertices")
+        super().split(flags, bit, pages, lists, marks)
+
+    def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
+        """See `Passes.reached`; counted over all ranks."""
+        return summed(self.transport, [super().reached(flags, kind)], "edges of changed vertices")[0]
+
+    def agreed(self, stage: StageSpec, way: str, stats: Stats, edges: int) -> tuple[Stats, int]:
+        """The counts of a pass over all ranks, and the number of edges that all of them traversed.
+
+        This also merges the partial results of reductions that were fused into the pass.
+
+        Args:
+            stage: the pass, after which the buffers of its fields have been exchanged.
+            way: "pull" for a full pass.
+            stats, edges: the counts of this rank.
+        """
+        folds = [fold for kernel, fold in self.folds.items() if kernel in self.ahead]
+        if folds and self.exchange.padded:
+            self._fold_first(folds)
+        if way == "pull":
+            whole = 0 if stage.domain is None else self.local.entries(stage.domain)
+            if not (stage.loop_end or folds):
+                return stats, whole
+        changed, active, total = self._merge(folds, (stats.changed, stats.active, edges), f"pass {stage.name}")
+        return Stats(changed, active), whole if way == "pull" else total
+
+    # ------------------------------------------------------------------------------------------------ reductions
+    def fold(self, fold: Fold) -> None:
+        """Reduce over all vertices of all ranks to one partial result per block, unless fused work has done it."""
+        if fold.kernel in self.ahead:
+            return
+        if self.exchange.padded:
+            self.exchange.update((), self._read_by([fold]), None, f"pads of {fold.kernel}")
+        super().fold(fold)
+        self._merge([fold], (), fold.kernel)
+
+    def _fold_first(self, folds: Sequence[Fold]) -> None:
+        """Reduce the first block again, after the values of its pads have arrived."""
+        sends = [slot for kernel, stage in self.senders.items() if kernel in self.ahead for slot in self._near(stage)
+                 if slot.startswith("work:")]
+        self.exchange.update(sends, self._read_by(folds), None, "values and pads")
+        self._renewed(sends)
+        if self.numbers.ranges.padded(self.transport.rank) != (0, 0):
+            for fold in folds:
+                self._launch(fold.kernel, self._by_block[:1], 1, BLOCK)
+
+    def _read_by(self, folds: Sequence[Fold]) -> list[str]:
+        """The arrays over vertices that reductions read, apart from degrees."""
+        arrays = {spec.slot for spec in self.state.plan.arrays if spec.length == "vertices"}
+        read = dict.fromkeys(slot for fold in folds for slot in fold.arrays)
+        return [slot for slot in read if (field_of(slot) is not None or slot in arrays) and slot in self.state.arrays]
+
+    def _place_parts(self) -> None:
+        """Let kernels write the partial results of their blocks to the places of these in the whole graph."""
+        self.parts: dict[str, NDArray[Any]] = {}
+        blocks, first = -(-self.numbers.ranges.n // BLOCK), self.numbers.ranges.blocks(self.transport.rank)[0]
+        self._widths: dict[str, int] = {}
+        for spec in self.state.plan.arrays:
+            if spec.length == "blocks":
+                array = self.parts[spec.slot] = np.zeros((blocks + 1) * spec.width, DTYPES[spec.dtype])
+                self._widths[spec.slot] = spec.width
+                self.state.put(spec.slot, array[first * spec.width :])
+
+    def _merge(self, folds: Sequence[Fold], numbers: Sequence[int], where: str) -> list[int]:
+        """Exchange the partial results of reductions, and return the sums of numbers over all ranks."""
+        slots = [slot for fold in folds for slot in fold.arrays if slot in self.parts]
+        low, high = self.numbers.ranges.blocks(self.transport.rank)
+        mine = [np.array(numbers, np.int64).view(np.uint8)]
+        mine += [self._part(slot, low, high).view(np.uint8) for slot in slots]
+        found = gathered(self.transport, np.concatenate(mine), where)
+        totals = [0] * len(numbers)
+        for rank, message in enumerate(found):
+            counts = message[: 8 * len(numbers)].copy().view(np.int64).tolist()
+            totals = [total + count for total, count in zip(totals, counts)]
+            at, (low, high) = 8 * len(numbers), self.numbers.ranges.blocks(rank)
+            for slot in slots if rank != self.transport.rank else ():
+                target = self._part(slot, low, high)
+                target.view(np.uint8)[:] = message[at : at + target.nbytes]
+                at += target.nbytes
+        return totals
+
+    def _part(self, slot: str, low: int, high: int) -> NDArray[Any]:
+        width = self._widths[slot]
+        return self.parts[slot][low * width : high * width]
+

@@ -1,0 +1,34 @@
+"""The ways in which a rank runs a loop. Other ways of a CPU need the whole graph; their loops run in supersteps."""
+
+from __future__ import annotations
+
+from vlang.runtime.cluster.cluster_passes import ClusterPasses
+from vlang.runtime.cluster.rank_reach import RankReach
+from vlang.runtime.cpu.ways.cpu_way import CpuWay
+from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.plan.plan import StageSpec
+
+__all__ = ["CLUSTER_WAYS"]
+
+
+class _RankSuperstep(Superstep):
+    """`Superstep` of one rank, whose counts are those of all ranks."""
+
+    def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
+        way, stats, edges = super()._pass(stage)
+        assert isinstance(self._passes, ClusterPasses)
+        return way, *self._passes.agreed(stage, way, stats, edges)
+
+
+class RankSupersteps(Supersteps):
+    """Supersteps of full passes and notify-pull, of all ranks together."""
+
+    @property
+    def running(self) -> type[Superstep]:
+        """The class that runs the loop."""
+        return _RankSuperstep
+
+
+CLUSTER_WAYS: list[CpuWay] = [RankReach(), RankSupersteps()]
+"""The ways in order of preference."""

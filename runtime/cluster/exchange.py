@@ -1,0 +1,130 @@
+"""Sends the values of owned vertices to the ranks that mirror them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cluster.local_numbers import LocalNumbers
+from vlang.runtime.cluster.messages import Reader, flag_part, joined_parts, value_part, whole_part
+from vlang.runtime.cluster.transport import Buffer, Transport
+from vlang.runtime.engine.state import State
+
+__all__ = ["Exchange"]
+
+_TWINS = {"field": "next", "work": "later"}  # the second buffers, whose mirrors have the same values
+
+
+class Exchange:
+    """The exchange of one run: between supersteps, mirrors get the values of their owners.
+
+    For each array and receiving rank, the values that were last sent are kept, and only changed values are sent. Both
+    buffers of a field have the same values in their mirrors, so that exchanging the buffers needs no message.
+
+    Args:
+        numbers: the local numbers of this rank.
+        transport: the transport of this rank.
+        state: the arrays of this rank.
+    """
+
+    def __init__(self, numbers: LocalNumbers, transport: Transport, state: State) -> None:
+        self.numbers, self.transport = numbers, transport
+        self._state = state
+        self._peers = [rank for rank in range(transport.size) if rank != transport.rank]
+        self._sent: dict[str, list[Buffer]] = {}
+        self._known: dict[str, frozenset[int]] = {}  # the arrays whose mirrors have the values in `_sent`
+        ranges = numbers.ranges
+        self._mine = ranges.padded(transport.rank)
+        self.padded = any(ranges.padded(rank) != (0, 0) for rank in range(ranges.size))
+        """Whether any rank needs the values of pads to reduce its first block."""
+
+    def forget(self, slot: str) -> None:
+        """The mirrors of an array were overwritten on this rank and all others, so all values are sent next time."""
+        self._known.pop(slot, None)
+
+    def update(self, slots: Sequence[str], pads: Sequence[str], flags: NDArray[np.uint8] | None, where: str) -> None:
+        """Update the mirrors of some arrays; all ranks must call this with the same arrays.
+
+        Args:
+            slots: the arrays.
+            pads: the arrays whose pads are updated.
+            flags: uint8[n], whose bit 0 is set for mirrors where the owner has it; None for no flags.
+            where: the place in the run, for errors.
+        """
+        arrays = {slot: self._arrays(slot) for slot in slots}
+        known = {slot: self._is_known(slot, arrays[slot]) for slot in slots}
+        buffers: list[Buffer] = [np.zeros(0, np.uint8)] * self.transport.size
+        for rank in self._peers:
+            buffers[rank] = joined_parts(self._parts(rank, arrays, known, pads, flags))
+        found = self.transport.exchange(buffers, where)
+        for rank in self._peers:
+            self._read(rank, Reader(found[rank]), arrays, pads, flags)
+
+    def _parts(
+        self, rank: int, arrays: dict[str, list[NDArray[Any]]], known: dict[str, bool], pads: Sequence[str],
+        flags: NDArray[np.uint8] | None,
+    ) -> list[Buffer]:
+        """The parts of the message to a rank; see `update`."""
+        places, parts = self.numbers.wanted[rank], []
+        for slot, (array, *_) in arrays.items():
+            parts += value_part(array, places, self._size(array), self._sent[slot][rank], known[slot])
+        if flags is not None:
+            parts += flag_part(flags, places)
+        low, high = self._shared(self.numbers.ranges.padded(rank), self.transport.rank)
+        if low < high:
+            shift = self.numbers.ranges.of(self.transport.rank)[0] - self.numbers.low
+            for slot in pads:
+                parts += whole_part(self._slice(slot, low - shift, high - shift))
+        return parts
+
+    def _read(
+        self, rank: int, reader: Reader, arrays: dict[str, list[NDArray[Any]]], pads: Sequence[str],
+        flags: NDArray[np.uint8] | None,
+    ) -> None:
+        """Store the values of the message from a rank; see `update`."""
+        first, last = self.numbers.mirrors_of(rank)
+        for both in arrays.values():
+            size = self._size(both[0])
+            width = size // both[0].itemsize
+            reader.values([array[first * width : last * width] for array in both], size)
+        if flags is not None:
+            reader.flags(flags[first:last])
+        low, high = self._shared(self._mine, rank)
+        if low < high:
+            shift = self.numbers.ranges.of(self.transport.rank)[0] - self.numbers.low
+            for slot in pads:
+                reader.whole(self._slice(slot, low - shift, high - shift))
+
+    def _shared(self, vertices: tuple[int, int], owner: int) -> tuple[int, int]:
+        """The part of a range of vertices that a rank owns; it is empty if the first number is not less."""
+        first, last = self.numbers.ranges.of(owner)
+        return max(vertices[0], first), min(vertices[1], last)
+
+    def _slice(self, slot: str, low: int, high: int) -> NDArray[Any]:
+        array = self._state.arrays[slot]
+        width = self._size(array) // array.itemsize
+        return array[low * width : high * width]
+
+    def _arrays(self, slot: str) -> list[NDArray[Any]]:
+        """The array of a slot, and its second buffer if it has one."""
+        kind, _, name = slot.partition(":")
+        twin = self._state.arrays.get(f"{_TWINS.get(kind, '')}:{name}")
+        array = self._state.arrays[slot]
+        return [array] if twin is None or len(twin) != len(array) else [array, twin]
+
+    def _is_known(self, slot: str, arrays: Sequence[NDArray[Any]]) -> bool:
+        """Whether the mirrors of these arrays have the values that were last sent; from now on they will have them."""
+        now = frozenset(array.ctypes.data for array in arrays)
+        before = self._known.get(slot)
+        if slot not in self._sent:
+            size = self._size(arrays[0])
+            self._sent[slot] = [np.zeros(size * len(wanted), np.uint8) for wanted in self.numbers.wanted]
+        self._known[slot] = now
+        return before == now and not slot.startswith("start")  # start:F is copied from field:F, mirrors and all
+
+    def _size(self, array: NDArray[Any]) -> int:
+        """Bytes of the value of a vertex."""
+        return array.nbytes // max(1, self.numbers.n)

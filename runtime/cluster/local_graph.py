@@ -1,0 +1,126 @@
+"""The part of a graph that a rank has: the rows of its vertices, with local numbers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cluster.local_numbers import LocalNumbers, number_vertices
+from vlang.runtime.cluster.ranges import cut_ranges
+from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.graph.edges.order import Order
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.build import Rows, RowScan, build_rows
+from vlang.runtime.plan.plan import Plan
+from vlang.runtime.storage.memory import empty
+from vlang.types import OPPOSITE
+
+__all__ = ["RECEIVERS", "LocalGraph", "local_graph", "pulled_kinds"]
+
+RECEIVERS = "to-"
+"""The prefix of an adjacency direction that turns it: the row of a sender has its receivers on this rank."""
+
+
+class LocalGraph(Graph):
+    """The rows of the vertices of one rank, a `Graph` for the passes of a run.
+
+    `adjacency("in")` has rows for pads, which are empty, and owned vertices. `adjacency("to-in")` has a row for each
+    local vertex, with its receivers among the owned ones. `m` is the number of edges of the whole graph, so that all
+    ranks choose alike.
+
+    Attributes:
+        numbers: the local numbers.
+        whole: the whole graph.
+    """
+
+    numbers: LocalNumbers
+    whole: Graph
+    _rows: dict[str, Adjacency]
+
+    def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
+        """The rows of a direction of the plan, or of a turned direction."""
+        kind = self._stored_kind(kind)
+        if kind not in self._rows:
+            rows = self._rows[kind.removeprefix(RECEIVERS)]
+            turned = build_rows(RowScan(rows.offsets, rows.targets), self.n, {}, self.threads)
+            self._rows[kind] = Adjacency(kind, turned, {}, _no_column, threading.RLock())
+        return self._rows[kind]
+
+    def row_lengths(self, kind: str) -> NDArray[np.uint32]:
+        """The lengths of the rows of the local vertices in the whole graph, uint32[n].
+
+        For a turned direction they are 0 for pads and mirrors, so that a sum over all ranks counts each edge once.
+        """
+        if not kind.startswith(RECEIVERS):
+            return self.numbers.local(self.whole.row_lengths(kind))
+        found: NDArray[np.uint32] = np.zeros(self.n, np.uint32)
+        low, high = self.numbers.low, self.numbers.high
+        found[low:high] = self.numbers.own(self.row_lengths(OPPOSITE[kind.removeprefix(RECEIVERS)]))
+        return found
+
+    def entries(self, kind: str) -> int:
+        """The number of edges of a direction in the whole graph."""
+        return self.m * (2 if kind == "both" and self.directed else 1)
+
+    def _stored_kind(self, kind: str) -> str:
+        base = kind.removeprefix(RECEIVERS)
+        return kind if self.directed else kind.replace(base, "in")
+
+
+def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
+    """The adjacency directions whose rows the passes of a plan read."""
+    kinds = {stage.domain for stage in plan.stages if stage.domain is not None}
+    return sorted(kinds if directed or not kinds else {"in"})
+
+
+def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
+    """The part of a graph that a rank needs to run a plan; all ranks call this with the same graph.
+
+    The rows of a graph on disk are read from the page file, and those of a graph in memory are copied.
+
+    Raises DiskError, GraphError and OutOfMemory.
+    """
+    kinds = pulled_kinds(plan, graph.directed)
+    work = np.ones(graph.n, np.int64)
+    for kind in kinds:
+        work += graph.row_lengths(kind)
+    ranges = cut_ranges(work, transport.size)
+    first, last = ranges.of(transport.rank)
+    names = tuple(dict.fromkeys(name for stage in plan.stages for name, _ in stage.columns))
+    found = {kind: _rows_of(graph, kind, names, first, last) for kind in kinds}
+    numbers = number_vertices(ranges, transport, [rows.targets for rows in found.values()])
+    local = object.__new__(LocalGraph)
+    local.name, local.n, local.m, local.ids = graph.name, numbers.n, graph.m, graph.ids
+    local.directed, local.threads = graph.directed, graph.threads
+    local.numbers, local.whole, local._adjacencies = numbers, graph, graph._adjacencies
+    dense = np.arange(graph.n, dtype=np.uint32) if graph.order is None else graph.order.dense
+    local.order = Order(numbers.local(dense), np.zeros(1, np.uint32))
+    table: NDArray[np.uint32] = empty(graph.n, np.uint32)
+    local._rows = {}
+    for kind in kinds:
+        rows = found.pop(kind)
+        offsets = np.concatenate([np.zeros(numbers.low, np.uint64), rows.offsets])
+        rows = Rows(offsets, numbers.translate(rows.targets, table), rows.columns)
+        local._rows[kind] = Adjacency(kind, rows, graph._adjacencies.columns, _no_column, threading.RLock())
+    return local
+
+
+def _no_column(name: str) -> NDArray[Any]:
+    raise AssertionError(f"the column {name!r} was not read")
+
+
+def _rows_of(graph: Graph, kind: str, names: tuple[str, ...], first: int, last: int) -> Rows:
+    """The rows of the vertices from `first` to `last` - 1, with global numbers and with the columns `names`."""
+    if graph.stored is not None:
+        from vlang.runtime.cluster.stored_rows import stored_rows  # start-up
+
+        return stored_rows(graph.stored, kind, names, first, last)
+    adjacency = graph.adjacency(kind, names)
+    begin, end = int(adjacency.offsets[first]), int(adjacency.offsets[last])
+    columns = {name: adjacency.stored(name)[begin:end] for name in names}
+    return Rows(adjacency.offsets[first : last + 1] - np.uint64(begin), adjacency.targets[begin:end], columns)

@@ -1,0 +1,195 @@
+"""The bytes that a rank sends to another one for an array: a sparse list, a bitmap, or all values.
+
+A message is a sequence of parts, one for each array, and each part begins at a multiple of 8 bytes: a word of 64 bits
+with form and number of values, then places or a bitmap, then values. The sender takes the smallest form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cluster.transport import Buffer
+from vlang.runtime.kernels import mirror_kernels
+
+__all__ = ["Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part"]
+
+_WORD = 8
+_NOTHING, _LISTED, _BITMAP, _ALL = range(4)
+_FORMS = 4
+
+
+def words_of(array: NDArray[Any], size: int) -> tuple[int, int]:
+    """The bits of the words of which a value consists, and their number. `size`: bytes of a value."""
+    bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0 and array.itemsize * 8 >= bits)
+    return bits, 8 * size // bits
+
+
+def bytes_of(places: int, changes: int, size: int) -> tuple[int, int, int]:
+    """The bytes of a part, without its first word, as a list, as a bitmap, and with all values.
+
+    Args:
+        places: the number of mirrors.
+        changes: the number of mirrors whose value is sent.
+        size: bytes of a value; 0 for flags, which have none.
+    """
+    listed = _whole(4 * changes) + _whole(size * changes)
+    bitmap = _WORD * -(-places // 64) + _whole(size * changes)
+    return listed, bitmap, _whole(size * places) if size else bitmap + 1
+
+
+def _whole(nbytes: int) -> int:
+    return -(-nbytes // _WORD) * _WORD
+
+
+def _head(form: int, count: int) -> Buffer:
+    return np.array([count * _FORMS + form], np.uint64).view(np.uint8)
+
+
+def _padded(array: NDArray[Any]) -> list[Buffer]:
+    raw = array.view(np.uint8).reshape(-1)
+    rest = -len(raw) % _WORD
+    return [raw, np.zeros(rest, np.uint8)] if rest else [raw]
+
+
+def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent: Buffer, known: bool) -> list[Buffer]:
+    """The part with the values that have changed since the last message.
+
+    Args:
+        values: the array over the local vertices.
+        places: uint32[k], the local numbers of the vertices that the receiver mirrors.
+        size: bytes of a value.
+        sent: uint8[k * size], the values that the receiver has; updated.
+        known: whether `sent` is what the receiver has; otherwise all values are sent.
+    """
+    count = len(places)
+    if not count:
+        return [_head(_NOTHING, 0)]
+    bits_of, width = words_of(values, size)
+    kernels, name, dtype = mirror_kernels(), str(bits_of), f"u{bits_of // 8}"
+    bits = np.empty(-(-count // 64), np.uint64)
+    last = sent.view(dtype)
+    kernel = kernels[("changed_" if known else "every_") + name]
+    changes = kernel(values.view(dtype).reshape(-1), places, count, width, last, bits)
+    if not changes:
+        return [_head(_NOTHING, 0)]
+    listed, bitmap, every = bytes_of(count, changes, size)
+    if not known or every <= min(listed, bitmap):
+        return [_head(_ALL, count), *_padded(last)]
+    found = np.empty(changes * width, dtype)
+    kernels["taken_" + name](last, bits, len(bits), width, found)
+    return [*_chosen(bits, changes, listed < bitmap), *_padded(found)]
+
+
+def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
+    """The part that says which vertices have bit 0 in their flags; arguments as for `value_part`."""
+    count = len(places)
+    bits = np.empty(-(-count // 64), np.uint64)
+    changes = mirror_kernels()["flagged"](flags, places, count, bits) if count else 0
+    if not changes:
+        return [_head(_NOTHING, 0)]
+    listed, bitmap, _ = bytes_of(count, changes, 0)
+    return _chosen(bits, changes, listed < bitmap)
+
+
+def front_part(front: NDArray[np.uint64], places: NDArray[np.uint32]) -> list[Buffer]:
+    """The part that says which vertices are in a bitmap over the local vertices; `places` as for `value_part`."""
+    count = len(places)
+    bits = np.empty(-(-count // 64), np.uint64)
+    changes = mirror_kernels()["picked"](front, places, count, bits) if count else 0
+    if not changes:
+        return [_head(_NOTHING, 0)]
+    listed, bitmap, _ = bytes_of(count, changes, 0)
+    return _chosen(bits, changes, listed < bitmap)
+
+
+def _chosen(bits: NDArray[np.uint64], changes: int, as_list: bool) -> list[Buffer]:
+    """The first word of a part, and the places in a bitmap."""
+    if not as_list:
+        return [_head(_BITMAP, changes), bits.view(np.uint8)]
+    places = np.empty(changes, np.uint32)
+    mirror_kernels()["listed"](bits, len(bits), places)
+    return [_head(_LISTED, changes), *_padded(places)]
+
+
+def whole_part(values: NDArray[Any]) -> list[Buffer]:
+    """The part with consecutive values."""
+    return [_head(_ALL, len(values)), *_padded(values)]
+
+
+def joined_parts(parts: Sequence[Buffer]) -> Buffer:
+    """One message of all parts."""
+    return np.concatenate(parts) if parts else np.zeros(0, np.uint8)
+
+
+@dataclass
+class Reader:
+    """Reads the parts of a message in order, and stores what they say."""
+
+    message: Buffer
+    at: int = 0
+
+    def _head(self) -> tuple[int, int]:
+        word = int(self._next(_WORD).view(np.uint64)[0])
+        return word % _FORMS, word // _FORMS
+
+    def _next(self, nbytes: int) -> Buffer:
+        found = self.message[self.at : self.at + nbytes]
+        self.at += _whole(nbytes)
+        return found
+
+    def values(self, arrays: Sequence[NDArray[Any]], size: int) -> None:
+        """Store the values of a part in the mirrors.
+
+        Args:
+            arrays: the arrays over the mirrors of one rank that take the same values.
+            size: bytes of a value.
+        """
+        form, count = self._head()
+        if form == _NOTHING:
+            return
+        bits_of, width = words_of(arrays[0], size)
+        kernels, name, dtype = mirror_kernels(), str(bits_of), f"u{bits_of // 8}"
+        mirrors = [array.view(dtype).reshape(-1) for array in arrays]
+        if form == _ALL:
+            found = self._next(size * count).view(dtype)
+            for array in mirrors:
+                np.copyto(array, found)
+        elif form == _BITMAP:
+            bits = self._next(_WORD * -(-len(mirrors[0]) // width // 64)).view(np.uint64)
+            found = self._next(size * count).view(dtype)
+            for array in mirrors:
+                kernels["put_" + name](found, bits, len(bits), width, array)
+        else:
+            places, found = self._next(4 * count).view(np.uint32), self._next(size * count).view(dtype)
+            for array in mirrors:
+                kernels["put_listed_" + name](found, places, count, width, array)
+
+    def flags(self, flags: NDArray[np.uint8]) -> None:
+        """Set bit 0 in the flags of the mirrors that a part names."""
+        form, count = self._head()
+        if form == _BITMAP:
+            bits = self._next(_WORD * -(-len(flags) // 64)).view(np.uint64)
+            mirror_kernels()["set_flags"](bits, len(bits), flags)
+        elif form == _LISTED:
+            mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
+
+    def places(self, mirrors: int) -> NDArray[np.uint32]:
+        """The places that a part names, of so many mirrors."""
+        form, count = self._head()
+        if form == _LISTED:
+            return self._next(4 * count).view(np.uint32)
+        found: NDArray[np.uint32] = np.zeros(count, np.uint32)
+        if form == _BITMAP:
+            bits = self._next(_WORD * -(-mirrors // 64)).view(np.uint64)
+            mirror_kernels()["listed"](bits, len(bits), found)
+        return found
+
+    def whole(self, values: NDArray[Any]) -> None:
+        """Store consecutive values."""
+        _, count = self._head()
+        np.copyto(values, self._next(count * values.itemsize).view(values.dtype))

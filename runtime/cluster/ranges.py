@@ -1,0 +1,86 @@
+"""Cuts the vertices of a graph into one range for each rank, with about the same number of edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.plan.plan import BLOCK
+
+__all__ = ["Ranges", "cut_ranges"]
+
+_ALIGNED = 0.03  # part of the mean work of a rank by which a cut may move to a multiple of BLOCK
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The range of vertices of each rank; a range may be empty.
+
+    Reductions over vertices run in blocks of BLOCK vertices of the whole graph. The rank that has the last vertex of a
+    block reduces the block. So that its numbers begin at a multiple of BLOCK, a rank has *pads* before its own
+    vertices: the vertices of its first block that earlier ranks own.
+
+    Attributes:
+        bounds: int64[ranks + 1]; rank r owns the vertices from bounds[r] to bounds[r + 1] - 1.
+    """
+
+    bounds: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """The number of vertices of the graph."""
+        return int(self.bounds[-1])
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return len(self.bounds) - 1
+
+    def of(self, rank: int) -> tuple[int, int]:
+        """The first vertex of a rank, and the one behind its last."""
+        first, last = self.bounds[rank : rank + 2].tolist()
+        return first, last
+
+    def pads(self, rank: int) -> int:
+        """The number of pads of a rank."""
+        return self.of(rank)[0] % BLOCK
+
+    def blocks(self, rank: int) -> tuple[int, int]:
+        """The blocks that a rank reduces: the first, and the one behind the last."""
+        first, last = self.of(rank)
+        if first == last:
+            return first // BLOCK, first // BLOCK
+        return first // BLOCK, -(-last // BLOCK) if last == self.n else last // BLOCK
+
+    def padded(self, rank: int) -> tuple[int, int]:
+        """The vertices of other ranks that a rank needs to reduce its first block; (0, 0) if there are none."""
+        first, last = self.of(rank)
+        low, high = self.blocks(rank)
+        return (first - first % BLOCK, first) if last > first and high > low and first % BLOCK else (0, 0)
+
+    def owners(self, vertices: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The rank of each vertex."""
+        return np.searchsorted(self.bounds, vertices, side="right") - 1
+
+
+def cut_ranges(work: NDArray[np.integer], size: int) -> Ranges:
+    """Cut the vertices into `size` ranges of about the same work.
+
+    Args:
+        work: the work of each vertex, such as its number of edges: integers, [n].
+        size: the number of ranks.
+    """
+    n = len(work)
+    before = np.zeros(n + 1, np.int64)
+    np.cumsum(work, out=before[1:])
+    total = int(before[-1])
+    wanted = np.arange(1, size, dtype=np.int64) * total // size
+    cuts = np.searchsorted(before, wanted, side="left")
+    cuts -= (cuts > 0) & (np.abs(before[cuts - 1] - wanted) <= np.abs(before[cuts] - wanted))
+    round_cuts = np.minimum((cuts + BLOCK // 2) // BLOCK * BLOCK, n)
+    near = np.abs(before[round_cuts] - wanted) <= _ALIGNED * total / size
+    cuts = np.where(near & (round_cuts < n), round_cuts, cuts)
+    bounds = np.concatenate([[0], np.maximum.accumulate(cuts), [n]]).astype(np.int64)
+    return Ranges(bounds)

@@ -1,0 +1,50 @@
+"""Which programs and options cannot run on several ranks, and why."""
+
+from __future__ import annotations
+
+from vlang.errors import BindError
+from vlang.options import Options
+from vlang.runtime.graph.topology.adjacency import COMMON
+from vlang.runtime.plan.plan import Plan, field_of
+
+__all__ = ["refuse_options", "refuse_plan"]
+
+_OPTIONS = {
+    "target": "the order of priority needs all vertices on one machine",
+    "chaos": "it takes random choices on one machine",
+    "checkpoint": "checkpoints of several ranks are not there yet",
+    "memory": "budgets of several ranks are not there yet",
+}
+
+
+def refuse_options(options: Options) -> None:
+    """Raise BindError for an option that a run on several ranks does not have."""
+    for name, why in _OPTIONS.items():
+        if getattr(options, name) is not None:
+            raise BindError(f"cluster and {name} do not go together: {why}")
+    if options.on_interrupt != "stop":
+        raise BindError("cluster and on_interrupt do not go together: an interrupt ends all ranks")
+    if options.device != "cpu":
+        raise BindError(f"cluster runs on CPUs, and device={options.device!r} was asked for")
+    if options.asynchronous or options.schedule == "priority" or options.mode == "push":
+        raise BindError("a cluster runs supersteps of full passes or of notify-pull: leave out asynchronous, "
+                        "schedule=\"priority\" and mode=\"push\"")
+
+
+def refuse_plan(plan: Plan, common: int | None = None) -> None:
+    """Raise BindError for a program that cannot run on several ranks.
+
+    Args:
+        plan: the program.
+        common: the line of the first call of `common`; None if there is none.
+    """
+    whole = any(name == COMMON for stage in plan.stages for name, _ in stage.columns)
+    if whole or "near:neighbours" in plan.far:
+        line = common or plan.far.get("near:neighbours", 0)
+        raise BindError(f"{plan.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
+                        "on any machines, so this program cannot run on a cluster; run it on one machine")
+    if plan.far:
+        slot, line = min(plan.far.items(), key=lambda item: item[1])
+        name = field_of(slot) or slot.partition(":")[2]
+        raise BindError(f"{plan.name}, line {line}: this reads `{name}` of a vertex that need not be a neighbour, and "
+                        "may be on any machine, so this program cannot run on a cluster; run it on one machine")

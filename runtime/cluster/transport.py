@@ -1,0 +1,112 @@
+"""How the ranks of a run exchange bytes, and the transport of the rank that this thread is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import ClusterError
+
+__all__ = ["Buffer", "Solo", "Transport", "agree", "check_places", "gathered", "here", "joined", "summed"]
+
+Buffer = NDArray[np.uint8]
+
+
+class Transport(Protocol):
+    """The exchange of bytes between the ranks of a run.
+
+    All ranks call the same methods in the same order; each call has the name of the place in the run, `where`. If the
+    ranks are at different places, all of them get ClusterError instead of waiting for each other.
+
+    Attributes:
+        rank: the number of this rank, from 0.
+        size: the number of ranks.
+        beside: the number of ranks on this machine.
+        calls: the number of exchanges so far.
+        sent: the number of bytes that this rank has sent to other ranks so far.
+    """
+
+    rank: int
+    size: int
+    beside: int
+    calls: int
+    sent: int
+
+    def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
+        """Send buffers[r] to each rank r, and return what each rank has sent to this one.
+
+        Args:
+            buffers: uint8, contiguous, one for each rank. The one for this rank is not sent.
+            where: the place in the run.
+
+        Returns:
+            Buffers in the order of the ranks, empty for this rank. They are valid until the next call.
+
+        Raises ClusterError if the ranks are at different places, or a rank has ended.
+        """
+
+    def abort(self, reason: str) -> None:
+        """End the run on all ranks, because this rank has failed. `reason` is one sentence, for the user."""
+
+
+class Solo:
+    """The transport of a run with a single rank."""
+
+    def __init__(self) -> None:
+        self.rank, self.size, self.beside, self.calls, self.sent = 0, 1, 1, 0, 0
+
+    def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
+        """See `Transport`."""
+        self.calls += 1
+        return [np.zeros(0, np.uint8)]
+
+    def abort(self, reason: str) -> None:
+        """Does nothing, as there are no other ranks."""
+
+
+def gathered(transport: Transport, values: NDArray[np.generic], where: str) -> list[NDArray[np.generic]]:
+    """The arrays that all ranks pass, in the order of the ranks. Their lengths may differ, their dtype may not."""
+    values = np.ascontiguousarray(values)
+    found = transport.exchange([values.view(np.uint8).reshape(-1)] * transport.size, where)
+    return [values if rank == transport.rank else part.copy().view(values.dtype) for rank, part in enumerate(found)]
+
+
+def summed(transport: Transport, numbers: Sequence[int], where: str) -> list[int]:
+    """The sums over all ranks of whole numbers, which are below 2^63."""
+    parts = gathered(transport, np.array(numbers, np.int64), where)
+    return [sum(column) for column in zip(*(part.tolist() for part in parts))]
+
+
+def agree(transport: Transport, value: int, where: str) -> int:
+    """The value of rank 0."""
+    return int(gathered(transport, np.array([value], np.int64), where)[0][0])
+
+
+def check_places(places: Sequence[str]) -> None:
+    """Raise ClusterError unless all ranks are at the same place. `places` are in the order of the ranks."""
+    if len(set(places)) > 1:
+        listed = ", ".join(f"rank {rank} at {place!r}" for rank, place in enumerate(places))
+        raise ClusterError(f"the ranks do not agree where the run is: {listed}; please report this")
+
+
+_HERE: ContextVar[Transport | None] = ContextVar("vlang_transport", default=None)
+
+
+def here() -> Transport | None:
+    """The transport of the run that this thread is a rank of; None for an ordinary run."""
+    return _HERE.get()
+
+
+@contextmanager
+def joined(transport: Transport) -> Iterator[Transport]:
+    """A context manager: runs inside of it are runs of all ranks together."""
+    token = _HERE.set(transport)
+    try:
+        yield transport
+    finally:
+        _HERE.reset(token)

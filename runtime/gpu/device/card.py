@@ -1,0 +1,188 @@
+"""A GPU as this process holds it between runs: what graphs keep there, idle memory, streams and loaded kernels.
+
+The first run opens a card, and it stays open until the process ends. A process that was forked from one with an open
+card cannot use a GPU, because CUDA does not survive a fork.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from vlang.errors import DeviceError
+from vlang.runtime.gpu.device.gpus import FORKED, check_gpu, free_memory, look
+from vlang.runtime.gpu.device.shelf import Shelf
+from vlang.runtime.gpu.device.staging import Staging
+
+__all__ = ["Card", "Lane", "card_of", "close_cards"]
+
+_NO_MORE = 2  # status of cudaMalloc: out of memory
+_MOST_LANES = 8  # idle lanes
+_MOST_MODULES = 128  # loaded modules of a lane
+_NON_BLOCKING = 1  # flag of a stream
+
+
+class Lane:
+    """What one run at a time uses: streams, buffers for uploads, loaded modules with their kernels.
+
+    Attributes:
+        streams: idle streams.
+        staging: buffers for uploads.
+        modules: (module, kernels by name) by the text and the entries that were compiled, least recently used first.
+    """
+
+    def __init__(self, runtime: Any, driver: Any) -> None:
+        self._runtime, self._driver = runtime, driver
+        self.streams: list[int] = []
+        self.staging = Staging(runtime)
+        self.modules: OrderedDict[tuple[str, ...], tuple[int, Mapping[str, Any]]] = OrderedDict()
+
+    def stream(self) -> int:
+        """An idle stream, or a new one."""
+        return self.streams.pop() if self.streams else int(self._runtime.streamCreateWithFlags(_NON_BLOCKING))
+
+    def forget(self) -> None:
+        """Unload the modules that were used least recently, if there are many."""
+        while len(self.modules) > _MOST_MODULES:
+            _, (module, _) = self.modules.popitem(last=False)
+            self._driver.moduleUnload(module)
+
+    def close(self, errors: tuple[type[Exception], ...]) -> None:
+        """Free everything. On a lost device there is nothing to free, and errors of the given types are ignored."""
+        acts: list[tuple[Callable[..., Any], tuple[int, ...]]] = [(self.staging.close, ())]
+        acts += [(self._runtime.streamDestroy, (stream,)) for stream in self.streams]
+        acts += [(self._driver.moduleUnload, (module,)) for module, _ in self.modules.values()]
+        for act, args in acts:
+            with suppress(*errors):
+                act(*args)
+        self.streams, self.modules = [], OrderedDict()
+
+
+class Card:
+    """A GPU of this process. Threads may share it.
+
+    Attributes:
+        gpu: its properties.
+        shelf: what graphs keep on it.
+    """
+
+    def __init__(self, index: int, runtime: Any, driver: Any) -> None:
+        self.runtime, self.driver, self.process = runtime, driver, os.getpid()
+        self.gpu = look(runtime, index)
+        self.shelf = Shelf(f"gpu:{index}", lambda: self._free_blocks(0))
+        self._errors = (runtime.CUDARuntimeError, driver.CUDADriverError)
+        self._lock = threading.Lock()
+        self._lanes: list[Lane] = []
+        self._blocks: dict[int, deque[int]] = {}  # idle memory by size
+        self._idle = 0  # bytes of idle memory
+
+    def free_memory(self) -> int:
+        """The bytes that a run may use: free ones, and those that can be given up for it. Raises DeviceError."""
+        return free_memory(self.runtime, self.gpu.index) + self._idle + self.shelf.idle
+
+    # ------------------------------------------------------------------------ memory
+    def allocate(self, size: int, idle: int) -> int | None:
+        """The address of memory; None if the device has none left.
+
+        Args:
+            size: its size in bytes; idle memory of the same size is used first.
+            idle: the bytes that may stay idle on the card.
+        """
+        with self._lock:
+            known = self._blocks.get(size)
+            pointer = known.pop() if known else None
+            if pointer is not None:
+                self._idle -= size
+        self.shrink(max(0, idle))
+        if pointer is None:
+            pointer = self._allocate(size)
+        if pointer is None and (self._idle or self.shelf.idle):
+            self.shrink(0)
+            pointer = self._allocate(size)
+        return pointer
+
+    def _allocate(self, size: int) -> int | None:
+        try:
+            return int(self.runtime.malloc(size))
+        except self.runtime.CUDARuntimeError as error:
+            if error.status != _NO_MORE:
+                raise
+            return None
+
+    def free(self, pointer: int) -> None:
+        """Return memory to the device; waits for queued work. Does nothing if the device is lost."""
+        with suppress(*self._errors):
+            self.runtime.free(pointer)
+
+    def put_back(self, pointer: int, size: int) -> None:
+        """Keep memory, all work on which has ended, for another run."""
+        with self._lock:
+            self._blocks.setdefault(size, deque()).append(pointer)
+            self._idle += size
+
+    def shrink(self, most: int) -> None:
+        """Give up idle memory, and then what graphs keep, until at most `most` bytes are idle."""
+        kept = self.shelf.idle
+        if self._idle + kept > most or most <= 0:
+            self._free_blocks(max(0, most - kept))
+            self.shelf.shrink(max(0, most - self._idle))
+
+    def _free_blocks(self, most: int) -> None:
+        """Free idle memory until at most `most` bytes are left."""
+        with self._lock:
+            for size, pointers in list(self._blocks.items()):
+                while pointers and self._idle > most:
+                    self.free(pointers.popleft())
+                    self._idle -= size
+                if not pointers:
+                    del self._blocks[size]
+
+    # ------------------------------------------------------------------------ lanes
+    def lane(self) -> Lane:
+        """An idle lane, or a new one."""
+        with self._lock:
+            return self._lanes.pop() if self._lanes else Lane(self.runtime, self.driver)
+
+    def put_lane(self, lane: Lane) -> None:
+        """Keep a lane, all work on which has ended, for another run."""
+        lane.forget()
+        with self._lock:
+            if len(self._lanes) < _MOST_LANES:
+                self._lanes.append(lane)
+                return
+        lane.close(self._errors)
+
+    def close(self) -> None:
+        """Free everything that is idle; for tests."""
+        self.shrink(0)
+        for lane in self._lanes:
+            lane.close(self._errors)
+        self._lanes = []
+
+
+_cards: dict[int, Card] = {}
+_lock = threading.Lock()
+
+
+def card_of(index: int) -> Card:
+    """The GPU with a number. Raises DeviceError if there is none, or if this process was forked from one that used it.
+    """
+    if any(card.process != os.getpid() for card in list(_cards.values())):
+        raise DeviceError(FORKED)
+    runtime, driver = check_gpu(index)
+    with _lock:
+        if index not in _cards:
+            _cards[index] = Card(index, runtime, driver)
+        return _cards[index]
+
+
+def close_cards() -> None:
+    """Close all cards, so that the next run opens them anew; for tests."""
+    with _lock:
+        for card in _cards.values():
+            card.close()
+        _cards.clear()

@@ -1,0 +1,90 @@
+"""Streams, events, kernels and memory of the CUDA driver, as `CudaDevice` hands them out."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from vlang.runtime.gpu.device.faults import fault
+
+__all__ = ["CudaEvent", "CudaKernel", "CudaStream", "Guard", "Owner"]
+
+_STATIC = 48 << 10  # bytes of shared memory that a kernel may use without an attribute that allows more
+
+
+class CudaStream:
+    """A stream of the CUDA driver."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+
+class CudaEvent:
+    """An event of the CUDA driver, destroyed with this object."""
+
+    __slots__ = ("_destroy", "handle")
+
+    def __init__(self, runtime: Any, flags: int = 0) -> None:
+        self.handle: int = runtime.eventCreateWithFlags(flags)
+        self._destroy = runtime.eventDestroy
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # the device may be lost, or the process may be exiting
+            self._destroy(self.handle)
+
+
+class CudaKernel:
+    """A function of a loaded module, with reusable memory for its arguments in the form that the driver expects."""
+
+    __slots__ = ("_places", "_words", "function", "name", "shared")
+
+    def __init__(self, name: str, function: int) -> None:
+        self.name = name
+        self.function = function
+        self.shared = _STATIC
+        self._words: Any = (ctypes.c_uint64 * 0)()
+        self._places: Any = (ctypes.c_void_p * 1)()
+
+    def arguments(self, args: Sequence[int]) -> int:
+        """The address of the array of argument addresses; the driver copies the arguments during the launch call."""
+        if len(args) != len(self._words):
+            self._words = (ctypes.c_uint64 * len(args))()
+            start = ctypes.addressof(self._words)
+            self._places = (ctypes.c_void_p * max(1, len(args)))(*range(start, start + 8 * len(args), 8))
+        try:
+            self._words[:] = args
+        except TypeError:  # NumPy integers
+            self._words[:] = [int(a) for a in args]
+        return ctypes.addressof(self._places)
+
+
+class Guard:
+    """Converts CuPy's errors to DeviceError."""
+
+    def __init__(self, gpu: str, kinds: tuple[type[Exception], ...]) -> None:
+        self.gpu, self.kinds = gpu, kinds
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if isinstance(error, self.kinds):
+            raise fault(error, self.gpu) from None
+
+
+class Owner:
+    """Owns the memory of a CuPy array."""
+
+    def __init__(self, runtime: Any, pointer: int) -> None:
+        self.pointer = pointer
+        self._release = runtime.free
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # the device may be lost, or the process may be exiting
+            self._release(self.pointer)

@@ -1,0 +1,166 @@
+"""What graphs keep on one GPU between runs: adjacency lists, columns, degrees, and the page locks of host arrays.
+
+An item is either used by runs, any number of them at the same time, or idle. Idle items are freed, the least recently
+used first, when a run needs their memory, and down to a limit when a run ends. Items are never changed, so that runs
+may share them. Used items are freed when the last run that uses them ends, if their graph was released meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+
+from vlang.runtime.storage.device_copies import DeviceCopy
+
+__all__ = ["Item", "Shelf"]
+
+
+@dataclass(eq=False)
+class Item:
+    """A part of a graph on a GPU.
+
+    Attributes:
+        what: the part, for users.
+        address: the device address.
+        nbytes: the bytes of device memory; 0 for a page lock.
+        free: frees it.
+        users: the numbers of the runs that use it.
+    """
+
+    what: str
+    address: int
+    nbytes: int
+    free: Callable[[], None]
+    users: set[int] = field(default_factory=set)
+
+
+class Shelf:
+    """The items on one GPU; a `vlang.runtime.storage.device_copies.Holder`. Threads may share it.
+
+    A run is known by a number (`new_run`), so that `give_back` ends all its uses, also after an interrupt.
+
+    Args:
+        device: the name of the GPU, for users.
+        trim: frees working memory that is kept for later runs; called when a graph is released.
+    """
+
+    def __init__(self, device: str, trim: Callable[[], None] = lambda: None) -> None:
+        self._device, self._trim = device, trim
+        self._runs = count()
+        self._leaving: list[Item] = []  # in use, and to be freed after that
+        self._items: OrderedDict[tuple[int, Hashable], Item] = OrderedDict()  # least recently used first
+        self._abandoned: deque[int] = deque()
+        self._lock = threading.Lock()
+
+    @property
+    def idle(self) -> int:
+        """The bytes of device memory of all items that no run uses."""
+        with self._lock:
+            self._sweep()
+            return self._idle()
+
+    def new_run(self) -> int:
+        """The number of a new run."""
+        return next(self._runs)
+
+    def take(self, run: int, owner: int, key: Hashable) -> Item | None:
+        """Let a run use an item of a graph; None if there is none."""
+        with self._lock:
+            item = self._items.get((owner, key))
+            if item is not None:
+                item.users.add(run)
+                self._items.move_to_end((owner, key))
+            return item
+
+    def touch(self, owner: int) -> None:
+        """Mark all items of a graph as the most recently used."""
+        with self._lock:
+            for key in [key for key in self._items if key[0] == owner]:
+                self._items.move_to_end(key)
+
+    def add(self, run: int, owner: int, key: Hashable, item: Item) -> None:
+        """Add an item.
+
+        Args:
+            run: the run, which uses the item.
+            owner: the number of the graph.
+            key: the key of the item.
+            item: the item.
+        """
+        with self._lock:
+            item.users.add(run)
+            if (owner, key) in self._items:  # it was made anew after a release
+                self._unlist([(owner, key)])
+            self._items[owner, key] = item
+
+    def give_back(self, run: int) -> None:
+        """End all uses by a run, all of whose work has ended."""
+        with self._lock:
+            for item in self._items.values():
+                item.users.discard(run)
+            left, self._leaving = self._leaving, []
+            for item in left:
+                item.users.discard(run)
+                if item.users:
+                    self._leaving.append(item)
+                else:
+                    item.free()
+
+    def shrink(self, most: int) -> None:
+        """Free idle items, the least recently used first, until they take at most `most` bytes.
+
+        If `most` is 0, all idle items are freed, page locks as well.
+        """
+        with self._lock:
+            self._sweep()
+            over = self._idle() - most
+            for key, item in list(self._items.items()):
+                if most > 0 and over <= 0:
+                    return
+                if not item.users and (item.nbytes or most <= 0):
+                    over -= item.nbytes
+                    self._unlist([key])
+
+    def copies(self, owner: int) -> list[DeviceCopy]:
+        """The items of a graph."""
+        with self._lock:
+            return [DeviceCopy(self._device, item.what, item.nbytes, bool(item.users))
+                    for key, item in self._items.items() if key[0] == owner]
+
+    def drop(self, owner: int) -> None:
+        """Free the items of a graph, and idle working memory. Items in use are freed when their last run ends."""
+        with self._lock:
+            self._drop(owner)
+        self._trim()
+
+    def abandon(self, owner: int) -> None:
+        """Free the items of a graph that was freed, now, or with the next call if another call is in progress."""
+        self._abandoned.append(owner)
+        if self._lock.acquire(blocking=False):  # the garbage collector may have interrupted a call in this thread
+            try:
+                with suppress(Exception):  # the process may be exiting
+                    self._sweep()
+            finally:
+                self._lock.release()
+
+    def _sweep(self) -> None:
+        while self._abandoned:
+            self._drop(self._abandoned.popleft())
+
+    def _drop(self, owner: int) -> None:
+        self._unlist([key for key in self._items if key[0] == owner])
+
+    def _unlist(self, keys: Iterable[tuple[int, Hashable]]) -> None:
+        for key in keys:
+            item = self._items.pop(key)
+            if item.users:
+                self._leaving.append(item)
+            else:
+                item.free()
+
+    def _idle(self) -> int:
+        return sum(item.nbytes for item in self._items.values() if not item.users)

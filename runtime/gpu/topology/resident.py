@@ -1,0 +1,123 @@
+"""What a run uses of a graph on a device: parts that earlier runs left there, and parts that it puts there itself.
+
+A part is adjacency lists, a column, degrees or a table that depends on the graph alone, never on a program's values. It
+is found by a key, copied once, and never changed. It stays on the device when the run ends, within the limits of
+`vlang.runtime.gpu.device.shelf`. Runs in several threads may share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from numpy.typing import NDArray
+
+from vlang.errors import DeviceError
+from vlang.runtime.gpu.device.arena import GRAIN
+from vlang.runtime.gpu.device.device import Buffer, Device
+from vlang.runtime.gpu.device.shelf import Item
+from vlang.runtime.storage.device_copies import DeviceCopies
+
+__all__ = ["Resident"]
+
+
+class Resident:
+    """The parts of a graph that one run uses on a device.
+
+    Args:
+        device: the device of the run.
+        copies: what devices keep of the graph; None for parts that are freed by `close`.
+    """
+
+    def __init__(self, device: Device, copies: DeviceCopies | None = None) -> None:
+        self._device = device
+        self._owned, self._copies = copies is None, copies or DeviceCopies()
+        self._run = device.shelf.new_run()
+        self._at: dict[Hashable, int] = {}  # device addresses
+        self._counted = 0  # bytes of the parts on the shelf that the run uses
+        self._new: dict[Hashable, tuple[str, Buffer]] = {}  # not on the shelf yet
+        self._empty: set[Hashable] = set()  # parts in `_new` whose values are not there yet
+        self._locks: list[tuple[Hashable, str, NDArray[Any]]] = []  # not on the shelf yet
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """A context in which a run puts its parts on the device, while other runs on the graph wait to use them."""
+        with self._copies.lock:
+            self._device.shelf.touch(self._copies.number)
+            yield
+            self.publish()
+
+    def hold(self, key: Hashable, nbytes: int, what: str, fill: Callable[[int], None] | None) -> int:
+        """The device address of a part.
+
+        Args:
+            key: identifies the part among all parts of the graph, and everything that its values depend on.
+            nbytes: its size in bytes.
+            what: the part, for users and messages.
+            fill: queues the work that writes the values to the address, if the part is new. None if the values are
+                written later: `filled` says so.
+
+        Raises:
+            OutOfMemory: there is no memory for it.
+        """
+        if key in self._at:
+            return self._at[key]
+        item = self._device.shelf.take(self._run, self._copies.number, key)
+        if item is not None:
+            self._device.borrow(item.nbytes)
+            self._counted += item.nbytes
+            self._at[key] = item.address
+            return item.address
+        buffer = self._device.allocate(max(1, -(-nbytes // GRAIN)) * GRAIN, what)
+        self._new[key] = what, buffer
+        self._empty.add(key)
+        if fill is not None:
+            fill(buffer.pointer)
+            self.filled(key)
+        self._at[key] = buffer.pointer
+        return buffer.pointer
+
+    def missing(self, key: Hashable) -> bool:
+        """Whether the values of a part must still be written."""
+        return key in self._empty
+
+    def filled(self, key: Hashable) -> None:
+        """Record that the work which writes the values of a part is queued."""
+        self._empty.discard(key)
+
+    def lock(self, key: Hashable, what: str, array: NDArray[Any]) -> int:
+        """Page-lock a host array of the graph; returns its address for kernels, or 0 if they cannot read it."""
+        address = self._device.register(array)
+        if address and self._device.shelf.take(self._run, self._copies.number, ("lock", key)) is None:
+            self._locks.append((("lock", key), what, array))
+        return address
+
+    def publish(self) -> None:
+        """Put new parts on the shelf, after the queued work that writes them; later runs find them there."""
+        ready = [key for key in self._new if key not in self._empty]
+        if not ready and not self._locks:
+            return
+        self._device.drain()
+        shelf, owner = self._device.shelf, self._copies.number
+        self._copies.join(shelf)
+        for key in ready:
+            what, buffer = self._new.pop(key)
+            self._counted += buffer.nbytes
+            shelf.add(self._run, owner, key, Item(what, buffer.pointer, buffer.nbytes, self._device.keep(buffer)))
+        while self._locks:
+            key, what, array = self._locks.pop()
+            shelf.add(self._run, owner, key, Item(what, 0, 0, self._device.keep_lock(array)))
+
+    def close(self) -> None:
+        """End the use of all parts, after all work of the device. A second call does nothing."""
+        with suppress(DeviceError):  # a lost device does no more work
+            self._device.drain()
+        for _, buffer in self._new.values():
+            self._device.free(buffer)
+        self._device.borrow(-self._counted)
+        self._device.shelf.give_back(self._run)
+        if self._owned:
+            self._copies.release()
+        self._counted = 0
+        self._at, self._new, self._empty, self._locks = {}, {}, set(), []

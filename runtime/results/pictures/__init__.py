@@ -1,0 +1,1 @@
+"""Pictures of results, drawn by matplotlib (extra `plot`)."""

@@ -1,0 +1,57 @@
+"""Descriptions of a run without the values of its fields: for JSON, and as a few lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from vlang.runtime.storage.output import json_value
+
+if TYPE_CHECKING:
+    from vlang.runtime.results.result import Result
+
+__all__ = ["counted", "summary_of", "summary_text"]
+
+
+def summary_of(result: Result) -> dict[str, Any]:
+    """`Result.summary_dict`."""
+    return {
+        "program": result.program,
+        "vertices": len(result),
+        "edges": result.graph_edges,
+        "rounds": result.rounds,
+        "converged": result.converged,
+        "reason": result.reason,
+        "warnings": list(result.warnings),
+        "seconds": result.seconds,
+        "device": result.device,
+        "policy": result.policy,
+        "choices": {name: sorted(value) if isinstance(value, frozenset) else value
+                    for name, value in result.choices.items()},
+        "notes": list(result.notes),
+        "edges_traversed": result.edges,
+        "edges_per_second": result.edges_per_second,
+        **({"placement": result.placement, "read_bytes": result.read_bytes} if result.placement else {}),
+        **({"remembered": result.remembered} if result.remembered else {}),
+        **({} if result.final is None else {"final": int(result.final.sum())}),
+        "globals": {name: json_value(v, result.types.get(name, "")) for name, v in result.globals.items()},
+        "history": [asdict(r) for r in result.history],
+    }
+
+
+def summary_text(result: Result, described: Iterable[str]) -> str:
+    """`Result.summary`. described: a line for each field, without its name."""
+    lines = [
+        f"{counted(result.rounds, 'round', 'rounds')}, "
+        f"{'converged' if result.converged else 'not converged'}: {result.reason}",
+        f"{result.seconds:.3g} s, {result.edges:,} edges traversed, {result.edges_per_second / 1e6:.3g} M edges/s",
+    ]
+    lines += [result.remembered] if result.remembered else []
+    lines += [f"{name}: {line}" for name, line in zip(result.fields, described, strict=True)]
+    return "\n".join(lines)
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{count:,} {one if count == 1 else many}"

@@ -1,0 +1,85 @@
+"""What the devices of this process keep of a graph between runs, as the graph knows it.
+
+Devices own the memory (`vlang.runtime.gpu.device.shelf`). A graph has a `DeviceCopies`, under whose number they keep
+its arrays. When the last graph with this object is freed, the devices free the memory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+__all__ = ["DeviceCopies", "DeviceCopy", "Holder"]
+
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class DeviceCopy:
+    """A part of a graph that a device keeps.
+
+    Attributes:
+        device: the name of the device, such as "gpu:0".
+        what: the part, such as "out-edges: targets".
+        nbytes: the bytes of device memory; 0 for an array of the graph that is page-locked in host memory.
+        used: whether a run uses it now.
+    """
+
+    device: str
+    what: str
+    nbytes: int
+    used: bool
+
+
+class Holder(Protocol):
+    """A device that keeps parts of graphs."""
+
+    def copies(self, owner: int) -> Sequence[DeviceCopy]:
+        """The parts of a graph that the device keeps."""
+
+    def drop(self, owner: int) -> None:
+        """Free the parts of a graph: those that a run uses now when that run ends."""
+
+    def abandon(self, owner: int) -> None:
+        """The same for a graph that was freed. This never waits, and never raises an exception."""
+
+
+class DeviceCopies:
+    """The number of a graph, and the devices that keep parts of it. It is never pickled, and a copy has none.
+
+    Attributes:
+        number: identifies the graph in this process.
+        lock: held by the run that puts parts of the graph on a device, so that concurrent runs do not copy them twice.
+    """
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)
+        self.lock = threading.RLock()
+        self._holders: tuple[Holder, ...] = ()
+        self._process = os.getpid()
+
+    def join(self, holder: Holder) -> None:
+        """Record that a device keeps parts of the graph. The caller holds `lock`."""
+        if all(one is not holder for one in self._holders):
+            self._holders = (*self._holders, holder)
+
+    def listed(self) -> tuple[DeviceCopy, ...]:
+        """What devices keep now. In a process forked from the one that used the device there is nothing."""
+        if self._process != os.getpid():
+            return ()
+        return tuple(copy for holder in self._holders for copy in holder.copies(self.number))
+
+    def release(self) -> None:
+        """Free what devices keep; what a run uses now is freed when that run ends."""
+        if self._process == os.getpid():
+            for holder in self._holders:
+                holder.drop(self.number)
+
+    def __del__(self) -> None:
+        if getattr(self, "_process", None) == os.getpid():
+            for holder in self._holders:
+                holder.abandon(self.number)

@@ -1,0 +1,139 @@
+"""Runs on several processes under mpiexec; skipped where mpi4py and an MPI are not installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vlang import Graph, load
+
+BESIDE = Path(sys.executable).parent / "mpiexec"
+MPIEXEC = str(BESIDE) if BESIDE.exists() else shutil.which("mpiexec")
+pytestmark = pytest.mark.skipif(MPIEXEC is None or find_spec("mpi4py") is None,
+                                reason="mpi4py and mpiexec are not installed: pip install 'vlang[cluster]'")
+ENVIRON = {**os.environ, "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def vlang(*words: str, limit: float = 60) -> subprocess.CompletedProcess[str]:
+    """Run a command of vlang."""
+    return subprocess.run([sys.executable, "-m", "vlang", *words], capture_output=True, text=True, timeout=limit,
+                          stdin=subprocess.DEVNULL, check=False)
+
+
+@pytest.mark.parametrize("ranks", ["2", "3"])
+def test_command(tmp_path: Path, ranks: str) -> None:
+    """The same file from several ranks, and output from rank 0 alone; of a page file each rank reads a part."""
+    graph = tmp_path / "g.vg"
+    Graph.read("kron:9").save(graph)
+    one, several = tmp_path / "one.npz", tmp_path / "several.npz"
+    assert vlang("run", "pagerank", str(graph), "-o", str(one)).returncode == 0
+    done = vlang("run", "pagerank", str(graph), "-o", str(several), "--cluster", ranks)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(f"{ranks} ranks, rank 0 prints; each reads the edges of its vertices") == 1
+    assert done.stderr.count("wrote ") == 1
+    with np.load(one) as want, np.load(several) as found:
+        for name in want.files:
+            assert np.array_equal(want[name], found[name]), name
+
+
+def test_json_and_errors(tmp_path: Path) -> None:
+    done = vlang("run", "bfs", "kron:8", "source=0", "--cluster", "2", "--json", "-q")
+    assert json.loads(done.stdout)["converged"], done.stderr
+    for words, status, text in (
+        (("run", "lcc", "nothing.txt"), 1, "lcc, line 16: `common`"),  # before the graph is read
+        (("run", "pagerank", "nothing.txt"), 1, "nothing.txt: there is no such file"),
+        (("run", "pagerank", "karate", "--verify"), 2, "--verify compares runs on one machine"),
+    ):
+        done = vlang(*words, "--cluster", "2")
+        assert (done.returncode, done.stderr.count(text)) == (status, 1), done.stderr
+
+
+def test_ray_and_python_without_a_job() -> None:
+    assert "Ray is not there yet" in vlang("run", "pagerank", "karate", "--cluster", "ray:4").stderr
+
+
+SCRIPT = """
+import os, sys, time
+from pathlib import Path
+import numpy as np
+import vlang
+folder, what = Path(sys.argv[1]), sys.argv[2]
+def slow(done):
+    if what == "run":
+        return
+    rank = os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK"))
+    (folder / f"pid{rank}").write_text(str(os.getpid()))
+    time.sleep(0.02)
+    if what == "raise" and done.round == 5 and rank == "1":
+        raise RuntimeError("the disk is full")
+graph = vlang.Graph.read("kron:8")
+result = vlang.load("pagerank")(graph, tol=0, max_rounds=None if what == "run" else 100000, cluster="mpi",
+                                progress=slow, research={"mode": "pull"})
+np.save(folder / f"{os.getpid()}.npy", result["rank"])
+"""
+
+
+def started(folder: Path, what: str, ranks: int) -> subprocess.Popen[str]:
+    """Start SCRIPT on several ranks."""
+    assert MPIEXEC is not None
+    return subprocess.Popen([MPIEXEC, "-n", str(ranks), sys.executable, "-c", SCRIPT, str(folder), what],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENVIRON,
+                            stdin=subprocess.DEVNULL)
+
+
+def pids(folder: Path) -> list[int]:
+    """The processes that have begun the run."""
+    return [int(text) for path in folder.glob("pid*") if (text := path.read_text())]
+
+
+def assert_ended(folder: Path) -> None:
+    """Assert that no rank is left."""
+    for pid in pids(folder):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_python_under_mpiexec(tmp_path: Path) -> None:
+    """Every rank of a script gets the whole result."""
+    job = started(tmp_path, "run", 3)
+    text, _ = job.communicate(timeout=60)
+    assert job.returncode == 0, text
+    found = [np.load(path) for path in tmp_path.glob("*.npy")]
+    want = load("pagerank")(Graph.read("kron:8"), tol=0, research={"mode": "pull"})["rank"]
+    assert len(found) == 3
+    assert all(np.array_equal(part, np.asarray(want)) for part in found)
+
+
+def test_a_rank_raises(tmp_path: Path) -> None:
+    """The job ends on all ranks, with the reason."""
+    job = started(tmp_path, "raise", 3)
+    text, _ = job.communicate(timeout=60)
+    assert job.returncode != 0
+    assert "rank 1 failed: the disk is full" in text
+    assert_ended(tmp_path)
+
+
+def test_a_rank_is_killed(tmp_path: Path) -> None:
+    """The job ends within 2 s on all ranks."""
+    job = started(tmp_path, "kill", 3)
+    end = time.monotonic() + 60
+    while len(pids(tmp_path)) < 3 and time.monotonic() < end and job.poll() is None:
+        time.sleep(0.05)
+    (victim, *_) = pids(tmp_path)
+    begin = time.monotonic()
+    os.kill(victim, signal.SIGKILL)
+    job.communicate(timeout=30)
+    assert time.monotonic() - begin < 2
+    assert job.returncode != 0
+    assert_ended(tmp_path)

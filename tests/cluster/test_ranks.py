@@ -1,0 +1,118 @@
+"""Programs of the library on several ranks, which are threads: the same bits as on one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import engine_run, same_bits
+from tests.reference.cases import MORE, STDLIB, Case, case
+from tests.reference.graph import RefGraph
+from tests.reference.graphs import family, random_graph, to_graph
+from vlang import BindError, Graph, Program, Result, load
+from vlang.runtime.cluster.thread_ranks import run_ranks
+from vlang.runtime.graph.paged.in_memory import save
+
+REFUSED = {"components_jump": "line 14", "lcc": "line 16", "triangles": "line 15"}
+ALLOWED = [name for name in (*STDLIB, *MORE) if name not in REFUSED]
+GRAPHS: list[RefGraph] = [
+    family("empty"), family("one_loop"), family("no_edges", False), family("path"), family("star_out", False, "float"),
+    family("star_in"), family("rmat"), family("rmat", False), family("messy", True, "float"),
+    family("two_components", False), random_graph(1), random_graph(2),
+]
+SIZES = (1, 2, 3, 4, 7)
+
+
+@cache
+def program(name: str) -> Program:
+    """A program of the library, compiled once."""
+    return load(name)
+
+
+def assert_same(want: Result, found: Result) -> None:
+    """Assert that a run on ranks has the same bits, rounds and reason as a run on one machine."""
+    for name in want.fields:
+        assert same_bits(np.asarray(want[name]), np.asarray(found[name])), name
+    for name, value in want.globals.items():
+        assert np.array_equal(np.asarray(value), np.asarray(found.globals[name]), equal_nan=True), name
+    assert want.converged == found.converged
+    if not {row.mode for row in want.history} & {"connect", "priority"}:  # under rules K and O, rounds differ
+        assert want.rounds == found.rounds
+        assert [row.active for row in want.history] == [row.active for row in found.history]
+
+
+def on_ranks(size: int, name: str, graph: Graph, keywords: Mapping[str, Any]) -> list[Result]:
+    """The results of all ranks of a run."""
+    return run_ranks(size, lambda transport: program(name)(graph, threads=1, **keywords))
+
+
+def run_case(name: str, some: Case, graph: Graph, number: int) -> None:
+    """Assert that a case has the same result on several ranks; `number` chooses the number of ranks and the mode."""
+    size, mode = SIZES[number % len(SIZES)], ("auto", "notify-pull", "pull")[number % 3]
+    want = engine_run(program(name), some, graph, threads=1)
+    for found in run_ranks(size, lambda transport: engine_run(program(name), some, graph, threads=1, mode=mode)):
+        assert_same(want, found)
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_same_bits(name: str) -> None:
+    first = sum(map(ord, name))
+    for number, graph in enumerate(GRAPHS, first):
+        some = case(name, graph)
+        if some is not None:
+            run_case(name, some, to_graph(some.graph), number)
+
+
+def skewed(directed: bool) -> Graph:
+    """A graph of 13,000 vertices, whose first vertices have most edges: ranges end inside of blocks."""
+    rng = np.random.default_rng(5)
+    ends = (13_000 * rng.random((2, 60_000)) ** 5).astype(np.int64)
+    hub = np.stack([np.arange(0, 13_000, 250), np.full(52, 1)])
+    edges = np.concatenate([ends, hub, np.stack([np.full(20_000, 7), rng.integers(0, 13_000, 20_000)])], axis=1)
+    weight = (edges.sum(axis=0) % 9 + 1).astype(np.float32)
+    return Graph.from_edges(*edges, directed=directed, n=13_000, columns={"weight": weight})
+
+
+@pytest.mark.parametrize(("name", "directed", "keywords"), [
+    ("pagerank", True, {}), ("katz", False, {"alpha": 1e-4}), ("hits", True, {}), ("sssp", True, {"source": 7}),
+    ("bfs", False, {"source": 3}), ("cdlp", True, {}), ("betweenness", False, {"sources": [1, 9]}),
+    ("components", True, {}), ("pagerank_delta", True, {}),
+])  # fmt: skip
+def test_blocks_that_ranges_cut(name: str, directed: bool, keywords: dict[str, object]) -> None:
+    graph = skewed(directed)
+    want = program(name)(graph, threads=1, **keywords)
+    for size in (2, 5):
+        for found in on_ranks(size, name, graph, keywords):
+            assert_same(want, found)
+
+
+@pytest.mark.parametrize("layout", ["degree", "ids"])
+def test_page_files(tmp_path: Path, layout: str) -> None:
+    """Each rank reads its own rows of a page file; text ids, edge columns and both directions."""
+    save(skewed(True), tmp_path / "g.vg", layout=layout, page_bytes=4096)
+    calls: list[tuple[str, dict[str, object]]] = [("sssp", {"source": 0}), ("hits", {}), ("degree", {})]
+    for name, keywords in calls:
+        want = program(name)(Graph.open(tmp_path / "g.vg"), threads=1, **keywords)
+        for found in on_ranks(3, name, Graph.open(tmp_path / "g.vg"), keywords):
+            assert_same(want, found)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], directed=False)
+    with pytest.raises(BindError, match=f"{name}, {REFUSED[name]}: .* cannot run on a cluster"):
+        on_ranks(2, name, graph, {})
+
+
+@pytest.mark.parametrize("name", ["target", "memory", "checkpoint", "research"])
+def test_refused_options(name: str, tmp_path: Path) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2])
+    options = {"target": 1, "memory": "1G", "checkpoint": tmp_path / "folder", "research": {"mode": "push"}}
+    with pytest.raises(BindError, match=f"cluster.*{'mode' if name == 'research' else name}"):
+        on_ranks(2, "sssp", graph, {"source": 0, name: options[name]})
+    assert not any(tmp_path.iterdir())

@@ -1,0 +1,111 @@
+"""Transports, ranges and messages, and what happens if ranks do not agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from vlang.errors import ClusterError
+from vlang.runtime.cluster.messages import Reader, bytes_of, flag_part, joined_parts, value_part
+from vlang.runtime.cluster.ranges import Ranges, cut_ranges
+from vlang.runtime.cluster.thread_ranks import run_ranks
+from vlang.runtime.cluster.transport import Solo, Transport, agree, gathered, summed
+from vlang.runtime.plan.plan import BLOCK
+
+
+def test_sums_and_values() -> None:
+    def work(transport: Transport) -> tuple[list[int], int, list[int]]:
+        parts = gathered(transport, np.arange(transport.rank, dtype=np.int32), "parts")
+        return summed(transport, [transport.rank, 1], "sum"), agree(transport, transport.rank + 5, "a"), \
+            [len(part) for part in parts]
+
+    assert run_ranks(3, work) == [([3, 3], 5, [0, 1, 2])] * 3
+    assert summed(Solo(), [4], "sum") == [4]
+
+
+def test_ranks_at_different_places() -> None:
+    """Each rank draws its next step at random: an error on all ranks, not a deadlock."""
+    def work(transport: Transport) -> None:
+        rng = np.random.default_rng(transport.rank)
+        for number in range(50):
+            summed(transport, [1], f"step {number}, way {rng.integers(4)}")
+
+    with pytest.raises(ClusterError, match=r"rank 0 at 'step .*rank 2 at 'step .*report this"):
+        run_ranks(3, work)
+
+
+def test_a_rank_that_fails() -> None:
+    def work(transport: Transport) -> None:
+        if transport.rank == 1:
+            raise ValueError("no more")
+        summed(transport, [1], "the step")
+
+    with pytest.raises(ValueError, match="no more"):
+        run_ranks(3, work)
+
+
+def test_a_rank_that_does_not_come() -> None:
+    def work(transport: Transport) -> None:
+        if transport.rank:
+            summed(transport, [1], "pass s1")
+
+    with pytest.raises(ClusterError, match=r"did not come within 0.1 s: rank [12] waits at 'pass s1'"):
+        run_ranks(3, work, patience=0.1)
+
+
+def test_ranges() -> None:
+    """Equal work to 1.1 x the mean if no vertex is larger; each block belongs to one rank."""
+    rng = np.random.default_rng(3)
+    work = (200 / (1 + np.arange(50_000)) ** 0.5 + rng.random(50_000) * 3).astype(np.int64)
+    for size in (1, 2, 3, 4, 7, 64):
+        ranges = cut_ranges(work, size)
+        parts = [int(work[slice(*ranges.of(rank))].sum()) for rank in range(size)]
+        assert max(parts) <= 1.1 * work.sum() / size
+        blocks = [block for rank in range(size) for block in range(*ranges.blocks(rank))]
+        assert blocks == list(range(-(-len(work) // BLOCK)))
+    for n in range(4):
+        ranges = cut_ranges(np.ones(n, np.int64), 7)
+        assert ranges.n == n
+        assert sorted(np.diff(ranges.bounds).tolist())[-1] <= 1
+    inside = Ranges(np.array([0, 100, 300, 9000, 9000]))
+    assert [inside.blocks(rank) for rank in range(4)] == [(0, 0), (0, 0), (0, 3), (2, 2)]
+    assert [inside.padded(rank) for rank in range(4)] == [(0, 0), (0, 0), (0, 300), (0, 0)]
+    assert inside.owners(np.array([0, 99, 100, 8999])).tolist() == [0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int64])
+@pytest.mark.parametrize("width", [1, 3])
+def test_messages(dtype: type, width: int) -> None:
+    """Lists, bitmaps, all values and nothing: what arrives is what was sent, in as few bytes as the formula says."""
+    rng = np.random.default_rng(width)
+    n, size = 700, np.dtype(dtype).itemsize * width
+    places = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)
+    values: NDArray[Any] = np.zeros(n * width, dtype)
+    sent = np.zeros(size * len(places), np.uint8)
+    mirrors: list[NDArray[Any]] = [np.zeros(len(places) * width, dtype) for _ in range(2)]
+    for part in (0, 1, 1 / 300, 1 / 12, 0.5, 1):
+        which = rng.permutation(n)[: int(part * n)]
+        values.reshape(n, width)[which, -1] = rng.integers(1, 100, len(which))
+        before = sent.copy()
+        message = joined_parts(value_part(values, places, size, sent, known=True))
+        changes = int((before != sent).reshape(len(places), size).any(axis=1).sum())
+        assert len(message) == 8 + (min(bytes_of(len(places), changes, size)) if changes else 0)
+        Reader(message).values(mirrors, size)
+        for mirror in mirrors:
+            assert np.array_equal(mirror.reshape(-1, width), values.reshape(n, width)[places])
+
+
+def test_flags() -> None:
+    flags = np.zeros(500, np.uint8)
+    places = np.arange(0, 500, 2, dtype=np.uint32)
+    for count in (0, 1, 100):
+        flags[:] = 2
+        flags[:count] |= 1
+        message = joined_parts(flag_part(flags, places))
+        found = np.zeros(len(places), np.uint8)
+        Reader(message).flags(found)
+        assert np.array_equal(found, flags[places] & 1)
+        assert len(message) <= 8 + min(bytes_of(len(places), -(-count // 2), 0))

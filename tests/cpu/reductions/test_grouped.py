@@ -1,0 +1,154 @@
+"""Grouped gathers and weighted modes: against the interpreter, on every family of graphs and for every cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cpu.both import long_graph
+from tests.cpu.compare import assert_as_interpreted, assert_cut_free, case_of, interpreted, same_bits
+from tests.paged.stores import opened, streaming
+from tests.reference.graphs import all_families, family, to_graph
+from tests.spelled import spelled
+from vlang import BindError, Graph, Program, ProgramError, compile
+
+MOVES = compile("""program moves(k: float = 0.01)
+edge   weight: float  = 1
+vertex c:      vertex = self
+vertex w:      float  = sum(weight for u -- self)
+vertex total:  float  = sum(v.w for v in vertices if v.c == self)
+vertex gain:   float  = 0
+repeat 3 times:
+    gather best  = max((sum(weight for u) - k * w * d.total, d) for u -- self if u != self by d = u.c,
+                       default = (0.0, c))
+    apply  gain  = best[0]
+    apply  c     = best[1] if random(iteration, self) < 0.5 else c
+    gather held  = sum(v.w for v in vertices if v.c == self)
+    apply  total = held
+""")
+
+KEYS = compile("""program keys
+edge   weight: float  = 1
+reduction louder(a, b): float = log(exp(a) + exp(b)) if max(a, b) > -inf else -inf, identity -inf
+vertex x:      float  = random(1, self)
+vertex small:  i8     = -1
+vertex label:  vertex = self if x < 0.8 else none
+vertex at:     int    = count(true for u -> self by parity = u.degree % 2 == 0 if any(u.x > 0.3 for u))
+repeat 2 times:
+    gather sums   = sum(key * sum(weight for u) + min(u.x for u, default = 9.0) for u -> self by key = u.outdegree - 3)
+    gather most   = max(count(u.x > 0.5 for u) for self -> u if u.x < 0.9 by b = u.x > 0.5, default = -1)
+    gather least  = min((max(u.x * weight for u), s) for u -- self by s = u.small if s != 1 or count(true for u) > 2)
+    gather rooted = louder(sum(u.x for u) + l.x for u -- self by l = u.label)
+    gather often  = mode(u.degree for u -- self)
+    gather votes  = mode(u.label for u -- self if u != self, weight = weight * u.x, default = label)
+    gather sizes  = mode(u.small for u -> self, weight = u.degree, default = -7)
+    gather even   = mode(u.small > 0 for u -> self, weight = 2, default = true)
+    apply  x      = tanh(sums + rooted + most)
+    apply  small  = i8(clamp(least[1] + sizes + (1 if even else 0), -3, 3))
+    apply  label  = votes
+    apply  at     = often + most
+""".replace("mode(u.degree for u -- self)", "mode(u.degree for u -- self, default = 0)"))
+
+
+@pytest.mark.parametrize("program", [MOVES, KEYS], ids=lambda program: program.name)
+def test_families(program: Program) -> None:
+    for _, graph in list(all_families())[::3]:
+        case = case_of(graph)
+        assert_as_interpreted(program, case, assert_cut_free(program, case), interpreted(program, case))
+
+
+ONE_GROUP = compile("""program one_group
+edge   weight: float = 1
+vertex x: float = random(1, self)
+vertex y: f64   = 0
+vertex s: float = sum(u.x * weight for u -- self)
+vertex t: f64   = sum(f64(u.x) / 3 for u -> self)
+repeat 1 times:
+    gather a = max(sum(u.x * weight for u) for u -- self by k = 1, default = 0)
+    gather b = sum(sum(f64(u.x) / 3 for u) for u -> self by k = 1)
+    apply  x = a
+    apply  y = b
+""")
+
+
+def test_a_group_that_is_the_whole_row_has_the_bits_of_the_row() -> None:
+    """Also in rows of several segments, whose partial sums are merged in order."""
+    for graph in (long_graph(), family("rmat"), family("messy", directed=False)):
+        result = assert_cut_free(ONE_GROUP, case_of(graph))
+        assert same_bits(np.asarray(result["x"]), np.asarray(result["s"]))
+        assert same_bits(np.asarray(result["y"]), np.asarray(result["t"]))
+
+
+SPLIT = compile("""program split
+vertex x: float = random(1, self)
+vertex y: f64   = 0
+repeat 1 times:
+    gather a = sum(sum(f64(u.x) for u) * (k + 1) for u -> self by k = floor(u.x * 50) % 7)
+    apply  y = a
+""")
+
+
+def test_a_long_row_of_several_groups() -> None:
+    graph = long_graph()
+    result = assert_cut_free(SPLIT, case_of(graph))
+    case = case_of(graph)
+    assert_as_interpreted(SPLIT, case, result, interpreted(SPLIT, case))
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    graph = to_graph(family("messy", directed=False))
+    dense = np.random.default_rng(5).permutation(graph.n).astype(np.uint32)
+    for program in (MOVES, KEYS):
+        want, found = program(graph, threads=2), program(graph.ordered(dense), threads=2)
+        for name in want.fields:
+            np.testing.assert_allclose(np.float64(want[name]), np.float64(found[name]), rtol=1e-5)
+
+
+def test_edges_on_disk(tmp_path: Path) -> None:
+    """A field of a key is refused with its line, and the rest has the bits of a run in memory."""
+    graph, program = to_graph(long_graph()), compile(KEYS.source.replace(" + l.x", ""))
+    want = program(graph)
+    with streaming(3, 0.3):
+        found = program(opened(graph, 4096), threads=2)
+        with pytest.raises(BindError, match=r"line 8: `d\.total` may be of any vertex .* they are read into memory"):
+            MOVES(opened(graph, 4096))
+    for name in want.fields:
+        assert same_bits(np.asarray(want[name]), np.asarray(found[name]))
+
+
+def test_freedoms() -> None:
+    for seed in range(6):
+        for program in (MOVES, KEYS):
+            program(to_graph(family("messy", directed=seed % 2 == 0)), **spelled(chaos=seed))
+    text = "program p\nvertex c: int = degree\nrepeat:\n" \
+           "    gather a = max(count(true for u) for u -- self by k = u.c)\n" \
+           "    apply c = max(c, a)\n"
+    (facts,) = compile(text).lower(None).facts.loops.values()
+    verdicts = [facts.order, facts.push, facts.incremental, facts.priority, facts.derive, facts.copied]
+    assert not any(one.granted for one in verdicts)
+    assert facts.order.letter == facts.push.letter == "b"
+    assert "needs all edges of a vertex at once" in facts.order.reason
+    assert facts.notify_pull.granted, "a vertex may be left out where no key of a neighbour changed"
+    (facts,) = MOVES.lower(None).facts.loops.values()
+    assert (facts.notify_pull.granted, facts.notify_pull.letter) == (False, "n")
+    text = "program p\nvertex c: vertex = self\nvertex x: int = 1\nrepeat 5 times:\n" \
+           "    gather a = max(k.x for u -- self by k = u.c)\n    apply x = a + 1\n"
+    (facts,) = compile(text).lower(None).facts.loops.values()
+    assert (facts.notify_pull.granted, facts.notify_pull.letter) == (False, "f")
+
+
+def test_a_push_of_single_edges_would_be_wrong() -> None:
+    """Two edges of one key count together. A rule that joins edge by edge would find 1."""
+    text = "program p\nvertex c: int = degree\n" \
+           "vertex most: int = max(count(true for u) for u -- self by k = u.c, default = 0)\n"
+    result = compile(text)(Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False))
+    assert np.asarray(result["most"]).tolist() == [3, 1, 1, 1]
+
+
+def test_what_is_not_run_yet_is_refused_with_its_line() -> None:
+    with pytest.raises(ProgramError, match=r"on a GPU, a grouped gather cannot be run yet"):
+        KEYS.lower(None, device="gpu").text("cuda")
+    with pytest.raises(ProgramError, match=r"in check mode, a grouped gather cannot be run yet"):
+        MOVES(Graph.from_edges([0], [1]), check=True)

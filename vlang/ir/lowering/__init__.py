@@ -1,0 +1,1 @@
+"""Expressions and reductions of the tree lowered to the IR."""

@@ -1,0 +1,149 @@
+"""Reductions of the tree lowered to reductions of the IR; `vlang.ir.lowering.express` lowers what is inside them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from vlang.check.tables.checked import Checked, Symbol
+from vlang.ir.forms import forms as f
+from vlang.ir.lowering.conversions import computing, fit, float_of
+from vlang.ir.lowering.naming import Names
+from vlang.reductions import REDUCTIONS
+from vlang.syntax import tree as t
+from vlang.syntax.pointing import pointing
+from vlang.types import BOOL, F64, I64, U64, Scalar, Tuple, Type, Vector, scalar_named
+
+__all__ = ["Reductions"]
+
+
+class Reductions(ABC):
+    """Lowers reductions. The subclass lowers expressions."""
+
+    names: Names
+    precision: int
+    _checked: Checked
+    _reducing: bool  # inside the body or the condition of a reduction
+    _pointing: bool  # the same of a reduction over the vertices that point here
+
+    @abstractmethod
+    def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
+        """Lower an expression and convert it to `place`."""
+
+    @abstractmethod
+    def concrete(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
+        """A lowered expression converted to type `place`, or to its own final type."""
+
+    @abstractmethod
+    def symbol_type(self, symbol: Symbol) -> Type:
+        """The final type of a symbol in the IR."""
+
+    @abstractmethod
+    def _expr(self, node: t.Expr) -> f.Expr:
+        """Lower an expression, whose type may be weak."""
+
+    def reduce(self, node: t.Reduce) -> f.Reduce:
+        """Lower a reduction as written; the result has a final type."""
+        if node.group is not None:
+            return self._grouped(node, node.group)
+        if node.weight is not None:
+            return self._weighted_mode(node, node.weight)
+        if node.domain.kind == "group":
+            return self._of_group(node)
+        points = pointing(node)
+        domain = f.Domain("pointing" if points else node.domain.kind, self._set_name(node.domain))
+        self._reducing, self._pointing = True, points is not None  # reductions do not nest
+        key = None if points is None else self._expr(points.pointer)
+        cond = self._all(points.rest) if points else None if node.cond is None else self._expr(node.cond)
+        symbol = self._checked.symbols.get(node)
+        user = symbol is not None and symbol.kind == "reduction"
+        if user and symbol is not None:
+            type_ = computing(self.symbol_type(symbol))
+            name, body = self.names.unique[symbol], self.typed(node.body, type_)
+        else:
+            name = node.name
+            type_, body = self._reduced(name, self._expr(node.body), domain.edges)
+        self._reducing = self._pointing = False
+        default = None if node.default is None else self.typed(node.default, type_)
+        return f.Reduce(type_, name, body, domain, cond, default, user, key, span=node.span)
+
+    def _of_group(self, node: t.Reduce) -> f.Reduce:
+        """A reduction over the edges of a group; `_reducing` is set already, and stays so."""
+        cond = None if node.cond is None else self._expr(node.cond)
+        type_, name, body, user = self._folded(node, True)
+        default = None if node.default is None else self.typed(node.default, type_)
+        return f.Reduce(type_, name, body, f.Domain("group"), cond, default, user, span=node.span)
+
+    def _folded(self, node: t.Reduce, edges: bool) -> tuple[Type, str, f.Expr, bool]:
+        """The type of a reduction, its name, its body, and whether the program declares it."""
+        symbol = self._checked.symbols.get(node)
+        if symbol is not None and symbol.kind == "reduction":
+            type_ = computing(self.symbol_type(symbol))
+            return type_, self.names.unique[symbol], self.typed(node.body, type_), True
+        return *self._reduced_as(node.name, self._expr(node.body), edges), False
+
+    def _reduced_as(self, name: str, body: f.Expr, edges: bool) -> tuple[Type, str, f.Expr]:
+        type_, body = self._reduced(name, body, edges)
+        return type_, name, body
+
+    def _grouped(self, node: t.Reduce, group: t.Grouping) -> f.Reduce:
+        """A grouped gather."""
+        self._reducing = True
+        cond = None if node.cond is None else self._expr(node.cond)
+        key = self.typed(group.key)
+        having = None if group.cond is None else self._expr(group.cond)
+        type_, name, body, user = self._folded(node, True)
+        self._reducing = False
+        default = None if node.default is None else self.typed(node.default, type_)
+        return f.Reduce(type_, name, body, f.Domain(node.domain.kind), cond, default, user, key, group.name, having,
+                        span=node.span)
+
+    def _weighted_mode(self, node: t.Reduce, weight: t.Expr) -> f.Reduce:
+        """`mode(e for D, weight = w)`: component 1 of `min((-sum(w for u), c) for D by c = e)`."""
+        self._reducing = True
+        cond = None if node.cond is None else self._expr(node.cond)
+        key, each = self.typed(node.body), self.typed(weight)
+        if isinstance(each.type, Scalar) and each.type.kind == "uint":
+            each = fit(each, I64)
+        type_, each = self._reduced("sum", each, True)
+        self._reducing = False
+        total = f.Reduce(type_, "sum", each, f.Domain("group"), None, None, span=weight.span)
+        name = f"{node.domain.name}'s value"
+        first: f.Expr = f.Op(type_, "neg", (total,), span=weight.span)
+        assert isinstance(type_, Scalar)
+        assert isinstance(key.type, Scalar)
+        pair = Tuple((type_, key.type))
+        body = f.Op(pair, "tuple", (first, f.GroupKey(key.type, name)))
+        default = None
+        if node.default is not None:
+            zero = f.Const(type_, 0.0 if type_.floating else 0)
+            default = f.Op(pair, "tuple", (zero, self.typed(node.default, key.type)))
+        return f.Reduce(key.type, "min", body, f.Domain(node.domain.kind), cond, default, False, key, name, None, 1,
+                        span=node.span)
+
+    def _all(self, parts: tuple[t.Expr, ...]) -> f.Expr | None:
+        """The `and` of some conditions; None without any."""
+        result: f.Expr | None = None
+        for part in map(self._expr, parts):
+            result = part if result is None else f.Op(BOOL, "and", (result, part))
+        return result
+
+    def _set_name(self, domain: t.Domain) -> str | None:
+        if domain.set_name is None:
+            return None
+        return self.names.unique[self._checked.symbols[domain]]
+
+    def _reduced(self, name: str, body: f.Expr, edges: bool) -> tuple[Type, f.Expr]:
+        """The type of a built-in reduction, and its body converted to the type of the accumulator."""
+        rule = REDUCTIONS[name]
+        body = self.concrete(body)
+        if name == "count":
+            return (scalar_named("int", self.precision) if edges else I64), body
+        if name in ("mex", "hindex"):
+            return scalar_named("int", self.precision), body
+        if name == "mean":
+            return float_of(body.type, self.precision), fit(body, F64)
+        item = body.type.item if isinstance(body.type, Vector) else body.type
+        if not edges and rule.operator in ("+", "*") and isinstance(item, Scalar) and item.integral:
+            wide = U64 if item.kind == "uint" else I64
+            body = fit(body, Vector(wide, body.type.size) if isinstance(body.type, Vector) else wide)
+        return body.type, body
