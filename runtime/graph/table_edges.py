@@ -183,7 +183,7 @@ def _unread(table: ArrowTable, fields: tuple[Field, ...], asked: Asked) -> tuple
             other.append(f"{field.title} ({column.type})")
         elif field.numeric and asked.columns is not None and not field.needed:
             reason = f"{table.name}: column {field.title!r} was not asked for, and not read"
-            left_out[field.name] = LeftOut(reason, numbers=True)
+            left_out[field.name] = LeftOut(reason, numbers=not field.type)
             unwanted.append(field.title)
     notes = []
     for what, listed in (("Not numbers, so left out", other), ("Not needed, so not read", unwanted)):

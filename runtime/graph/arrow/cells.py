@@ -65,7 +65,7 @@ def advice(type_: Any) -> str:
     """Advice on what to use instead of a column of this type if it does not hold numbers."""
     return {
         "text": "a column of numbers; columns=[...] with its name reads it as names of a category",
-        "time": "a column of dates, timestamps or numbers; cast it",
+        "time": "a column of dates, timestamps or numbers; cast it, a duration to int64",
         "decimal": "a column of float64 or int64; cast it",
         "null": "a column of numbers; this one holds nothing",
         "extension": "a column of its storage type; extension types are not read",
