@@ -153,8 +153,8 @@ class Options:
         "notify-pull. Never changes a result on the CPU.", research=True))
     switching: str = field(default="measured", metadata=_about(
         "choice", "measured|published",
-        "How mode=auto chooses on the CPU: by costs measured on this machine, or by the rules that papers "
-        "give. Never changes a result.", devices="cpu", research=True))
+        "How mode=auto chooses on the CPU, and transfer=auto on a GPU: by costs measured on this machine, or by the "
+        "rules that papers give. Never changes a result.", research=True))
     schedule: str = field(default="auto", metadata=_about(
         "choice", "auto|rounds|priority",
         "Rounds over all active vertices, or the best values first (rule O); auto goes by priority where the "
@@ -187,9 +187,9 @@ class Options:
         "streams", "auto|1..32",
         "Streams that bring pages to the GPU; auto takes as many as pay.", devices="gpu", research=True))
     transfer: str = field(default="auto", metadata=_about(
-        "choice", "auto|pages|direct",
-        "How supersteps over few vertices reach edges in host memory: by cost, as whole pages, or read where "
-        "they lie.", devices="gpu", research=True))
+        "choice", "auto|pages|direct|compact",
+        "How supersteps over few vertices reach edges in host memory: by cost, as whole pages, read where they lie, or "
+        "(pushes only) as rows that the CPU gathers.", devices="gpu", research=True))
 
 
 OPTIONS: Mapping[str, Option] = {

@@ -19,9 +19,10 @@ from vlang.runtime.gpu.device.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import grid
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
 from vlang.runtime.gpu.passes.gpu_state import GpuState
-from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
+from vlang.runtime.gpu.passes.sparse import OnePage, OneSlice, SparseTopology
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import DiskPages, Side, side_of
+from vlang.runtime.gpu.topology.slices import Sliced
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.gpu.ways.full_passes import FullPasses
 from vlang.runtime.gpu.ways.way import Way
@@ -292,6 +293,14 @@ class GpuMachine:
             launch: queues the kernel of a page.
         """
         self.passes.over_pages(kind, stage, transfer, launch)
+
+    def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
+        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        return self.passes.sorted_queue(kind, stage, queue, count, target)
+
+    def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
+        """Call `launch`, which queues a kernel, for each slice of a sorted queue."""
+        self.passes.over_slices(kind, stage, sliced, launch)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first way that can run it.

@@ -17,7 +17,7 @@ from tests.reference.cases import MORE, STDLIB, case
 from tests.reference.checking import Failed, run_checked
 from tests.reference.graph import ref_graph
 from tests.reference.graphs import random_graph, to_graph
-from vlang import BindError, CheckError, Error, Graph, Program, RangeError
+from vlang import BindError, CheckError, Error, Graph, Program, ProgramError, RangeError
 from vlang.check import parse
 from vlang.cli import main
 from vlang.ir.checks.check_mode import checked
@@ -226,6 +226,10 @@ def test_random_programs() -> None:
                 want, got = _interpreter(program, one), _engine(program, one, threads=1 + cut % 3)
             except (OverflowError, RangeError):  # a declared reduction whose result does not fit its type
                 continue
+            except ProgramError as error:
+                if "in check mode, a grouped gather cannot be run yet" not in str(error):
+                    raise
+                break
             assert _same(got, want), (number, cut, got, want, made.text)
             found.append("" if want is None else want.kind)
     assert len(set(found)) > 1, found  # some fail, and some do not

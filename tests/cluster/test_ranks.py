@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.cpu.compare import engine_run, same_bits
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, random_graph, to_graph
-from vlang import BindError, Graph, Program, Result, load
+from vlang import BindError, Graph, Program, Result, compile, load
 from vlang.runtime.cluster.thread_ranks import run_ranks
 from vlang.runtime.graph.paged.in_memory import save
 
@@ -25,6 +25,7 @@ GRAPHS: list[RefGraph] = [
     family("star_in"), family("rmat"), family("rmat", False), family("messy", True, "float"),
     family("two_components", False), random_graph(1), random_graph(2),
 ]
+COMMUNITIES = Path(__file__).resolve().parents[2] / "examples" / "communities"
 SIZES = (1, 2, 3, 4, 7)
 
 
@@ -107,6 +108,22 @@ def test_refused(name: str) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], directed=False)
     with pytest.raises(BindError, match=f"{name}, {REFUSED[name]}: .* cannot run on a cluster"):
         on_ranks(2, name, graph, {})
+
+
+def _ran(one: Program, graph: Graph, transport: object) -> Result:
+    return one(graph, threads=1)
+
+
+def test_groups_and_pointers() -> None:
+    """Groups of edges are found on each rank; pointers, and fields of keys, may lead to any rank."""
+    votes = load(COMMUNITIES / "weighted_cdlp.vp")
+    graph = to_graph(family("messy", False))
+    for found in run_ranks(3, lambda transport: votes(graph, threads=1)):
+        assert_same(votes(graph, threads=1), found)
+    key = "program key\nvertex c: vertex = self\nvertex x: int = max(k.degree for u -- self by k = u.c)\n"
+    for refused, line in ((load(COMMUNITIES / "boruvka.vp"), 24), (compile(key), 3)):
+        with pytest.raises(BindError, match=f"{refused.name}, line {line}: .* need not be a neighbour"):
+            run_ranks(2, partial(_ran, refused, graph))
 
 
 @pytest.mark.parametrize("name", ["target", "memory", "checkpoint", "research"])

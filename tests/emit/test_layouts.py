@@ -93,7 +93,7 @@ def test_structs_have_the_words_that_the_host_knows() -> None:
 
 def test_constants_are_those_of_the_host() -> None:
     known = constants()
-    names = ("CHUNK", "FROM_START", "FROM_NOTIFY", "ENDED_EMPTY", "ENDED_LIMIT", "ENDED_LARGE")
+    names = ("CHUNK", "MARK_WORDS", "FROM_START", "FROM_NOTIFY", "ENDED_EMPTY", "ENDED_LIMIT", "ENDED_LARGE")
     assert {name: known[name] for name in names} == {name: getattr(sparse_layout, name) for name in names}
     assert {name.lower(): known[f"RULE_{name.upper()}"] for name in sparse_layout.RULES} == sparse_layout.RULES
     assert [known["MODE_PUSH"], known["MODE_EARLY"]] == [sparse_layout.MODES.index(name)

@@ -46,9 +46,14 @@ def well_typed(expr: f.Expr) -> bool:
         if expr.op == "cast":
             return types[0] != expr.type
     if isinstance(expr, f.Reduce):
-        body = BOOL if expr.name == "count" else F64 if expr.name == "mean" else expr.type
+        result = expr.type
+        if expr.part is not None:
+            assert isinstance(expr.body.type, Tuple)
+            assert expr.body.type.items[expr.part] == expr.type
+            result = expr.body.type
+        body = BOOL if expr.name == "count" else F64 if expr.name == "mean" else result
         same = expr.body.type == body or REDUCTIONS[expr.name].holistic
-        return same and (expr.default is None or expr.default.type == expr.type)
+        return same and (expr.default is None or expr.default.type == result)
     if isinstance(expr, f.Vertex):
         return expr.type == VERTEX
     if isinstance(expr, f.GraphValue) and expr.kind == "builtin":

@@ -161,7 +161,7 @@ def _fitting(options: Options) -> None:
                             "or leave it out")
     if options.mode != "auto":
         _check_mode(options)
-    if options.switching != "measured" and options.mode not in ("auto", "dual"):
+    if options.switching != "measured" and options.mode not in ("auto", "dual") and options.device == "cpu":
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:
         raise BindError("every says how often a checkpoint is written; give checkpoint=FOLDER as well, or leave it out")

@@ -78,7 +78,8 @@ def _plan(lowered: Lowered) -> str:
     try:
         on_gpu = lowered.plan_for("cuda")
     except ProgramError as error:
-        lines += [f"on a GPU: {one.title}" for one in error.problems if isinstance(one, Problem)]
+        titles = [one.title for one in error.problems if isinstance(one, Problem)]
+        lines += [f"on a GPU: {title.removeprefix('on a GPU, ')}" for title in titles]
         return "\n".join([*lines, *policy_lines(plan, lowered.options)])
     return "\n".join([*lines, *_on_gpu(on_gpu, lowered.graph, options), *policy_lines(
         plan if lowered.options.device == "cpu" else on_gpu, lowered.options)])

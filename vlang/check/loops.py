@@ -158,7 +158,7 @@ def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
     symbol = run.symbols.get(node) if isinstance(node, (t.Name, t.Member)) else None
     if isinstance(node, t.Name) and symbol is not None and isinstance(symbol.decl, (t.Gather, t.Let)):
         return _linear(loop, symbol.decl.value, x)
-    if isinstance(node, t.Reduce):
+    if isinstance(node, t.Reduce) and node.group is None and node.weight is None:
         cond = node.cond is None or _linear(loop, node.cond, x) == "constant"
         default = node.default is None or _linear(loop, node.default, x) == "constant"
         body = _linear(loop, node.body, x) if cond and default else None

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 
 __all__ = [
     "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_NOTIFY", "FROM_START", "INSIDE",
-    "LISTS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "TABLE", "WALKING",
-    "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
+    "LISTS", "MARK_WORDS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES",
+    "TABLE", "WALKING", "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
 ]
 
+MARK_WORDS = 4  # for each page: ranges of edges, edges, heavy ranges, lines of memory
 CHUNK = 512  # maximum number of edges that one entry of a queue covers
 FROM_START, FROM_NOTIFY = 0, 1
 ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
@@ -30,7 +31,8 @@ SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "begin_frontier": (_FRAME, _TABLE),  # constants: FROM_..., whether by priority
     "open_cells": (_FRAME, "u64 vertices"),
     "send_frontier": (_FRAME, _TABLE),
-    "push_page": (_FRAME, _TABLE, "const u64* row"),  # constants: whether by priority
+    "push_slice": (_FRAME, _TABLE, "const u64* rows", "u64 pages", "const u64* entries", "u64 heavy", "u64 light",
+                   "const u32* packed"),  # constants: whether by priority
     "apply_pushed": (_FRAME, _TABLE),
     "send_queue": (_FRAME, _TABLE),
     "relay": (_FRAME, "const Station* stations", "const Tour* where", "u64 most"),
@@ -48,6 +50,8 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "notify_page": (_TABLE, "u8* marks", "const u64* row"),
     "mark_queue": ("const u64* offsets", "const u64* starts", "u64 pages", "const u64* queue", "const u64* count",
                    "u64* marks"),
+    "sort_queue": ("const u64* offsets", "const u64* starts", "u64 pages", "const u64* queue", "const u64* count",
+                   "u64* places", "u64* sorted"),
     "end_superstep": (_TABLE,),
     "list_marked": ("const Lists* where", "u64* marks", "const u64* also", "u64 words", "const u64* offsets"),
     "move_values": ("u64 to", "u64 from", "u64 size", "const u32* list", "const u64* count", "u64 exchange"),

@@ -9,10 +9,12 @@ from typing import Protocol
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.gpu.device.device import Device, Stream
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER
+from vlang.runtime.gpu.topology.sliced_sweep import OneSlice, SliceWork
+from vlang.runtime.gpu.topology.slices import Sliced
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.plan.plan import StageSpec
 
-__all__ = ["OnePage", "SparseMachine", "SparseState", "SparseTopology"]
+__all__ = ["OnePage", "OneSlice", "SliceWork", "SparseMachine", "SparseState", "SparseTopology"]
 
 OnePage = Callable[[int, Stream | None], None]
 """A function (row, stream) that queues a kernel over one page; `row` is the device address of the page's row."""
@@ -120,6 +122,31 @@ class SparseMachine(Protocol):
             stage: the stage that reads the pages; None for notifications.
             transfer: the pages.
             launch: queues the kernel of a page.
+        """
+
+    def sorted_queue(
+        self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int
+    ) -> Sliced:
+        """Sort a queue by the page and the transfer of its edges, with the cheapest transfer of each page.
+
+        Waits for the device.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages.
+            queue: device address of u64[*count], entries.
+            count: device address of their number.
+            target: device address of the sorted entries.
+        """
+
+    def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
+        """Call `launch`, which queues a kernel, for each slice of a sorted queue, as `over_pages` does for pages.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages.
+            sliced: the sorted queue.
+            launch: queues the kernel of a slice.
         """
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:

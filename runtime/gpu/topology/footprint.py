@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vlang.errors import OutOfMemory
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.arena import GRAIN, in_bytes
+from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS
 from vlang.runtime.gpu.topology.cut import Cut, Sharding, Shards, long_rows
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, Values
 from vlang.runtime.plan.plan import ROW_WORDS, SEGMENT
@@ -252,7 +253,7 @@ def _laid_out(
         sizes |= {f"rows:{name}": 8 * ROW_WORDS * cut.pages, f"layout:{name}": 8 * LAYOUT_WORDS}
     for name, found in shards.items():
         sizes |= {f"bounds:{name}": found.bounds.nbytes, f"replicas:{name}": found.replicas.nbytes}
-    own, own_bytes = _packed(sizes | {"marks": 16 * cut.pages})
+    own, own_bytes = _packed(sizes | {"marks": 8 * MARK_WORDS * (cut.pages + 1), "sorting": 16 * (cut.pages + 1)})
     edges = len(side) if resident else cut.largest
     sizes = {array.key: array.itemsize * edges for array in arrays}
     places, slot_bytes = _packed(sizes, GRAIN if resident else _ALIGNED)

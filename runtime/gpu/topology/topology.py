@@ -28,7 +28,7 @@ from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, upload_own, upload_tables
 from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.gpu.topology.slots import Slot, Slots
-from vlang.runtime.gpu.topology.transfers import Link, Marks, Traffic, Transfer, choose_transfer
+from vlang.runtime.gpu.topology.transfers import Link, Traffic, Transfer
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.storage.page_reader import PageViews
 from vlang.runtime.threads.activity import timed
@@ -345,41 +345,44 @@ class Topology:
                 table.at = now
                 self.device.upload(table.address, table.pointing(), stream)
 
-    def mark(self, items: int, count: int, stream: Stream | None = None, queued: bool = False) -> Marks:
-        """Count the listed vertices, and their edges, in each page; waits for the device.
+    def over_few(self, name: str, *args: int | str) -> None:
+        """Queue a kernel over active vertices that is not a template; a text among its arguments names a table."""
+        self._prepare(name, 4 * self.device.info.multiprocessors,
+                      [self._at(arg) if isinstance(arg, str) else arg for arg in args], None)
 
-        Args:
-            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
-            count: device address of the number of items.
-            stream: None for the default stream.
-            queued: whether the items are entries of a queue.
-        """
-        at, pages = self._at("marks"), self.pages
-        self.device.fill(at, 16 * pages, 0, stream)
-        self._prepare("mark_queue" if queued else "mark_pages", 4 * self.device.info.multiprocessors,
-                      (self.offsets, self._at("starts"), pages, items, count, at), stream)
-        marks = np.empty((pages, 2), dtype=np.int64)
-        self.device.download(marks, at, stream)
-        return Marks(marks[:, 0], marks[:, 1])
+    def table_at(self, name: str) -> int:
+        """The device address of a table."""
+        return self._at(name)
+
+    @property
+    def beside(self) -> Stream:
+        """The stream for kernels over pages that need no copies."""
+        return self._cached
+
+    def borrow(self, number: int) -> tuple[Slot, Stream]:
+        """Slot `number` for other data than a page, and the stream of its copy. `returned` must follow."""
+        stream = self._streams[number % len(self._streams)]
+        slot = self._slots.find(-1 - number) or self._slots.take(-1 - number, set())
+        self._slots.touch(slot)
+        if slot.used is not None:
+            self.device.wait(slot.used, stream)
+        return slot, stream
+
+    def returned(self) -> None:
+        """Update the rows of pages that borrowed slots have evicted."""
+        self._refresh(None)
+
+    def arrays_of(self, name: str) -> list[Stored]:
+        """The arrays over edges that a use reads from the host."""
+        return [array for array in (self._arrays[key] for key in self._tables[name].keys) if array.copied]
 
     def edge_bytes(self, name: str) -> int:
         """The bytes per edge that a use reads from the host."""
-        arrays = [self._arrays[key] for key in self._tables[name].keys]
-        return sum(array.itemsize for array in arrays if array.copied)
+        return sum(array.itemsize for array in self.arrays_of(name))
 
-    def choose(self, name: str, marks: Marks, directly: bool = True) -> Transfer:
-        """The cheapest transfer for each page with edges of marked vertices.
-
-        `directly` says whether kernels may read rows from host memory, if they can.
-        """
-        if self.resident:
-            return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
-        cached = np.array([self._slots.find(page) is not None for page in range(self.pages)])
-        edge_bytes = self.edge_bytes(name)
-        chosen = choose_transfer(marks, np.diff(self.layout.cut.starts), edge_bytes, cached, self.link,
-                                 self.readable and directly)
-        self.traffic.direct += edge_bytes * int(marks.edges[list(chosen.direct)].sum())
-        return chosen
+    def cached(self) -> NDArray[np.bool_]:
+        """bool[P], whether each page is in a slot."""
+        return np.array([self._slots.find(page) is not None for page in range(self.pages)])
 
     # ------------------------------------------------------------------------------------- end
     def close(self) -> None:

@@ -2,8 +2,8 @@
 
 A copy moves all edges of a page at the full rate of the link. Direct reads move only the edges of active vertices, but
 in whole cache lines, and with an additional cost for each page of host memory that they touch. The cheaper method is
-chosen for each page, as in HyTGraph (ICDE 2023, section 4). Its third method, compaction by the CPU, does not pay off
-on a link as fast as PCIe 5.
+chosen for each page, as in HyTGraph (ICDE 2023, section V), which has a third method for pushes: the CPU gathers the
+active rows, and these are copied (vlang.runtime.gpu.topology.engines). It is used on request or by published formulas.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Link", "Marks", "Traffic", "Transfer", "choose_transfer", "worth_copying"]
+__all__ = ["HOST_PAGE", "ROW_ENDS", "Link", "Marks", "Packing", "Traffic", "Transfer", "worth_copying"]
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,9 @@ class Link:
     touched: float = 61e6
 
 
-_HOST_PAGE = 4096  # bytes
-_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
+HOST_PAGE = 4096  # bytes
+_GATHER = 200e-6  # seconds: a superstep over gathered rows takes so much longer than its rows
+ROW_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,24 @@ class Marks:
     """The active vertices, by page.
 
     Attributes:
-        vertices: int64[P], the number of active vertices with edges in each page.
+        vertices: int64[P], the number of active vertices with edges in each page; in a queue, the number of entries.
         edges: int64[P], the number of edges of active vertices in each page.
+        heavy: int64[P], the number of these vertices or entries with so many edges that a warp takes one at a time.
+        lines: int64[P], the lines of 128 bytes that hold the neighbours of these edges.
+        rest: the number of active vertices without edges.
     """
 
     vertices: NDArray[np.int64]
     edges: NDArray[np.int64]
+    heavy: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    rest: int = 0
+
+    @staticmethod
+    def of(counts: NDArray[np.int64]) -> Marks:
+        """The marks that kernels count, int64[P + 1, MARK_WORDS]; the last row counts vertices without edges."""
+        vertices, edges, heavy, lines = counts[:-1].T
+        return Marks(vertices, edges, heavy, lines, int(counts[-1, 0]))
 
 
 @dataclass(frozen=True)
@@ -57,10 +70,12 @@ class Transfer:
     Attributes:
         whole: the pages that are cached or must be copied.
         direct: the pages that kernels read directly from host memory.
+        packed: the pages whose active rows the CPU gathers.
     """
 
     whole: tuple[int, ...]
     direct: tuple[int, ...] = ()
+    packed: tuple[int, ...] = ()
 
 
 @dataclass
@@ -73,6 +88,8 @@ class Traffic:
         copies: the number of pages copied.
         hits: the number of pages found in the cache.
         skipped: the number of pages not needed.
+        read: the number of pages read directly.
+        packed: the number of pages whose active rows were gathered; their bytes are copied.
     """
 
     copied: int = 0
@@ -80,31 +97,38 @@ class Traffic:
     copies: int = 0
     hits: int = 0
     skipped: int = 0
+    read: int = 0
+    packed: int = 0
 
 
-def choose_transfer(
-    marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, cached: NDArray[np.bool_], link: Link,
-    readable: bool,
-) -> Transfer:
-    """The cheapest transfer of every page.
+@dataclass
+class Packing:
+    """The speed at which the CPU gathers rows, which the gathers of a run correct.
 
-    Args:
-        marks: the active vertices.
-        page_edges: int64[P], the number of edges of each page.
-        edge_bytes: bytes per edge in the arrays to be read.
-        cached: bool[P], whether each page is on the device.
-        link: the cost of the link.
-        readable: whether kernels can read the arrays in host memory.
+    Attributes:
+        row: seconds for each row.
+        byte: seconds for each byte.
     """
-    needed = marks.edges > 0
-    whole = link.start + page_edges * edge_bytes / link.copied
-    touched = np.minimum(marks.vertices, page_edges * edge_bytes // _HOST_PAGE + 1)
-    direct = touched / link.touched + (marks.edges * edge_bytes + marks.vertices * _ENDS) / link.direct
-    directly = needed & ~cached & (direct < whole) if readable else np.zeros(len(needed), dtype=bool)
-    return Transfer(tuple(np.flatnonzero(needed & ~directly).tolist()), tuple(np.flatnonzero(directly).tolist()))
+
+    row: float
+    byte: float
+
+    @staticmethod
+    def by(threads: int) -> Packing:
+        """The speed that is assumed before the first gather: 80 ns a row and 5 GB/s on each thread."""
+        return Packing(80e-9 / threads, 1 / 5e9 / threads)
+
+    def seconds(self, rows: float, nbytes: float) -> float:
+        """The expected time of a gather."""
+        return rows * self.row + nbytes * self.byte
+
+    def learn(self, rows: int, nbytes: int, seconds: float) -> None:
+        """Correct the speed by a gather that took `seconds`; a single one changes it by a factor of two at most."""
+        factor = min(2.0, max(0.5, seconds / max(1e-9, self.seconds(rows, nbytes))))
+        self.row, self.byte = self.row * factor ** 0.5, self.byte * factor ** 0.5
 
 
-def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link) -> int:
+def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None) -> int:
     """The number of active edges from which a copy of all pages takes no longer than direct reads of the active rows.
 
     From this number on, it pays off to determine which pages are needed. Active vertices are assumed to have the
@@ -115,7 +139,13 @@ def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link) -> int
         vertices: vertices of the adjacency.
         edge_bytes: bytes per edge.
         link: the cost of the link.
+        packing: the speed at which the CPU gathers rows; None if it gathers none.
     """
     degree = max(1.0, edges / max(1, vertices))
-    row = 1 / link.touched + (degree * edge_bytes + _ENDS) / link.direct
-    return int(edges * edge_bytes / link.copied / row * degree) + 1
+    row = 1 / link.touched + (degree * edge_bytes + ROW_ENDS) / link.direct
+    rows = edges * edge_bytes / link.copied / row
+    size = degree * edge_bytes
+    packed = np.inf if packing is None else max(packing.seconds(1, size), size / link.copied)
+    if packed < row:
+        rows = min(rows, _GATHER / (row - packed))
+    return int(rows * degree) + 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vlang.errors import OutOfMemory
+from vlang.errors import BindError, OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Stream
 from vlang.runtime.gpu.kernels.calibrate import constants_of
 from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernel, choose_kernels, grid
@@ -20,14 +20,20 @@ from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.topology.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.topology.footprint import Use, share_memory
+from vlang.runtime.gpu.topology.marking import choose_pages, mark_items, sort_items
+from vlang.runtime.gpu.topology.packer import Packer
 from vlang.runtime.gpu.topology.resident import Resident
+from vlang.runtime.gpu.topology.sliced_sweep import OneSlice, sweep_slices
+from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
 from vlang.runtime.gpu.topology.topology import Topology
-from vlang.runtime.gpu.topology.transfers import Transfer, worth_copying
+from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
 from vlang.runtime.gpu.ways.way import NOTIFY, Way, pushed_use
 from vlang.runtime.gpu.ways.ways import attempts, candidates
+from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
+from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
@@ -53,6 +59,7 @@ class FullPasses:
     _parts: Resident | None = None
     _choices: dict[str, Sequence[Choice]] = field(default_factory=dict)
     _beside: Stream | None = None
+    _packers: dict[tuple[str, str], Packer | None] = field(default_factory=dict)
 
     def open(self) -> None:
         """Create the topology of every adjacency direction in the plan, in the memory that the state leaves free.
@@ -221,7 +228,9 @@ class FullPasses:
         topology, name = self.topologies[kind], _use(kind, stage)
         reading = self.reading(kind)
         rows = topology.table(name).address if reading == "pages" else topology.rows(name)
-        leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link)
+        gathers = kind != (stage and stage.domain) and isinstance(topology.side, Adjacency)
+        packed = Packing.by(available_threads()) if gathers and self._gathers(self.machine.options.transfer) else None
+        leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed)
         return SparseTopology(
             rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
             topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
@@ -231,7 +240,7 @@ class FullPasses:
         topology, asked = self.topologies[kind], self.machine.options.transfer
         if topology.resident:
             return "rows"
-        if asked == "pages" or not topology.readable:
+        if asked in ("pages", "compact") or not topology.readable:
             return "pages"
         return "rows" if asked == "direct" else "either"
 
@@ -245,9 +254,48 @@ class FullPasses:
             count: device address of the number of items.
             queued: whether the items are entries of a queue.
         """
-        topology = self.topologies[kind]
-        directly = self.machine.options.transfer != "pages"
-        return topology.choose(_use(kind, stage), topology.mark(items, count, queued=queued), directly)
+        topology, options = self.topologies[kind], self.machine.options
+        asked = "auto" if options.transfer == "compact" else options.transfer
+        marks = mark_items(topology, items, count, queued=queued)
+        return choose_pages(topology, _use(kind, stage), marks, asked, options.switching == "published")
+
+    def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
+        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        topology, options, name = self.topologies[kind], self.machine.options, _use(kind, stage)
+        packer = self._packer(kind, name)
+        marks = mark_items(topology, queue, count, queued=True)
+        transfer = choose_pages(topology, name, marks, options.transfer, options.switching == "published",
+                                   None if packer is None else packer.packing)
+        sliced, places = cut_slices(marks, transfer, target)
+        sort_items(topology, queue, count, places, target)
+        return sliced
+
+    def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
+        """Call `launch`, which queues a kernel, for each slice of a sorted queue."""
+        name = _use(kind, stage)
+        sweep_slices(self.topologies[kind], name, sliced, launch, self._packer(kind, name))
+
+    def _gathers(self, asked: str) -> bool:
+        """Whether pushes may gather rows: on request, and by published formulas. Measured costs do not count it yet."""
+        return asked == "compact" or (asked == "auto" and self.machine.options.switching == "published")
+
+    def _packer(self, kind: str, name: str) -> Packer | None:
+        """What gathers rows on the CPU; None if no row may be gathered. Raises BindError if rows must be gathered."""
+        topology, asked = self.topologies[kind], self.machine.options.transfer
+        if not self._gathers(asked):
+            return None
+        if (kind, name) not in self._packers:
+            arrays = topology.arrays_of(name)
+            why = "the edges are on disk" if not isinstance(topology.side, Adjacency) else \
+                "a page is too small for a row" if not Packer.fits(arrays, topology.layout.slot_bytes) else ""
+            try:
+                self._packers[kind, name] = None if why else \
+                    Packer(self.machine.device, topology.side.offsets, arrays, topology.layout.slot_bytes)
+            except MemoryError:
+                self._packers[kind, name], why = None, "there is no host memory for its buffers"
+            if why and asked == "compact":
+                raise BindError(f"transfer='compact' cannot gather rows: {why}; leave it out")
+        return self._packers[kind, name]
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
         """Call `launch`, which queues a kernel, for each page of a transfer.
@@ -262,6 +310,10 @@ class FullPasses:
 
     def close(self) -> None:
         """Free the topology of the run."""
+        for packer in self._packers.values():
+            if packer is not None:
+                packer.close()
+        self._packers.clear()
         for topology in self.topologies.values():
             topology.close()
         self.topologies.clear()

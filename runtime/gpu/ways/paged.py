@@ -1,9 +1,9 @@
 """Supersteps of a push loop over streamed pages. A superstep uses only the pages with edges of the frontier.
 
-Every superstep marks these pages on the device, and chooses the cheaper transfer for each
-(vlang.runtime.gpu.topology.transfers). It pushes along the edges of one page while other pages are copied. A vertex of
-the frontier is processed in every page that has some of its edges, so the result equals a superstep over all pages at
-once.
+Every superstep marks these pages on the device, chooses the cheapest transfer for each
+(vlang.runtime.gpu.topology.engines), and sorts the queue by page and transfer, so that each launch processes its slice
+only (vlang.runtime.gpu.topology.slices). It pushes along the edges of one page while others are copied. All edges of
+an entry of the queue are in one page, so the result equals a superstep over all pages at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.kernels.sparse_layout import desk_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Control
-from vlang.runtime.gpu.passes.sparse import SparseMachine
+from vlang.runtime.gpu.passes.sparse import SliceWork, SparseMachine
 from vlang.runtime.plan.plan import THREADS, StageSpec
 
 __all__ = ["PagedPush", "paged_kernels"]
@@ -26,8 +26,8 @@ def paged_kernels(stage: StageSpec, priority: int) -> list[tuple[str, str, tuple
     """The kernels (template, struct, constants) that supersteps over pages launch."""
     gpu = stage.gpu
     assert gpu is not None
-    found: list[tuple[str, str, tuple[int, ...]]] = [("mark_queue", "", ()), ("end_superstep", "", ()),
-                                                     ("push_page", gpu.struct, (priority,))]
+    found: list[tuple[str, str, tuple[int, ...]]] = [("mark_queue", "", ()), ("sort_queue", "", ()),
+                                                     ("end_superstep", "", ()), ("push_slice", gpu.struct, (priority,))]
     if gpu.push == "cells":
         found.append(("apply_pushed", gpu.struct, ()))
     if "messages" in stage.kernels:
@@ -62,16 +62,23 @@ class PagedPush:
         if "messages" in self.stage.kernels:
             self._launch("send_frontier", gpu.struct, (), (frame, table))
         entries = self.control.at(f"counts[{step % 3}].entries")
-        needed = machine.needed(self.kind, self.stage, self.tables[f"queues[{step % 2}]"], entries, True)
-        machine.over_pages(self.kind, self.stage, needed, lambda row, stream: self._launch(
-            "push_page", gpu.struct, (self.priority,), (frame, table, row), stream))
+        sliced = machine.sorted_queue(self.kind, self.stage, self.tables[f"queues[{step % 2}]"], entries,
+                                      self.tables["sorted"])
+
+        def push(work: SliceWork, stream: Stream | None) -> None:
+            self._launch("push_slice", gpu.struct, (self.priority,), (frame, table, *work), stream,
+                         work.heavy + work.light)
+
+        machine.over_slices(self.kind, self.stage, sliced, push)
         if gpu.push == "cells":
             self._launch("apply_pushed", gpu.struct, (), (frame, table))
         machine.launch("end_superstep", "", (), 1, (table,), threads=32)
 
     def _launch(
         self, template: str, struct: str, constants: tuple[int, ...], args: tuple[int, ...],
-        stream: Stream | None = None,
+        stream: Stream | None = None, warps: int | None = None,
     ) -> None:
         blocks = _BLOCKS * self.machine.device.info.multiprocessors
+        if warps is not None:  # an entry occupies one warp at most
+            blocks = max(1, min(blocks, -(-32 * warps // THREADS)))
         self.machine.launch(template, struct, constants, blocks, args, shared=desk_bytes(THREADS), stream=stream)

@@ -164,13 +164,22 @@ def _by_priority(stage: StageSpec) -> int:
     return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not _uniform(stage))
 
 
-def _sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
-    """The bytes that a `PushLoop` allocates, by name, for n vertices, and for `edges` edges along which it pushes."""
+def _sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str, int]:
+    """The bytes that a `PushLoop` allocates, by name.
+
+    Args:
+        stage: the pass.
+        n: the number of vertices.
+        edges: the number of edges along which it pushes.
+        paged: whether supersteps may run over pages.
+    """
     assert stage.gpu is not None
     bits = 4 * -(-n // 32)
     queue = 8 * entries_of(n, edges)
     sizes = {"queues[0]": queue, "queues[1]": queue, "bits[0]": bits, "bits[1]": bits, "control": Control.bytes(_ROWS),
              "table": 8 * len(TABLE)}
+    if paged:
+        sizes["sorted"] = queue
     if stage.gpu.push == "cells":
         sizes |= {"touched": 4 * n, "touched_bits": bits}
     if _by_priority(stage):
@@ -211,7 +220,7 @@ class PushLoop:
         self._paged_only = "pages" in ways
         self._priority = 0 if self._paged_only else _by_priority(stage)
         n = machine.n
-        sizes = _sizes(stage, n, out.edges)
+        sizes = _sizes(stage, n, out.edges, paged=out.reading != "rows")
         self._arena = Arena(machine.device, sizes, f"the frontier of {n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], _ROWS)
         returns = full and stage.notify is not None and not self._priority and not self._uniform
@@ -219,7 +228,7 @@ class PushLoop:
         self._leave = min(self._full_from, NEVER if self._uniform else out.leave)
         machine.device.upload(self._arena["table"], table_words(self._table(self._leave)))
         self._paged = PagedPush(machine, stage, OPPOSITE[stage.domain],
-                                {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]")},
+                                {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]", "sorted")},
                                 self._control, self._priority)
         self._shared = desk_bytes(WALKING)
         self._begun = False

@@ -162,7 +162,7 @@ def excess(
     """
     parts = row_cuts(offsets, threads * 4)
     found = np.zeros((max(1, len(parts)), 2), dtype=np.int64)
-    count = kernels("excess")["count_excess"]
+    count = kernels("rows")["count_excess"]
 
     def counted(i: int) -> None:
         count(offsets, targets, *parts[i], directed, found[i])

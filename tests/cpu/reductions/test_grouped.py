@@ -152,3 +152,16 @@ def test_what_is_not_run_yet_is_refused_with_its_line() -> None:
         KEYS.lower(None, device="gpu").text("cuda")
     with pytest.raises(ProgramError, match=r"in check mode, a grouped gather cannot be run yet"):
         MOVES(Graph.from_edges([0], [1]), check=True)
+
+
+def test_a_key_that_changes_is_no_endless_loop() -> None:
+    """The numbers of edges by key change with the key, although the number of all edges does not."""
+    program = compile("""program p
+vertex c: int = degree
+vertex x: int = 0
+repeat:
+    gather a = max(count(true for u) for u -- self by k = u.c)
+    apply  x += a if c > 0 else 0
+    apply  c = max(c - 1, 0)
+""")
+    assert np.asarray(program(Graph.from_edges([0, 0], [1, 2], directed=False))["x"]).tolist() == [4, 1, 1]

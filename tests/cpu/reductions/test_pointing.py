@@ -189,4 +189,4 @@ def test_memory_is_estimated() -> None:
 def test_a_gpu_refuses_them_with_the_line() -> None:
     with pytest.raises(ProgramError, match="on a GPU, a reduction over the vertices that point here cannot be run"):
         LONG.lower(None, device="gpu").text("cuda")
-    assert "on a GPU, a reduction over the vertices that point here" in LONG.lower(None).text("plan")
+    assert "on a GPU: a reduction over the vertices that point here" in LONG.lower(None).text("plan")

@@ -16,9 +16,10 @@ from vlang.emit.cuda.cuda_target import CudaTarget
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.gpu.device.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
-from vlang.runtime.gpu.kernels.sparse_layout import NEVER, SPARSE_PREPARATIONS
-from vlang.runtime.gpu.passes.sparse import OnePage, SparseState, SparseTopology
-from vlang.runtime.gpu.topology.transfers import Transfer
+from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS, NEVER, SPARSE_PREPARATIONS
+from vlang.runtime.gpu.passes.sparse import OnePage, OneSlice, SliceWork, SparseState, SparseTopology
+from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
+from vlang.runtime.gpu.topology.transfers import Marks, Transfer
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import (
     ROW_BEGIN,
@@ -45,7 +46,7 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("traverse", "sssp", (1,)), ("begin_frontier", "sssp", (0, 1)),
     ("traverse", "tree", (0,)), ("begin_frontier", "tree", (0, 0)), ("begin_frontier", "tree", (1, 0)),
     ("open_cells", "tree", ()), ("send_queue", "tree", ()), ("send_frontier", "tree", ()), ("apply_pushed", "tree", ()),
-    *(("push_page", struct, (0,)) for struct in ("bfs", "least", "sssp", "tree")), ("push_page", "sssp", (1,)),
+    *(("push_slice", struct, (0,)) for struct in ("bfs", "least", "sssp", "tree")), ("push_slice", "sssp", (1,)),
     ("pull_thread", "least", ()), ("pull_thread", "sssp", ()),
     ("pull_thread", "tree", ()), ("messages", "tree", ()),
     *((name, struct, ()) for name in ("segments", "finish", "segments_list", "finish_list")
@@ -120,7 +121,8 @@ class SampleMachine:
         sizes = {"field:x": field.itemsize, "next:x": field.itemsize, "work:notify.s": 1, "work:sent": 4,
                  "work:push": 8, "work:active": 1}
         self._pointers = {slot: self._zeroed(padded * size) for slot, size in sizes.items()}
-        self.topologies = {kind: self._topology(one, pages) for kind, one in arcs.items()}
+        self._starts: dict[str, int] = {}
+        self.topologies = {kind: self._topology(kind, one, pages) for kind, one in arcs.items()}
         self._pointers["part:s"] = self._zeroed(16 * max(1, *(t.segment_count for t in self.topologies.values())))
         device.upload(self._pointers["field:x"], field)
         device.upload(self._pointers["next:x"], field)
@@ -142,7 +144,7 @@ class SampleMachine:
             self.device.upload(pointer, np.ascontiguousarray(array))
         return pointer
 
-    def _topology(self, arcs: Arcs, pages: int) -> SparseTopology:
+    def _topology(self, kind: str, arcs: Arcs, pages: int) -> SparseTopology:
         """Divide arcs into pages of about equally many vertices."""
         cuts = arcs.offsets[np.linspace(0, self.n, pages + 1).astype(np.int64)]
         offsets = self._upload(arcs.offsets.astype(np.uint64))
@@ -159,7 +161,7 @@ class SampleMachine:
             segments += [(v, s, min(s + SEGMENT, int(arcs.offsets[v + 1]))) for s in starts]
         table = np.array(segments, dtype=np.int64).reshape(-1, 3)
         long_rows = np.array(longs, dtype=np.int64).reshape(-1, 3)
-        self.cuts = cuts
+        self._starts[kind] = self._upload(cuts.astype(np.uint64))
         return SparseTopology(self._upload(rows), pages, offsets, len(arcs.targets), self._upload(table), len(table),
                               self._upload(long_rows), len(long_rows), self.reading, self.leave)
 
@@ -193,6 +195,30 @@ class SampleMachine:
             stream = self.device.stream()
             self.device.wait(begin, stream)
             launch(self.topologies[kind].rows + 8 * ROW_WORDS * page, stream)
+            self.device.wait(self.device.record(stream))
+
+    def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
+        """Every page with active edges, copied whole."""
+        pages, starts = self.topologies[kind].pages, self._starts[kind]
+        marks = np.zeros((pages + 1, MARK_WORDS), dtype=np.int64)
+        at = self._upload(marks)
+        self.launch("mark_queue", "", (), 2, (self.topologies[kind].offsets, starts, pages, queue, count, at))
+        self.device.download(marks, at)
+        found = Marks.of(marks)
+        sliced, places = cut_slices(found, Transfer(tuple(np.flatnonzero(found.edges).tolist())), target)
+        self.launch("sort_queue", "", (), 2, (self.topologies[kind].offsets, starts, pages, queue, count,
+                                              self._upload(places), target))
+        return sliced
+
+    def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
+        """Launch for every page, each in a separate stream."""
+        rows, begin = self.topologies[kind].rows, self.device.record()
+        for page, piece in [*sliced.pages.items(), (0, sliced.rest)]:
+            stream = self.device.stream()
+            self.device.wait(begin, stream)
+            if piece.count:
+                launch(SliceWork(rows + 8 * ROW_WORDS * page, 1, sliced.queue + 8 * piece.first, piece.heavy,
+                                 piece.light, 0), stream)
             self.device.wait(self.device.record(stream))
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:

@@ -40,7 +40,7 @@ WIDE = ("bfs_tree", "katz")  # programs also compiled in 64 bits
 PLAIN = ("sssp", "pagerank", "spmv")
 DESIGN = Path(__file__).parents[2] / "reference" / "design"  # the programs of the specification
 SEED, CORPUS = 20261121, 24
-WALKS = ("traverse", "relay", "push_page")  # kernels over queues, in which ptxas spills a few registers, but no array
+WALKS = ("traverse", "relay", "push_slice")  # kernels over queues, in which ptxas spills a few registers, but no array
 _IN_VAIN = 186  # warning: a comparison has a constant result, which a program may contain
 _SPILLED = 16  # bytes: the compiler spills a register or two to run more warps; an array would be larger
 _FRAME_SIZES = re.compile(r"for (\w+)\s+ptxas[ .]+(\d+) bytes stack frame, (\d+) bytes spill stores")
@@ -165,7 +165,7 @@ def corpus() -> tuple[Generated, ...]:
 
     @seed(SEED)
     @settings(max_examples=CORPUS, deadline=None, database=None, phases=(Phase.generate,))
-    @given(programs())
+    @given(programs(on_gpu=True))
     def collect(drawn: Generated) -> None:
         found.append(drawn)
 

@@ -263,7 +263,7 @@ def test_cells_over_pages(device: EmulatedDevice, reading: str, graph: str) -> N
     assert np.array_equal(machine.field(), parents(arcs, depth, source))
     assert [row.active for row in rows] == [int(np.sum(depth == k)) for k in range(1, len(rows) + 1)]
     assert ("traverse_tree_0" in device.launches) == (reading == "either")
-    assert device.launches["push_page_tree_0"] > 2
+    assert device.launches["push_slice_tree_0"] > 2
     assert rows[0].mode == "pull"  # every vertex has a contribution
 
 
@@ -276,7 +276,7 @@ def test_shortest_paths_over_pages(device: EmulatedDevice, priority: str, readin
     rows = run(PushLoop(machine, stage_of("sssp", priority=priority), Costs(solo=16), full=False))
     assert np.array_equal(machine.field(), relax(arcs, start, arcs.weights)[0])
     assert {row.mode for row in rows} == {"push"}
-    assert any(name.startswith("push_page") for name in device.launches)
+    assert any(name.startswith("push_slice") for name in device.launches)
 
 
 @pytest.mark.parametrize("struct", ["sssp", "tree"])

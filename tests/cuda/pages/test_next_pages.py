@@ -72,6 +72,31 @@ def test_every_way_to_reach_a_page(name: str, graph: str, mode: str, watched: li
     assert len(rounds) == 1 or name == "sssp"  # sssp works in place, so its supersteps depend on the order of pages
 
 
+@pytest.mark.parametrize("name", ["bfs_tree", "sssp"])
+def test_rows_gathered_by_the_cpu(name: str, watched: list[tuple[str, int, Traffic]]) -> None:
+    """Long rows are in several pages, and a batch of gathered rows is smaller than the frontier."""
+    graph = "long"
+    options: dict[str, Any] = {"page_size": 8192, "mode": "push"}
+    options["gpu_memory"] = least_memory(name, graph, **options, transfer="compact")
+    cases: list[dict[str, Any]] = [
+        {"transfer": "compact"}, {"transfer": "compact", "streams": 1, "unified": False}, {"policy": "hytgraph"},
+        {"policy": "hytgraph", "unified": False}]
+    for seed, more in enumerate(cases):
+        watched.clear()
+        assert_right(name, graph, run(name, graph, seed, **{**options, **more}))
+        moved = {kind: traffic for kind, _, traffic in watched}
+        out = moved["out"]
+        if "transfer" in more:
+            assert out.packed > 0
+            assert out.read == 0
+            assert out.copies == 0
+
+
+def test_rows_that_cannot_be_gathered() -> None:
+    with pytest.raises(BindError, match="transfer='compact' cannot gather rows: a page is too small"):
+        tight("sssp", "sparse", "push", transfer="compact")
+
+
 def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int, Traffic]]) -> None:
     graph, options = Graph.read("path:400"), {"page_size": PAGE, "mode": "push", "transfer": "pages"}
     with emulated("bfs"), pytest.raises(OutOfMemory) as refused:
@@ -110,7 +135,7 @@ def test_when_copying_pays() -> None:
 
 def test_an_unknown_way_is_refused() -> None:
     graph = Graph.from_edges(np.array([0]), np.array([1]))
-    with pytest.raises(BindError, match="transfer is one of 'auto', 'pages', 'direct', not 'page'; did you mean 'page"):
+    with pytest.raises(BindError, match="'direct', 'compact', not 'page'; did you mean 'page"):
         program("bfs")(graph, source=0, device="gpu", research={"transfer": "page"})
     with pytest.raises(BindError, match="transfer is for runs on a GPU"):
         program("bfs")(graph, source=0, research={"transfer": "pages"})

@@ -14,9 +14,11 @@ from vlang import Graph
 from vlang.errors import OutOfMemory
 from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.topology.cut import Cut, Part, Sharding, Shards, long_rows
+from vlang.runtime.gpu.topology.engines import choose_transfer
 from vlang.runtime.gpu.topology.footprint import footprint, share_memory, stored_arrays
+from vlang.runtime.gpu.topology.marking import choose_pages, mark_items
 from vlang.runtime.gpu.topology.topology import Topology
-from vlang.runtime.gpu.topology.transfers import Link, Marks, Transfer, choose_transfer
+from vlang.runtime.gpu.topology.transfers import Link, Marks, Packing, Transfer
 from vlang.runtime.plan.plan import SEGMENT
 
 HUBS: dict[str, tuple[int, ...]] = {"none": (), "some": (7, 120, 121), "first and last": (0, 1999)}
@@ -263,7 +265,7 @@ def test_only_pages_with_marked_vertices_are_loaded(slots: int, unified: bool, s
     for _ in range(4):
         listed = np.flatnonzero(rng.random(len(offsets) - 1) < rng.choice([0.003, 0.02, 0.5])).astype(np.uint32)
         visits.list(listed)
-        marks = topology.mark(visits.at("list"), visits.at("count"))
+        marks = mark_items(topology, visits.at("list"), visits.at("count"))
         edges = np.zeros(len(visits.adjacency), dtype=bool)
         for v in listed.tolist():
             edges[offsets[v] : offsets[v + 1]] = True
@@ -271,7 +273,7 @@ def test_only_pages_with_marked_vertices_are_loaded(slots: int, unified: bool, s
         begins, ends = offsets[listed], offsets[listed + 1]
         assert marks.vertices.tolist() == [int(((np.maximum(begins, a) < np.minimum(ends, b))).sum())
                                            for a, b in pairwise(starts)]  # fmt: skip
-        chosen = topology.choose("plain", marks)
+        chosen = choose_pages(topology, "plain", marks)
         assert sorted(chosen.whole + chosen.direct) == np.flatnonzero(marks.edges).tolist()
         if not unified:
             assert not chosen.direct
@@ -324,13 +326,33 @@ def test_every_edge_has_its_place_in_a_shard(slots: int, seed: int) -> None:
 def test_pages_with_little_to_do_are_read_directly() -> None:
     link = Link(start=2e-6, copied=50e9, direct=25e9, touched=50e6)
     edges = np.array([1_000_000, 1_000_000, 1_000_000, 1_000_000, 10])
-    marks = Marks(np.array([0, 10, 20_000, 10, 1]), np.array([0, 1000, 20_000, 900_000, 10]))
+    marks = Marks(np.array([0, 10, 20_000, 10, 1]), np.array([0, 1000, 20_000, 900_000, 10]), np.zeros(5, int),
+                  np.zeros(5, int))
     cached = np.zeros(5, dtype=bool)
     # A copy takes 82 us (the last one 2); direct reads take 0.4, 100, 144 and 0.03 us.
     assert choose_transfer(marks, edges, 4, cached, link, True) == Transfer((2, 3), (1, 4))
     assert choose_transfer(marks, edges, 4, cached, link, False) == Transfer((1, 2, 3, 4))
+    assert choose_transfer(marks, edges, 4, cached, link, True, asked="direct") == Transfer((), (1, 2, 3, 4))
+    assert choose_transfer(marks, edges, 4, cached, link, True, asked="pages") == Transfer((1, 2, 3, 4))
+    # Gathering takes 0.1, 28, 720 and 0.01 us; copying the rows takes 2 us at least.
+    packing = Packing(1e-9, 2e-10)
+    assert choose_transfer(marks, edges, 4, cached, link, True, packing) == Transfer((3,), (1, 4), (2,))
+    assert choose_transfer(marks, edges, 4, cached, link, False, packing) == Transfer((3, 4), (), (1, 2))
     cached[1] = True
     assert choose_transfer(marks, edges, 4, cached, link, True) == Transfer((1, 2, 3), (4,))
+
+
+def test_the_published_choice() -> None:
+    """HyTGraph's example (figure 4) in larger: the same active edges in few long rows, or in many short ones."""
+    edges = np.full(4, 8_388_608)
+    vertices, active = np.array([100, 100_000, 2_000_000, 10]), np.array([3_200, 400_000, 8_000_000, 8_000_000])
+    lines = np.array([150, 110_000, 2_100_000, 250_010])
+    marks = Marks(vertices, active, np.zeros(4, int), lines)
+    none = np.zeros(4, dtype=bool)
+    # Packets: a copy takes 1024; packed rows 1, 62, 1221, 977; reads in place 1 x 0.63, 430 x 0.64, 8204 x 0.98, 977.
+    chosen = choose_transfer(marks, edges, 4, none, Link(), True, Packing(1, 1), published=True)
+    assert chosen == Transfer((2,), (0, 3), (1,))
+    assert choose_transfer(marks, edges, 4, none, Link(), True, None, published=True) == Transfer((1, 2), (0, 3))
 
 
 # ------------------------------------------------------------------------------------------------------------ order

@@ -14,7 +14,7 @@ from vlang.emit.shared.holistic import accumulated, structures
 from vlang.emit.shared.loop_spec import LoopPlan
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Mask, Stage, Write
-from vlang.runtime.plan.plan import Fault
+from vlang.runtime.plan.plan import Fault, pointer_of
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, Type
 
@@ -107,8 +107,9 @@ class StageWriter:
                 reduce = self.changes_sent.received(gather.reduce)
                 self.accumulations.append(accumulated(reduce, self.frame.reductions, self.frame.ranges))
         for gather in self.stage.gathers:
-            if isinstance(gather.reduce.key, f.Field):  # the engine reads this field for all vertices before the pass
-                self.env.visit(f"field:{gather.reduce.key.name}", "u")
+            pointer = pointer_of(gather.reduce.over)
+            if pointer:  # the engine reads this field of all vertices before the pass
+                self.env.visit(f"field:{pointer}", "any", gather.span.line)
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0

@@ -253,10 +253,12 @@ template <class W> struct Place {
 };
 
 // Processes one tile of a queue: the lanes stride over the edges of up to 32 entries. With INSIDE, they process only
-// edges in the page of `place`. Returns the number of staged vertices.
+// edges in the page of `place`. If `packed` is given, the edges of entry i begin at packed[i] in the page of `place`.
+// Returns the number of staged vertices.
 template <class W, bool INSIDE>
 __device__ __forceinline__ u32 walk_tile(
-    const Table& table, const u64* queue, u64 begin, u64 end, W& work, Place<W>& place, const Desk& desk, u32 filled) {
+    const Table& table, const u64* queue, u64 begin, u64 end, W& work, Place<W>& place, const Desk& desk, u32 filled,
+    const u32* packed = nullptr) {
   const u32 lane = lane_number();
   u32 edges = 0;
   u64 first = 0;
@@ -270,6 +272,9 @@ __device__ __forceinline__ u32 walk_tile(
       const u64 end = first + edges < place.end ? first + edges : place.end;
       first = first < place.begin ? place.begin : first;
       edges = first < end ? u32(end - first) : 0;
+    }
+    if (packed != nullptr) {
+      first = packed[begin + lane];
     }
     desk.vertex[lane] = u;
     work.leave(u);

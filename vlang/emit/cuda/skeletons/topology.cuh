@@ -13,42 +13,61 @@ __device__ __forceinline__ void aim_row(u64* row, u64 slot, const u64* layout) {
   }
 }
 
-// Counts, for each page, the ranges of edges that overlap the page, and how many of their edges are in it. Consecutive
-// ranges are usually in the same page. marks: u64[pages][2], zero before the first call. starts: the first edge of each
-// page, then the end of the last page.
+// A page starts at the first of its edges: the last page with starts[page] <= edge.
+__device__ __forceinline__ u64 page_with(const u64* starts, u64 pages, u64 edge) {
+  u64 low = 0, high = pages;
+  while (high - low > 1) {
+    const u64 middle = (low + high) / 2;
+    if (starts[middle] <= edge) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+constexpr u64 HEAVY = 128;      // edges: a range with at least so many is processed by a warp of its own
+constexpr u64 LINE_EDGES = 32;  // neighbours in a line of 128 bytes
+constexpr u32 MARK_WORDS = 4;   // for each page: ranges, edges, ranges that are heavy, lines
+
+// Counts, for each page, the ranges of edges that overlap the page, how many of their edges are in it, how many of the
+// ranges are heavy, and the lines of memory that hold them. Consecutive ranges are usually in the same page. marks:
+// u64[pages + 1][MARK_WORDS], zero before the first call; the last row counts ranges without edges. starts: the first
+// edge of each page, then the end of the last page.
 struct PageMarks {
   const u64* starts;
   u64 pages;
   u64* marks;
-  u64 page, ranges, edges;
+  u64 page, ranges, edges, heavy, lines, none;
 
   __device__ __forceinline__ void add(u64 begin, u64 stop) {
+    none += begin >= stop ? 1 : 0;
     while (begin < stop) {
       if (begin < starts[page] || begin >= starts[page + 1]) {
         flush();
-        u64 low = 0, high = pages;  // starts[low] <= begin < starts[high]
-        while (high - low > 1) {
-          const u64 middle = (low + high) / 2;
-          if (starts[middle] <= begin) {
-            low = middle;
-          } else {
-            high = middle;
-          }
-        }
-        page = low;
+        page = page_with(starts, pages, begin);
       }
       const u64 inside = stop < starts[page + 1] ? stop : starts[page + 1];
       ranges += 1;
       edges += inside - begin;
+      heavy += inside - begin >= HEAVY ? 1 : 0;
+      lines += (inside - 1) / LINE_EDGES - begin / LINE_EDGES + 1;
       begin = inside;
     }
   }
   __device__ __forceinline__ void flush() {
     if (ranges != 0) {
-      atomicAdd(&marks[2 * page], ranges);
-      atomicAdd(&marks[2 * page + 1], edges);
+      u64* mine = marks + MARK_WORDS * page;
+      atomicAdd(mine, ranges);
+      atomicAdd(mine + 1, edges);
+      atomicAdd(mine + 2, heavy);
+      atomicAdd(mine + 3, lines);
     }
-    ranges = edges = 0;
+    if (none != 0) {
+      atomicAdd(&marks[MARK_WORDS * pages], none);
+    }
+    ranges = edges = heavy = lines = none = 0;
   }
 };
 
@@ -68,7 +87,7 @@ __device__ __forceinline__ Stretch own_stretch(u64 count) {
 __device__ __forceinline__ void mark_pages(const u64* offsets, const u64* starts, u64 pages, const u32* list,
                                            const u64* count, u64* marks) {
   const Stretch mine = own_stretch(*count);
-  PageMarks found{starts, pages, marks, 0, 0, 0};
+  PageMarks found{starts, pages, marks, 0, 0, 0, 0, 0, 0};
   for (u64 i = mine.first; i < mine.end; i++) {
     found.add(offsets[list[i]], offsets[u64(list[i]) + 1]);
   }

@@ -1,0 +1,104 @@
+"""The cost of each engine of transfer for a page, by the formulas of HyTGraph or by measured rates.
+
+HyTGraph (Wang et al., ICDE 2023, section V-A) has three engines: copying a page whole (filter), gathering its active
+rows by the CPU and copying these (compaction), and letting kernels read the rows where they lie (zero-copy).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.gpu.topology.transfers import HOST_PAGE, ROW_ENDS, Link, Marks, Packing, Transfer
+
+__all__ = ["choose_transfer"]
+
+Float64s = NDArray[np.float64]
+
+_LINE, _REQUESTS = 128, 256  # bytes of a request of memory, and requests in a packet of PCIe 3 (m and MR)
+_GAMMA = 0.625  # the fixed part of the round trip of a packet in reads in place
+_ALPHA, _BETA = 0.8, 0.4  # compaction must be so much cheaper than a copy, and than reads in place
+_INDEX = 4  # bytes of the place of a packed row (d2)
+
+
+def choose_transfer(
+    marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, cached: NDArray[np.bool_], link: Link,
+    readable: bool, packing: Packing | None = None, asked: str = "auto", published: bool = False,
+) -> Transfer:
+    """The transfer of every page with active edges. Pages on the device need none, and count as whole.
+
+    Args:
+        marks: the active edges.
+        page_edges: int64[P], the number of edges of each page.
+        edge_bytes: bytes per edge in the arrays to be read.
+        cached: bool[P], whether each page is on the device.
+        link: the rates of the link.
+        readable: whether kernels can read the arrays in host memory.
+        packing: the rates of the CPU; None if it cannot gather rows.
+        asked: the option `transfer`. A way that is impossible here is replaced by whole pages.
+        published: whether to choose by the formulas of HyTGraph.
+    """
+    needed = marks.edges > 0
+    missing, none = needed & ~cached, np.zeros(len(needed), dtype=bool)
+    if asked == "pages":
+        direct, packed = none, none
+    elif asked in ("direct", "compact"):
+        direct, packed = (missing, none) if asked == "direct" else (none, missing)
+    elif published:
+        direct, packed = _published_choice(marks, page_edges, edge_bytes)
+    else:
+        whole, in_place, gathered = _measured_costs(marks, page_edges, edge_bytes, link, packing)
+        in_place = in_place if readable else np.full(len(needed), np.inf)
+        packed = (gathered < whole) & (gathered < in_place)
+        direct = (in_place < whole) & ~packed
+    direct = missing & direct if readable else none
+    packed = missing & packed if packing is not None else none
+    pages = (np.flatnonzero(chosen).tolist() for chosen in (needed & ~direct & ~packed, direct, packed))
+    return Transfer(*map(tuple, pages))
+
+
+def _measured_costs(
+    marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, link: Link, packing: Packing | None
+) -> tuple[Float64s, Float64s, Float64s]:
+    """Seconds by which each engine moves the active edges of each page: whole, in place, packed; float64[P] each.
+
+    Gathering overlaps with copying the rows gathered before.
+
+    Args:
+        marks: the active edges.
+        page_edges: int64[P], the edges of each page.
+        edge_bytes: bytes per edge.
+        link: the rates of the link.
+        packing: the rates of the CPU; None if it gathers nothing.
+    """
+    nbytes = page_edges * edge_bytes
+    active = marks.edges * edge_bytes
+    touched = np.minimum(marks.vertices, nbytes // HOST_PAGE + 1)
+    direct = touched / link.touched + (active + marks.vertices * ROW_ENDS) / link.direct
+    packed = np.full(len(nbytes), np.inf)
+    if packing is not None:
+        gathered = marks.vertices * packing.row + active * packing.byte
+        packed = link.start + np.maximum(gathered, (active + _INDEX * marks.vertices) / link.copied)
+    return link.start + nbytes / link.copied, direct, packed
+
+
+def _published_choice(
+    marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The pages to read in place, and the pages to pack, by HyTGraph's formulas 1 to 3 and its algorithm 1; bool[P].
+
+    Costs are in round trips of a full packet. The memory requests of rows are counted exactly, with their ends
+    unaligned.
+
+    Args:
+        marks: the active edges.
+        page_edges: int64[P], the edges of each page.
+        edge_bytes: bytes per edge (d1).
+    """
+    per_packet = _LINE * _REQUESTS
+    filtered = np.ceil(page_edges * edge_bytes / per_packet)
+    compacted = np.ceil((marks.edges * edge_bytes + marks.vertices * _INDEX) / per_packet)
+    trip = _GAMMA + (1 - _GAMMA) * marks.edges / np.maximum(1, page_edges)
+    in_place = np.ceil(marks.lines * edge_bytes / 4 / _REQUESTS) * trip
+    packs = (compacted < _ALPHA * filtered) & (compacted < _BETA * in_place)
+    return ~packs & (in_place <= filtered), packs

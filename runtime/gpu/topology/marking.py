@@ -1,0 +1,70 @@
+"""Counts active vertices by page, and sorts a queue of them, on the device."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS
+from vlang.runtime.gpu.topology.engines import choose_transfer
+from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.gpu.topology.transfers import Marks, Packing, Transfer
+
+__all__ = ["choose_pages", "mark_items", "sort_items"]
+
+
+def mark_items(topology: Topology, items: int, count: int, queued: bool = False) -> Marks:
+    """Count the listed vertices, and their edges, in each page; waits for the device.
+
+    Args:
+        topology: the adjacency.
+        items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+        count: device address of the number of items.
+        queued: whether the items are entries of a queue.
+    """
+    pages, at = topology.pages, topology.table_at("marks")
+    marks = np.empty((pages + 1, MARK_WORDS), dtype=np.int64)
+    topology.device.fill(at, marks.nbytes, 0)
+    topology.over_few("mark_queue" if queued else "mark_pages", "offsets", "starts", pages, items, count, at)
+    topology.device.download(marks, at)
+    return Marks.of(marks)
+
+
+def choose_pages(
+    topology: Topology, name: str, marks: Marks, asked: str = "auto", published: bool = False,
+    packing: Packing | None = None,
+) -> Transfer:
+    """The transfer of each page with edges of marked vertices, which is counted as traffic (see `choose_transfer`).
+
+    Args:
+        topology: the adjacency.
+        name: the name of the use.
+        marks: the active edges.
+        asked: the option `transfer`.
+        published: whether to choose by published formulas.
+        packing: the rates of the CPU; None if it gathers no rows.
+    """
+    if topology.resident:
+        return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
+    edge_bytes, traffic = topology.edge_bytes(name), topology.traffic
+    chosen = choose_transfer(marks, np.diff(topology.layout.cut.starts), edge_bytes, topology.cached(), topology.link,
+                             topology.readable, packing, asked, published)
+    traffic.direct += edge_bytes * int(marks.edges[list(chosen.direct)].sum())
+    traffic.read += len(chosen.direct)
+    traffic.packed += len(chosen.packed)
+    return chosen
+
+
+def sort_items(topology: Topology, queue: int, count: int, places: NDArray[np.uint64], target: int) -> None:
+    """Sort a queue of entries by page, and by weight.
+
+    Args:
+        topology: the adjacency.
+        queue: device address of u64[*count], entries.
+        count: device address of their number.
+        places: uint64[P + 1, 2], where the heavy and the light entries of each page begin, then those without edges.
+        target: device address of the sorted entries.
+    """
+    at = topology.table_at("sorting")
+    topology.device.upload(at, places)
+    topology.over_few("sort_queue", "offsets", "starts", topology.pages, queue, count, at, target)

@@ -1,0 +1,102 @@
+"""Runs kernels over the slices of a sorted queue, while the edges of other slices are on their way to the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from vlang.runtime.gpu.device.device import Event, Stream
+from vlang.runtime.gpu.topology.packer import Packer
+from vlang.runtime.gpu.topology.slices import Slice, Sliced
+from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.gpu.topology.transfers import Transfer
+
+__all__ = ["OneSlice", "SliceWork", "sweep_slices"]
+
+
+class SliceWork(NamedTuple):
+    """The arguments of a kernel over a slice: the addresses of rows and entries are device addresses.
+
+    Attributes:
+        rows: the rows of the pages that hold its edges.
+        pages: the number of these rows.
+        entries: u64[heavy + light], the entries.
+        heavy, light: their numbers.
+        packed: u32[heavy + light], for each entry the place of its first edge; 0 if edges have their usual numbers.
+    """
+
+    rows: int
+    pages: int
+    entries: int
+    heavy: int
+    light: int
+    packed: int
+
+
+OneSlice = Callable[[SliceWork, Stream | None], None]
+"""A function (work, stream) that queues a kernel over one slice."""
+
+
+def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice, packer: Packer | None) -> None:
+    """Call `launch` for every slice. Later work on the default stream waits for all of them.
+
+    Rows are read in place first, as that needs no copies. Then pages are copied, and meanwhile the CPU gathers rows.
+
+    Args:
+        topology: the adjacency, which is not resident.
+        name: the name of the use.
+        sliced: the slices.
+        launch: queues the kernel of a slice.
+        packer: gathers rows; may be None if no page is packed.
+    """
+    device, traffic = topology.device, topology.traffic
+    used = sum(map(len, (sliced.transfer.whole, sliced.transfer.direct, sliced.transfer.packed)))
+    skipped = traffic.skipped + topology.pages - used
+    begin = device.record()
+    ends: list[tuple[Stream, Event]] = []
+
+    def work(piece: Slice, rows: int, pages: int, packed: int = 0) -> SliceWork:
+        return SliceWork(rows, pages, sliced.queue + 8 * piece.first, piece.heavy, piece.light, packed)
+
+    if sliced.direct.count or sliced.rest.count:
+        rows, stream = topology.rows(name), topology.beside
+        begin = device.record()
+        device.wait(begin, stream)
+        for piece in (sliced.direct, sliced.rest):
+            if piece.count:
+                launch(work(piece, rows, topology.pages), stream)
+        ends.append((stream, device.record(stream)))
+    if sliced.transfer.whole:
+        topology.sweep(name, lambda row, part, stream: launch(work(sliced.pages[part.page], row, 1), stream),
+                       Transfer(sliced.transfer.whole))
+    traffic.skipped = skipped
+    if sliced.packed.count:
+        assert packer is not None
+        _packed(topology, sliced, launch, packer, begin, ends)
+    for _, event in ends:
+        device.wait(event)
+
+
+def _packed(
+    topology: Topology, sliced: Sliced, launch: OneSlice, packer: Packer, begin: Event,
+    ends: list[tuple[Stream, Event]],
+) -> None:
+    """Gather the rows of the packed slice in batches, and queue their copies and kernels."""
+    device, whole = topology.device, sliced.packed
+    entries = np.empty(whole.count, dtype=np.uint64)
+    device.download(entries, sliced.queue + 8 * whole.first)
+    for batch in packer.batches(entries):
+        slot, stream = topology.borrow(batch.turn)
+        device.wait(begin, stream)  # earlier kernels may read any slot
+        packer.aim(batch, slot.address)
+        device.upload(slot.address, batch.memory, stream)
+        packer.copied(batch, device.record(stream))
+        topology.traffic.copied += len(batch.memory)
+        piece = whole.part(batch.begin, batch.end)
+        launch(SliceWork(slot.address, 1, sliced.queue + 8 * piece.first, piece.heavy, piece.light,
+                         slot.address + batch.places), stream)
+        slot.used = device.record(stream)
+        ends.append((stream, slot.used))
+    topology.returned()

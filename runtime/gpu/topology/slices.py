@@ -1,0 +1,85 @@
+"""A queue of active vertices, sorted by the page and the transfer of their edges, so that every launch takes its part.
+
+Whole pages have one slice each. All pages that are read in place share one slice, and so do all pages whose rows the
+CPU gathers, and entries without edges: they take one launch, or a few. In a slice, heavy entries come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.gpu.topology.transfers import Marks, Transfer
+
+__all__ = ["Slice", "Sliced", "cut_slices"]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of a sorted queue: heavy entries from number `first` on, then light entries."""
+
+    first: int = 0
+    heavy: int = 0
+    light: int = 0
+
+    @property
+    def count(self) -> int:
+        """The number of entries."""
+        return self.heavy + self.light
+
+    def part(self, begin: int, end: int) -> Slice:
+        """The entries begin..end-1 of this slice."""
+        heavy = max(0, min(end, self.heavy) - begin)
+        return Slice(self.first + begin, heavy, end - begin - heavy)
+
+
+@dataclass(frozen=True)
+class Sliced:
+    """The slices of a sorted queue.
+
+    Attributes:
+        transfer: the transfer of each page.
+        marks: the active edges of each page.
+        queue: the device address of the sorted entries, u64.
+        pages: the slice of each page that is copied whole or cached.
+        direct, packed, rest: the slices of all pages read in place, of all pages gathered, and of entries without
+            edges.
+    """
+
+    transfer: Transfer
+    marks: Marks
+    queue: int
+    pages: Mapping[int, Slice]
+    direct: Slice
+    packed: Slice
+    rest: Slice
+
+
+def cut_slices(marks: Marks, transfer: Transfer, queue: int) -> tuple[Sliced, NDArray[np.uint64]]:
+    """The slices of a queue, and for each page the places of its first heavy and its first light entry, uint64[P+1, 2].
+
+    The last row is for entries without edges.
+    """
+    pages = len(marks.vertices)
+    light = marks.vertices - marks.heavy
+    places = np.zeros((pages + 1, 2), dtype=np.uint64)
+    found: list[Slice] = []
+    at = 0
+    for group in [[page] for page in transfer.whole] + [list(transfer.direct), list(transfer.packed)]:
+        found.append(Slice(at, int(marks.heavy[group].sum()), int(light[group].sum())))
+        places[group, 0] = _places(at, marks.heavy[group])
+        places[group, 1] = _places(at + found[-1].heavy, light[group])
+        at += found[-1].count
+    places[pages] = at
+    whole = dict(zip(transfer.whole, found))
+    return Sliced(transfer, marks, queue, whole, found[-2], found[-1], Slice(at, 0, marks.rest)), places
+
+
+def _places(at: int, counts: NDArray[Any] | Sequence[int]) -> NDArray[np.uint64]:
+    counts = np.asarray(counts, dtype=np.int64)
+    found: NDArray[np.uint64] = (at + np.cumsum(counts) - counts).astype(np.uint64)
+    return found
