@@ -108,7 +108,7 @@ def _converted(
     with PageWriter(target, edges.n, types, directed=edges.directed, layout=layout, disks=disks,
                     page_bytes=page_bytes) as writer:  # fmt: skip
         m, order = _write_edges(writer, edges, layout, page_bytes, room, budget)
-        writer.finish(_id_table(found.ids), order, found.all_notes(), found.left_out)
+        writer.finish(_id_table(found.ids), order, found.all_notes(), found.left_out, found.kinds)
     notes = (*found.all_notes(), f"Stored: {stored_note(edges.directed, edges.n, m)}.")
     return Converted(path.name, notes, found.warnings)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges.columns import narrowed_dtype
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
+from vlang.runtime.graph.edges.kinds import Kind
 from vlang.runtime.graph.notes import KEPT, kept_note
 from vlang.runtime.graph.topology.transform import WeightRule
 
@@ -116,6 +117,7 @@ class Source:
             the order of parallel edges if both directions of edges are stored.
         fresh: whether the edges come from a list of edges, not from a stored graph; the notes of a stored graph already
             say what was kept.
+        kinds: what the integers of columns of categories and times stand for, by name.
     """
 
     edges: Edges
@@ -126,6 +128,7 @@ class Source:
     kept: tuple[str, ...] = KEPT
     sorted: bool = True
     fresh: bool = False
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def all_notes(self) -> list[str]:
         """All notes, for the page file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ class Reading:
     """The options for reading a graph.
 
     Attributes:
-        directed, symmetrize, weights, self_loops, parallel, missing, source_column, target_column, vertices: see the
-            arguments of `Graph.read`.
+        directed, symmetrize, weights, self_loops, parallel, missing, source_column, target_column, vertices, columns:
+            see the arguments of `Graph.read`.
     """
 
     directed: bool | None = None
@@ -45,6 +46,7 @@ class Reading:
     source_column: str | int | None = None
     target_column: str | int | None = None
     vertices: Any = None
+    columns: Mapping[str, str] | None = None
 
 
 def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) -> Source:
@@ -75,7 +77,9 @@ def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) 
         return _turned(load(path, weights, room), reading)
     if text.isidentifier() and not path.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
-    columns: list[str] | None = [] if rule and table_files(path) is None else None  # a rule replaces `weight`
+    columns = reading.columns
+    if rule and (columns is not None or table_files(path) is None):  # the rule replaces `weight`
+        columns = {name: type_ for name, type_ in (columns or {}).items() if name != "weight"}
     listed = read_file(path, directed=reading.directed, weights=weights, columns=columns, missing=reading.missing,
                        threads=budget.threads, ends=ends, space=DiskSpace(room, budget))  # fmt: skip
     return _listed(listed, reading.symmetrize)
@@ -88,7 +92,8 @@ def with_rule(source: Source, rule: WeightRule) -> Source:
     columns["weight"] = RuleColumn(rule, edges.src, edges.dst, edges.directed)
     left_out = {name: why for name, why in source.left_out.items() if name != "weight"}
     notes = [*source.notes, rule_note(rule.low, rule.high, edges.directed)]
-    return replace(source, edges=replace(edges, columns=columns), left_out=left_out, notes=notes)
+    kinds = {name: kind for name, kind in source.kinds.items() if name != "weight"}
+    return replace(source, edges=replace(edges, columns=columns), left_out=left_out, notes=notes, kinds=kinds)
 
 
 def rule_of(weights: str | None) -> WeightRule | None:
@@ -105,7 +110,7 @@ def _listed(listed: EdgeList, symmetrize: bool) -> Source:
     directed = listed.directed and not symmetrize
     src, dst = np.ascontiguousarray(listed.src), np.ascontiguousarray(listed.dst)
     edges = Edges(src, dst, len(listed.ids), stored_columns(listed.columns), directed, not directed)
-    return Source(edges, listed.ids, notes, listed.left_out, tuple(listed.warnings))
+    return Source(edges, listed.ids, notes, listed.left_out, tuple(listed.warnings), kinds=listed.kinds)
 
 
 def _turned(source: Source, reading: Reading) -> Source:

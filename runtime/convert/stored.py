@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from vlang.runtime.graph.archive import Archive
 from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.from_arrays import refuse_nan
+from vlang.runtime.graph.edges.kinds import Kind
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.npz import is_own, matrix_entries, matrix_note, own_graph
@@ -57,7 +59,7 @@ def from_page_file(path: Path, weights: str | None, room: DiskArrays) -> Source:
             columns[name][low:high] = values
     ids = _ids_of(file, room)
     return _source(Edges(src, dst, file.n, {}, file.directed), columns, weights, ids,
-                   list(file.description.notes), dict(file.left_out), order is None)  # fmt: skip
+                   list(file.description.notes), dict(file.left_out), order is None, file.named)  # fmt: skip
 
 
 def _ids_of(file: PageFile, room: DiskArrays) -> VertexIds:
@@ -67,13 +69,14 @@ def _ids_of(file: PageFile, room: DiskArrays) -> VertexIds:
 
 def _source(
     edges: Edges, values: dict[str, Array], weights: str | None, ids: VertexIds, notes: list[str],
-    left_out: dict[str, Any], ordered: bool,
+    left_out: dict[str, Any], ordered: bool, kinds: Mapping[str, Kind],
 ) -> Source:  # fmt: skip
     if weights not in (None, "weight"):
         values, left_out = as_weight(values, str(weights)), without_weight(left_out)
+        kinds = as_weight(kinds, str(weights))
     columns = {name: StoredColumn(column, column.dtype) for name, column in values.items()}
     edges = Edges(edges.src, edges.dst, edges.n, columns, edges.directed)
-    return Source(edges, ids, notes, left_out, sorted=ordered)
+    return Source(edges, ids, notes, left_out, sorted=ordered, kinds=kinds)
 
 
 def from_archive(path: Path, weights: str | None, room: DiskArrays) -> Source:
@@ -87,9 +90,6 @@ def from_archive(path: Path, weights: str | None, room: DiskArrays) -> Source:
 
 def _own(graph: Graph, room: DiskArrays) -> Source:
     """The edges of a graph whose adjacency was read into arrays on disk."""
-    if graph.kinds:
-        names = ", ".join(f"`{name}` ({kind})" for name, kind in graph.kinds.items())
-        raise GraphError(f"{graph.name}: page files hold columns of numbers only so far, and this graph has {names}")
     base = graph.built()
     rows = room.empty(graph.m, np.uint32)
     kernels("rows")["expand"](base.offsets, 0, graph.n, rows)
@@ -99,7 +99,7 @@ def _own(graph: Graph, room: DiskArrays) -> Source:
     if graph.rule is not None:
         columns["weight"] = RuleColumn(graph.rule, src, dst, graph.directed)
     edges = Edges(src, dst, graph.n, columns, graph.directed)
-    return Source(edges, graph.ids, list(graph.notes[:-1]), graph.left_out)
+    return Source(edges, graph.ids, list(graph.notes[:-1]), graph.left_out, kinds=graph.kinds)
 
 
 def _matrix(path: Path, archive: Archive, room: DiskArrays) -> Source:

@@ -15,7 +15,7 @@ from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.edges.from_arrays import edge_list
 from vlang.runtime.graph.edges.given import given_flag, given_name, given_whole
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.read.asked import Asked, parse_missing
+from vlang.runtime.graph.read.asked import Asked, named_types, parse_missing
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import column_notes
 from vlang.runtime.graph.read.vertices import parse_vertices, within
@@ -97,13 +97,14 @@ def _of_table(
     names = list(table.schema.names)
     ends = _ends(names, name, given)
     titles = _titles(names, renamed, ends)
-    asked = Asked(None, None, _names(given["columns"], renamed), parse_missing(given["missing"]), ends)
+    asked = Asked(None, None, _names(given["columns"], renamed), parse_missing(given["missing"]), ends,
+                  named_types(given["columns"]))
     with Workers(threads) as workers:
         found = scan_table(table, asked, workers, titles=titles)
     read = found.read
     listed = len(read.source)
     notes = [f"{table.format}.", *column_notes(read, found.left_out, listed, asked), *found.notes]
-    return EdgeList(read.source, read.target, read.ids, read.columns, True, notes, found.left_out)
+    return EdgeList(read.source, read.target, read.ids, read.columns, True, notes, found.left_out, kinds=read.kinds)
 
 
 def _named(option: str, value: object) -> str | None:
@@ -116,9 +117,10 @@ def _names(columns: object, renamed: Mapping[str, Any]) -> frozenset[str] | None
     """The names of the columns to read: `columns` and the columns that keywords rename; None for all."""
     if columns is None and not renamed:
         return None
-    if columns is not None and (isinstance(columns, (str, Mapping)) or not isinstance(columns, Iterable)
+    if columns is not None and (isinstance(columns, str) or not isinstance(columns, Iterable)
                                 or not all(isinstance(one, str) for one in columns)):
-        raise GraphError(f"columns={columns!r}: write a list of names of columns of the table")
+        raise GraphError(f"columns={columns!r}: write a list of names of columns of the table, or a dict "
+                         "of their types")
     return frozenset(columns or ()) | frozenset(renamed)
 
 

@@ -403,10 +403,6 @@ class Graph(EverydayGraph):
             DiskError: a file cannot be written.
         """
         if str(path).endswith(".vg"):
-            if self.kinds:
-                names = ", ".join(f"`{name}` ({kind})" for name, kind in self.kinds.items())
-                raise GraphError(f"{path}: page files hold columns of numbers only so far, and this graph has {names}; "
-                                 "save it as .npz")
             from vlang.runtime.graph.paged.in_memory import save as save_pages  # start-up
 
             save_pages(self.plain(), Path(path), layout=layout or "degree", disks=list(disks))

@@ -11,6 +11,7 @@ from vlang.runtime.graph.arrow.files import seekable_parts
 from vlang.runtime.graph.edges.ends import Ends, parse_column
 from vlang.runtime.graph.edges.given import given_flag, given_path, given_whole
 from vlang.runtime.graph.pickled import source_of
+from vlang.runtime.graph.read.asked import named_types
 from vlang.runtime.graph.sources import read
 from vlang.runtime.storage.room import memory_named
 from vlang.runtime.threads.activity import step
@@ -56,8 +57,14 @@ def _weights(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else str(given_whole("weights", value, 1))
 
 
-def _names(values: object) -> str | list[str] | None:
-    """The option `columns` as a list of names. None and a single text are passed on; `read` rejects the text."""
+def _names(values: object) -> str | list[str] | dict[str, str] | None:
+    """The option `columns` as a list of names, or as a dict of types by name.
+
+    None and a single text are passed on; `read` rejects the text.
+    """
+    if isinstance(values, Mapping):
+        named_types(values)
+        return dict(values)
     if values is None or isinstance(values, str):
         return values
     if not isinstance(values, Iterable):

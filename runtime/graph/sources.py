@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,8 @@ def read(
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
         if rule and (columns is not None or table_files(file) is None):  # the rule replaces a column of that name
-            columns = [name for name in columns or () if name != "weight"]
+            columns = {name: type_ for name, type_ in columns.items() if name != "weight"} \
+                if isinstance(columns, Mapping) else [name for name in columns or () if name != "weight"]
         graph = _file(graph_type, file, directed, symmetrize, None if rule else weights, threads, columns,
                       missing, ends)
     graph = graph.thinned(self_loops, parallel)

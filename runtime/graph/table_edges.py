@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow import cells
 from vlang.runtime.graph.arrow.files import FileTable, table_files
+from vlang.runtime.graph.arrow.named import NamedColumn, named_type
 from vlang.runtime.graph.arrow.tables import ArrowTable
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
@@ -22,7 +23,7 @@ from vlang.runtime.graph.edges.numbering import BadText, Ids, MixedSigns, RawEnd
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read import read_edges
-from vlang.runtime.graph.read.asked import Asked, parse_missing
+from vlang.runtime.graph.read.asked import Asked, named_types, parse_missing
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.layout import Field, Role
@@ -31,7 +32,7 @@ from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.graph.read.vertices import parse_vertices, within
 
-__all__ = ["TableEdges", "fields_of", "read_file", "scan_table"]
+__all__ = ["TableEdges", "fields_of", "named_fields", "read_file", "scan_table"]
 
 _STEP = 1 << 18  # rows that are converted at a time; the converted copies stay in cache
 _NO_TEXT: NDArray[np.uint8] = np.zeros(0, np.uint8)
@@ -75,7 +76,8 @@ def read_file(
     if files is None:
         return read_edges(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads,
                           ends=ends, space=space)
-    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing), ends)
+    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing), ends,
+                  named_types(columns))
     with Workers(threads) as workers:
         return _read_table(FileTable.open(path if isinstance(path, Path) else Path(path), files), asked, workers, space)
 
@@ -125,7 +127,8 @@ def scan_table(
         raise GraphError(f"{table.name}: there is only one column, and an edge has two ends" if names else
                          f"{table.name}: the table has no columns")  # fmt: skip
     ends = choose_ends(table.name, names, None, len(names), asked.ends)
-    fields = choose_weight(table.name, fields_of(table, ends.source, ends.target, titles), asked)
+    fields = named_fields(
+        table, choose_weight(table.name, fields_of(table, ends.source, ends.target, titles), asked), asked)
     left_out, unread = _unread(table, fields, asked)
     fields = tuple(replace(field, role=Role.SKIP) if field.name in left_out else field for field in fields)
     scanner = _Scanner(table, fields, (names[ends.source], names[ends.target]), asked, workers, space)
@@ -155,6 +158,17 @@ def fields_of(
     return fields
 
 
+def named_fields(table: ArrowTable, fields: Sequence[Field], asked: Asked) -> tuple[Field, ...]:
+    """The fields, where those of names and times have their types. fields: with their final names."""
+    found = []
+    for field, column in zip(fields, table.schema):
+        type_ = asked.types.get(field.name, "")
+        wanted = field.needed and asked.columns is not None
+        named = named_type(column.type, wanted, type_) if field.role is Role.SKIP else ""
+        found.append(replace(field, role=Role.TEXT, type=named) if named else field)
+    return tuple(found)
+
+
 def _unread(table: ArrowTable, fields: tuple[Field, ...], asked: Asked) -> tuple[dict[str, LeftOut], list[str]]:
     """The columns that are not read, and notes about them. Raises GraphError if a requested column is not numeric."""
     left_out: dict[str, LeftOut] = {}
@@ -169,7 +183,7 @@ def _unread(table: ArrowTable, fields: tuple[Field, ...], asked: Asked) -> tuple
             other.append(f"{field.title} ({column.type})")
         elif field.numeric and asked.columns is not None and not field.needed:
             reason = f"{table.name}: column {field.title!r} was not asked for, and not read"
-            left_out[field.name] = LeftOut(reason, numbers=True)
+            left_out[field.name] = LeftOut(reason, numbers=not field.type)
             unwanted.append(field.title)
     notes = []
     for what, listed in (("Not numbers, so left out", other), ("Not needed, so not read", unwanted)):
@@ -191,6 +205,8 @@ class _Scanner:
         self._text = self._end_kind() == "text"
         self._ids: Ids = space.texts() if self._text else space.integers()
         self._store = space.store(len(self._fields))
+        self._named = {field.name: NamedColumn(field.type, f"{table.name}: column {field.title!r}")
+                       for field in self._fields if field.type}
         for field, column in zip(self._fields, self._store.columns):
             column.become(self._dtype(field), 0)
         self._row = self._dropped = self._filled = 0
@@ -213,6 +229,8 @@ class _Scanner:
     def _dtype(self, field: Field) -> DTypeLike:
         """The dtype in which a column is stored. Raises GraphError if it cannot hold the number for missing cells."""
         dtype, fill = cells.stored_dtype(self._types[field.title]), self._asked.missing
+        if field.type:
+            return self._named[field.name].dtype
         if isinstance(fill, str) or dtype.kind == "f":
             return dtype
         fits = float(fill).is_integer() and np.iinfo(dtype).min <= int(fill) <= np.iinfo(dtype).max
@@ -243,7 +261,9 @@ class _Scanner:
         for field in self._fields:
             if field.name in self.left_out:
                 continue
-            found, missing = cells.numbers_of(part[field.title])
+            named = self._named.get(field.name)
+            column = part[field.title]
+            found, missing = cells.numbers_of(column) if named is None else named.numbers(column)
             if missing is not None and missing.any():
                 found, lost = self._treat(field, found, missing, lost)
             values[field.name] = found
@@ -256,23 +276,23 @@ class _Scanner:
     def _treat(self, field: Field, values: Array, missing: Array, lost: Any) -> tuple[Array, Any]:
         """The values with missing ones replaced, and the rows to drop; may raise GraphError or leave the column out."""
         fill = self._asked.missing
-        if not isinstance(fill, str):
+        if not isinstance(fill, str) and not field.type:
             self._filled += int(missing.sum())
             values = values.copy()
             values[missing] = fill
             return values, lost
         if fill == "drop" and field.needed:
             return values, missing if lost is None else lost | missing
-        error = self._missing_cell(field.title, int(np.flatnonzero(missing)[0]), fill == "drop")
+        error = self._missing_cell(field.title, int(np.flatnonzero(missing)[0]), fill == "drop", bool(field.type))
         if field.needed:
             raise error
         self.left_out[field.name] = LeftOut(str(error), numbers=True)
         return values, lost
 
-    def _missing_cell(self, title: str, at: int, dropping: bool) -> GraphError:
+    def _missing_cell(self, title: str, at: int, dropping: bool, named: bool = False) -> GraphError:
         expected = "a number; rows are dropped for the columns that a program reads: columns=[...] names them" \
             if dropping else "a value; or --missing drop (missing=\"drop\") to leave such rows out" + \
-            ("" if title in self._ends else ", --missing 1 (missing=1) to put a number there")
+            ("" if title in self._ends or named else ", --missing 1 (missing=1) to put a number there")
         return problem(self._table.name, f"column {title!r} has no value in row {self._row + at + 1:,}",
                        expected=expected)
 
@@ -320,8 +340,9 @@ class _Scanner:
             raise GraphError(f"{self._table.name}: {error}") from None
         columns = {field.name: column.finish(store.count) for field, column in zip(self._fields, store.columns)
                    if field.name not in self.left_out}
+        kinds = {name: named.finish(columns[name]) for name, named in self._named.items() if name in columns}
         return Scanned(store.source.finish(store.count), store.target.finish(store.count), ids, columns,
-                       dropped=self._dropped, filled=self._filled)
+                       dropped=self._dropped, filled=self._filled, kinds=kinds)
 
 
 def _ahead(batches: Iterator[Any], workers: Workers) -> Iterator[Any]:

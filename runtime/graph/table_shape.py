@@ -8,10 +8,10 @@ from vlang.runtime.graph.arrow import cells
 from vlang.runtime.graph.arrow.files import FileTable
 from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.edges.shape import Shape
-from vlang.runtime.graph.read.asked import Asked
+from vlang.runtime.graph.read.asked import Asked, named_types
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.text_columns import choose_weight
-from vlang.runtime.graph.table_edges import fields_of
+from vlang.runtime.graph.table_edges import fields_of, named_fields
 
 __all__ = ["estimate_table"]
 
@@ -37,8 +37,10 @@ def estimate_table(
         return None
     names = list(table.schema.names)
     found = choose_ends(table.name, names, None, len(names), ends)
-    asked = Asked(directed, weights, None if columns is None else frozenset(columns), ends=ends)
+    asked = Asked(directed, weights, None if columns is None else frozenset(columns), ends=ends,
+                  types=named_types(columns))
     fields = choose_weight(table.name, fields_of(table, found.source, found.target), asked)
+    fields = named_fields(table, fields, asked)
     types = {column.name: column.type for column in table.schema}
     kept = {field.name: cells.stored_dtype(types[field.title]) for field in fields
             if field.numeric and (columns is None or field.needed)}

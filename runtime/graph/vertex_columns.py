@@ -42,8 +42,10 @@ class VertexColumns(Protocol):
     @property
     def names(self) -> Sequence[str]: ...
 
-    def joined(self, name: str, ids: VertexIds) -> tuple[Array, int]:
+    def joined(self, name: str, ids: VertexIds, type_: str = "") -> tuple[Array, int]:
         """A column in the order of `ids`, shape [vertices], and the number of rows whose id is not in `ids`.
+
+        type_: the type in the program of the field that takes the column; "" means numbers.
 
         Raises GraphError if there is no such column, or if a vertex does not have exactly one row.
         """
@@ -63,7 +65,7 @@ class _OfTable:
     def names(self) -> Sequence[str]:
         return self.table.names
 
-    def joined(self, name: str, ids: VertexIds) -> tuple[Array, int]:
+    def joined(self, name: str, ids: VertexIds, type_: str = "") -> tuple[Array, int]:
         """See VertexColumns."""
         if name not in self.names:
             raise GraphError(f"{self.source}: there is no column {name!r}; there are {', '.join(self.names) or 'none'}")
@@ -82,7 +84,7 @@ class _OfFile:
     def source(self) -> str:
         return str(self.path)
 
-    def joined(self, name: str, ids: VertexIds) -> tuple[Array, int]:
+    def joined(self, name: str, ids: VertexIds, type_: str = "") -> tuple[Array, int]:
         """See VertexColumns. Raises GraphError if the file has changed since the graph was read."""
         if _stamp(self.path) != self.stamp:
             raise GraphError(f"{self.path}: the file has changed since the graph was read; read it again")
@@ -90,7 +92,7 @@ class _OfFile:
         if files is not None:
             return _OfTable(VertexTable.of(FileTable.open(self.path, files), None, {name})).joined(name, ids)
         with Workers(available_threads()) as workers:
-            found, places, values = column_of(TextFile(self.path, "a table of vertices"), name, workers)
+            found, places, values = column_of(TextFile(self.path, "a table of vertices"), name, workers, type_)
         return _joined(self.source, found.values[places], values, ids)
 
 

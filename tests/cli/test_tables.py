@@ -30,7 +30,7 @@ def test_parquet(vlang: Call, here: Path) -> None:
     done = vlang("run", "sssp", "sales.parquet", "source=ann", *options, "--weights", "amount", "--memory", "1G")
     assert done.status == 0
     assert "sssp on sales.parquet needs about" in done.err
-    assert "Not numbers, so left out: column day" in done.err
+    assert "Not needed, so not read: columns day" in done.err
     assert done.out.split() == ["vertex", "dist", "ann", "0", "cy", "1", "bob", "5"]
     warned = vlang("run", "sssp", "sales.parquet", "source=ann", *options)
     assert 'with --weights amount' in warned.err

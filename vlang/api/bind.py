@@ -168,7 +168,8 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             with _for_option(decl.name, "field", name):
                 arrays[decl.name] = _bound(program, decl, graph, arguments[decl.name])
         elif decl.required and graph.vertex_columns is not None and decl.name in graph.vertex_columns.names:
-            joined, _ = graph.vertex_columns.joined(decl.name, graph.ids)
+            type_ = str(program.shown.get(decl.name, decl.type))
+            joined, _ = graph.vertex_columns.joined(decl.name, graph.ids, type_)
             arrays[decl.name] = _bound(program, decl, graph, joined)
         elif decl.required:
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "

@@ -53,7 +53,8 @@ def memory_budget(
             yield
             return
         shape = estimate(spec, reading["directed"], reading["symmetrize"], reading["weights"], chosen.threads,
-                         Ends(reading["source_column"], reading["target_column"]), [e.name for e in program.edges])
+                         Ends(reading["source_column"], reading["target_column"]),
+                         {e.name: e.type for e in program.edges})
         if shape is not None and (limit is not None or shape.n + shape.m >= _LARGE):
             columns = frozenset(shape.columns) & {edge.name for edge in program.edges}
             plan = program.plan(columns, precision=chosen.precision, without=chosen.without)

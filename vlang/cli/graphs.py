@@ -33,6 +33,22 @@ def _missing(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
         raise click.BadParameter(f"write error, drop or a number, not {text!r}") from None
 
 
+def _columns(_ctx: click.Context, _param: click.Parameter, text: str | None) -> dict[str, str] | None:
+    if text is None:
+        return None
+    from vlang.runtime.graph.read.asked import named_types  # start-up
+
+    pairs = [part.rpartition(":") for part in text.split(",")]
+    if not all(name and colon for name, colon, _ in pairs):
+        raise click.BadParameter(f"write NAME:TYPE,... such as kind:category,at:time, not {text!r}")
+    columns = {name: type_ for name, _, type_ in pairs}
+    try:
+        named_types(columns)
+    except GraphError as error:
+        raise click.BadParameter(str(error)) from None
+    return columns
+
+
 _OPTIONS = (
     click.option("--directed/--undirected", "directed", default=None,
                  help="What an edge of the file means; default: as the format says, else directed."),
@@ -49,6 +65,9 @@ _OPTIONS = (
     click.option("--vertices", metavar="FILE|N|LO..HI",
                  help="All vertices, also those without edges: a file with a column of ids, whose other columns are "
                  "vertex fields of the same names, N for 0..N-1, or a range."),
+    click.option("--columns", metavar="NAME:TYPE,...", callback=_columns,
+                 help="Columns of a text or table that hold names (category), dates and times (date, time, time[ms], "
+                 "time[us], time[ns]), bools or numbers; a run reads those of its program."),
     click.option("--missing", callback=_missing, metavar="error|drop|NUMBER",
                  help="What cells without a value mean (empty, NA, NaN, null, None, -), in columns that are read: an "
                  "error, which is the default, a row to drop, or this number."),
@@ -57,7 +76,7 @@ _OPTIONS = (
 
 AS_IT_IS: Mapping[str, Any] = MappingProxyType({
     "directed": None, "symmetrize": False, "weights": None, "self_loops": "keep", "parallel": "keep",
-    "source_column": None, "target_column": None, "vertices": None, "missing": None,
+    "source_column": None, "target_column": None, "vertices": None, "missing": None, "columns": None,
 })  # fmt: skip
 """The values of the reading options with which a graph is read unchanged."""
 
@@ -72,6 +91,9 @@ def graph_options(command: F) -> F:
 def check_reading(program: Program, reading: dict[str, Any]) -> None:
     """Raise click.UsageError for a reading option that has no effect on the program."""
     edges = [edge.name for edge in program.edges]
+    if reading["columns"] is not None:
+        raise click.UsageError(f"--columns is for info and convert: a run of {program.name} reads the columns of its "
+                               "edge fields in the types that it declares; leave it out")
     if reading["weights"] is not None and "weight" not in edges:
         if not edges:
             raise click.UsageError(f"--weights gives the edge field `weight`, and {program.name} has no edge fields; "
@@ -91,7 +113,7 @@ def check_stdin(*sources: str | None) -> None:
 
 def read_graph(
     spec: str, program: Program | None = None, quiet: bool = False, threads: int | None = None, *,
-    missing: Any = None, on_disk: bool = False, **options: Any,
+    missing: Any = None, on_disk: bool = False, columns: Mapping[str, str] | None = None, **options: Any,
 ) -> Graph:  # fmt: skip
     """Read a file or generator, and report on stderr what the reader did.
 
@@ -101,6 +123,7 @@ def read_graph(
         quiet: whether to leave out the report; warnings are always printed.
         threads: the number of CPU threads; None for all processors.
         missing: the meaning of cells without a value, as in `Graph.read`.
+        columns: the types of columns, for a graph without a program.
         on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
         options: the options of `graph_options`, by name.
     """
@@ -108,8 +131,8 @@ def read_graph(
     from vlang.runtime.graph.graph import Graph  # start-up
     from vlang.runtime.storage.magic import is_page_file  # start-up
 
-    columns = None if program is None else [edge.name for edge in program.edges]
-    if on_disk and {"missing": missing, **options} == AS_IT_IS and is_page_file(spec):
+    columns = columns if program is None else {edge.name: edge.type for edge in program.edges}
+    if on_disk and {"missing": missing, "columns": None, **options} == AS_IT_IS and is_page_file(spec):
         graph = Graph.open(spec, threads)
     else:
         with nullcontext() if quiet else Progress():

@@ -11,6 +11,7 @@ from vlang.cli.graphs import AS_IT_IS, graph_options, read_graph
 from vlang.cli.show import say
 
 if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.kinds import Kind
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.storage.page_file.page_file import PageFile
 
@@ -55,7 +56,7 @@ def describe_file(file: PageFile, sums: bool) -> dict[str, Any]:
     names = ("first_id", "last_id", "largest_out_degree", "largest_in_degree", "isolated_vertices")
     facts: dict[str, Any] = {
         "vertices": file.n, "edges": file.m, "directed": file.directed, **{name: said.get(name) for name in names},
-        "columns": {name: {"type": c.dtype.name, "least": c.least, "largest": c.greatest}
+        "columns": {name: _column(c.dtype.name, c.least, c.greatest, file.named.get(name))
                     for name, c in file.columns.items()},
         "layout": file.layout, "pages": sum(file.directory(kind).count for kind in file.kinds),
         "page_bytes": file.page_bytes, "file_bytes": file.nbytes, "fingerprint": file.fingerprint.hex(),
@@ -85,8 +86,21 @@ def describe(graph: Graph) -> dict[str, Any]:
         facts["isolated_vertices"] = int(((outward == 0) & (inward == 0)).sum())
     for name, dtype in graph.columns.items():
         least, largest = graph.column_range(name)
-        facts["columns"][name] = {"type": str(dtype), "least": least, "largest": largest}
+        facts["columns"][name] = _column(str(dtype), least, largest, graph.kinds.get(name))
     return facts
+
+
+def _column(dtype: str, least: float, largest: float, kind: Kind | None) -> dict[str, Any]:
+    """The properties of an edge column; names and times are texts."""
+    if kind is None:
+        return {"type": dtype, "least": least, "largest": largest}
+    import numpy as np  # start-up
+
+    from vlang.runtime.graph.edges.kinds import Names, named_values  # start-up
+
+    ends = [None if one is None else str(one) for one in named_values(np.array([least, largest], np.int64), kind)]
+    count = {"names": len(kind.names)} if isinstance(kind, Names) else {}
+    return {"type": str(kind), **count, "least": ends[0], "largest": ends[1]}
 
 
 def _text(value: Any) -> str:
@@ -95,5 +109,10 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, dict):
-        return "; ".join(f"{n}: {c['type']}, {c['least']} to {c['largest']}" for n, c in value.items()) or "none"
+        return "; ".join(f"{name}: {column['type']}{_names(column)}, {column['least']} to {column['largest']}"
+                         for name, column in value.items()) or "none"
     return "none" if value is None else str(value)
+
+
+def _names(column: dict[str, Any]) -> str:
+    return f" of {column['names']:,} names" if "names" in column else ""

@@ -169,7 +169,7 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
             arrays[name] = _array(name, source, graph)
             continue
         if found := _table_column(name, source):
-            arrays[name] = _of_table(*found, graph, quiet)
+            arrays[name] = _of_table(*found, graph, quiet, known[name].type)
             continue
         try:
             arrays[name] = np.full(graph.n, _scalar(known[name].type, source))
@@ -193,7 +193,7 @@ def _table_column(name: str, source: str) -> tuple[str, str] | None:
     return (source, name) if os.path.isfile(source) else None
 
 
-def _of_table(path: str, column: str, graph: Graph, quiet: bool) -> Any:
+def _of_table(path: str, column: str, graph: Graph, quiet: bool, type_: str) -> Any:
     """A column of a file of vertices, in the order of the graph's vertices.
 
     Args:
@@ -201,10 +201,11 @@ def _of_table(path: str, column: str, graph: Graph, quiet: bool) -> Any:
         column: the name of the column.
         graph: the graph of the run.
         quiet: whether to leave out notes about unused rows.
+        type_: the type of the field that takes the column.
     """
     from vlang.runtime.graph.vertex_columns import columns_of_file  # start-up
 
-    values, unused = columns_of_file(path).joined(column, graph.ids)
+    values, unused = columns_of_file(path).joined(column, graph.ids, type_)
     if unused and not quiet:
         rows = "row" if unused == 1 else "rows"
         note(f"{path}: not used: {unused:,} {rows}, of vertices that the graph does not have")

@@ -64,9 +64,8 @@ def kind_of(type_: Any) -> str:
 def advice(type_: Any) -> str:
     """Advice on what to use instead of a column of this type if it does not hold numbers."""
     return {
-        "text": "a column of numbers; a column of text can be turned into codes, in pandas by "
-                ".astype(\"category\").cat.codes",
-        "time": "a column of numbers; cast it to int64, which counts its unit from 1970 on",
+        "text": "a column of numbers; columns=[...] with its name reads it as names of a category",
+        "time": "a column of dates, timestamps or numbers; cast it, a duration to int64",
         "decimal": "a column of float64 or int64; cast it",
         "null": "a column of numbers; this one holds nothing",
         "extension": "a column of its storage type; extension types are not read",
@@ -84,10 +83,12 @@ def id_advice(type_: Any) -> str:
 
 
 def stored_dtype(type_: Any) -> np.dtype[Any]:
-    """The dtype in which a column of numbers is read. Floats of 16 bits become float32, bools uint8."""
+    """The dtype in which a column is read: of floats of 16 bits float32, of bools uint8, of texts that of codes."""
     kind = kind_of(type_)
     if kind == "bool":
         return np.dtype(np.uint8)
+    if kind in ("text", "time"):
+        return np.dtype(np.uint32 if kind == "text" else np.int64)
     dtype = np.dtype(value_type(type_).to_pandas_dtype())
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 

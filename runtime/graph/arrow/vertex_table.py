@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.cells import NUMBERS, advice, id_advice, kind_of, numbers_of, stored_dtype
 from vlang.runtime.graph.arrow.library import pyarrow
+from vlang.runtime.graph.arrow.named import NamedColumn, named_type
 from vlang.runtime.graph.arrow.tables import ArrowTable
 from vlang.runtime.graph.edges.ends import VERTEX_NAMES, vertex_column
+from vlang.runtime.graph.edges.kinds import named_values
 
 __all__ = ["VertexTable"]
 
@@ -62,7 +64,7 @@ class VertexTable:
 
 
     def values(self, name: str) -> Array:
-        """A column of values, shape [rows]: numbers, or dtype object with str and None.
+        """A column of values, shape [rows]: numbers, datetime64, or dtype object with str and None.
 
         Raises GraphError if the column has another type, or if a number is missing.
         """
@@ -71,6 +73,14 @@ class VertexTable:
             texts = np.empty(len(column), dtype=object)
             texts[:] = column.to_pylist()
             return texts
+        named = named_type(column.type, True, "")
+        if named:
+            if column.null_count:
+                at = int(np.flatnonzero(column.is_null().to_numpy())[0])
+                raise GraphError(f"{self.name}: column {name!r} has no value for vertex {self.ids[at]!r}")
+            read = NamedColumn(named, f"{self.name}: column {name!r}")
+            values = np.concatenate([read.numbers(part)[0] for part in column.chunks] or [np.empty(0, read.dtype)])
+            return named_values(values, read.finish(values))
         if kind_of(column.type) not in NUMBERS:
             raise GraphError(f"{self.name}: column {name!r} holds {column.type}, and a field holds numbers or "
                              f"vertices\n  expected: {advice(column.type)}")  # fmt: skip

@@ -120,7 +120,7 @@ def store_float(text: Any, first: Any, end: Any, at: Any, cells: Any, floats: An
         first, end: the range of the number.
         at: index of the result.
         cells, floats: the same memory, as int64 and as float64.
-        powers, tens: see `vlang.runtime.graph.read.powers`.
+        powers, tens: see `vlang.runtime.graph.edges.powers`.
     """
     fine, negative, digits, exponent = _decimal(text, first, end)
     if not fine:

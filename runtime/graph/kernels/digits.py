@@ -12,7 +12,7 @@ from numba import njit
 from numba.cpython.unsafe.numbers import trailing_zeros
 
 # The role of field f is roles[2 f]; its column in `cells` is roles[2 f + 1].
-SKIP, SOURCE, TARGET, INTEGER, FLOAT = 0, 1, 2, 3, 4
+SKIP, SOURCE, TARGET, INTEGER, FLOAT, TEXT = 0, 1, 2, 3, 4, 5
 
 # setup[...]
 DELIMITER, MARK, LETTER_COMMENTS, TEXT_IDS, BASE, LOWEST, HIGHEST, FIELDS, CAPACITY, ODD_CAPACITY, SIGNS = range(11)

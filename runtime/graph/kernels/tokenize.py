@@ -38,6 +38,7 @@ from vlang.runtime.graph.kernels.digits import (
     SMALLEST,
     SOURCE,
     TARGET,
+    TEXT,
     TEXT_IDS,
     leading_integers,
 )
@@ -279,10 +280,11 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
         ids: output, i64[2, capacity], source and target of each row. An integer id is stored minus setup[BASE], as 64
             bits; result[BIG] is set if an id exceeds 2^63 - 1. With TEXT_IDS, a token is packed as kind << 62 | length
             << 32 | position; kind 1 means that the token has doubled quotes.
-        cells, floats: output, the same memory, [columns, capacity].
+        cells, floats: output, the same memory, [columns, capacity]. The cell of a TEXT field is packed as a token of
+            an id.
         odd: output, i64[ODD_CAPACITY, 4]: row, field, first byte and end of each FLOAT token that was not parsed. A
             missing cell has -1 - field in place of the field.
-        powers, tens: see `vlang.runtime.graph.read.powers`.
+        powers, tens: see `vlang.runtime.graph.edges.powers`.
         names: the texts that mean a missing cell, see `_missing`.
         result: output, see digits.py. PLACE and FIELD are the first byte of the line and the field of an error.
 
@@ -347,6 +349,7 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
                     left = not store_float(text, token, stop, at, cells, floats, powers, tens)
                     lacks = left and _missing(text, token, stop, names)
                 else:
+                    left = lacks = role == TEXT and _missing(text, token, stop, names)
                     value = (np.int64(kind == ESCAPED) << 62) | ((stop - token) << 32) | token
                 if left:
                     if odds == odd_capacity:
@@ -372,7 +375,7 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
                 ids[rows] = value
             elif role == TARGET:
                 ids[capacity + rows] = value
-            elif role == INTEGER:
+            elif role in (INTEGER, TEXT):
                 cells[roles[2 * f + 1] * capacity + rows] = value
             i = after
             c = np.int64(text[i])

@@ -69,7 +69,7 @@ def save(
                 part = slice(first, first + _STEP)
                 writer.write(rows.targets[part], [values[part] for values in rows.columns.values()])
             writer.end()
-        writer.finish(IdTable.of(graph.ids), order, graph.notes[:-1], graph.left_out)
+        writer.finish(IdTable.of(graph.ids), order, graph.notes[:-1], graph.left_out, graph.kinds)
 
 
 def _renumbered(rows: Rows, order: NDArray[np.uint32], threads: int) -> Rows:
@@ -96,12 +96,13 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
     file = PageFile.open(path)
     check_weights(path, weights, list(file.columns), file.left_out)
     ids, rows, left_out = file.ids(), rows_of(file), file.left_out
-    changes = weights not in (None, "weight")
+    changes, kinds = weights not in (None, "weight"), file.named
     if changes:
         rows, left_out = replace(rows, columns=as_weight(rows.columns, str(weights))), without_weight(left_out)
+        kinds = as_weight(kinds, str(weights))
     return graph_type.from_rows(
         "in", rows, ids, directed=file.directed, name=path.name, notes=file.description.notes, left_out=left_out,
-        threads=threads, order=order_of(file), seal="" if changes else file.fingerprint.hex(),
+        threads=threads, order=order_of(file), seal="" if changes else file.fingerprint.hex(), kinds=kinds,
     )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: i
     """See `Graph.open`. graph_type: the class to build."""
     file = PageFile.open(Path(path))
     return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads,
-                               order_of(file, _room_for_order(file)))
+                               order_of(file, _room_for_order(file)), file.named)
 
 
 def _room_for_order(file: PageFile) -> Empty:

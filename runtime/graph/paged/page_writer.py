@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
+from vlang.runtime.graph.edges.kinds import Kind
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.paged.cut import cut_directory
 from vlang.runtime.storage.magic import is_page_file
@@ -34,6 +35,7 @@ from vlang.runtime.storage.page_file.form import (
     sum_of,
 )
 from vlang.runtime.storage.page_file.header import Description, Header, Place, bounds, fingerprint_of, stripe_to_bytes
+from vlang.runtime.storage.page_file.named import kinds_to
 from vlang.runtime.storage.page_file.page_file import PageFile, stripe_name
 
 __all__ = ["DEFAULT_PAGE_BYTES", "IdTable", "PageWriter"]
@@ -225,6 +227,7 @@ class PageWriter:
         permutation: NDArray[np.uint32] | None,
         notes: Sequence[str],
         left_out: Mapping[str, LeftOut],
+        kinds: Mapping[str, Kind] = MappingProxyType({}),
     ) -> None:
         """Write the remaining sections and rename the files to their final names. Raises DiskError.
 
@@ -233,6 +236,7 @@ class PageWriter:
             permutation: uint32[n], the index in `ids` of each vertex number used in pages; None for the layout "ids".
             notes: sentences about the source.
             left_out: columns that could not be read: name -> reason.
+            kinds: what the integers of columns of categories and times stand for, by name.
         """
         striped = self._path.name if self._disks else ""
         columns = {name: ColumnInfo(dtype, *self._bounds.get(name, (0, 0))) for name, dtype in self._columns.items()}
@@ -256,6 +260,8 @@ class PageWriter:
             for kind, degrees in self._degrees.items():
                 put(_DEGREES[kind], _short(degrees))
                 put(_DIRECTORIES[kind], self._directories[kind].to_words())
+            for section, text in kinds_to(kinds).items():
+                put(section, np.frombuffer(text, np.uint8))
             put(Section.DESCRIPTION, np.frombuffer(description.to_bytes(), np.uint8))
             header = Header(main.size, self._n, self._m, self._directed, self._layout, ids.kind, ids.base,
                             self._page_bytes, len(self._disks), places).to_bytes()  # fmt: skip

@@ -14,7 +14,7 @@ from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
-from vlang.runtime.graph.read.asked import Asked, parse_missing
+from vlang.runtime.graph.read.asked import Asked, named_types, parse_missing
 from vlang.runtime.graph.read.dimacs import read_dimacs
 from vlang.runtime.graph.read.edge_text import read_edge_text
 from vlang.runtime.graph.read.head import Format, read_head
@@ -47,9 +47,10 @@ def read_edges(
             direction.py).
         weights: the name or number (from 1) of the column that becomes "weight". None keeps the names of the header. A
             file without a header has the columns "weight" (the third), "column4", "column5", and so on.
-        columns: names of columns in which every cell must be a number; None means "weight". Any other column of a text
-            list that has a cell which is not a number is left out, and `left_out` gives the reason. In the column of
-            `weights`, too, every cell must be a number.
+        columns: names of columns in which every cell must be a number, or a mapping from these to types: "number",
+            "bool", "category", "date", "time", "time[ms]", "time[us]" or "time[ns]". None means "weight". Any other
+            column of a text list that has a cell which is not a number is left out, and `left_out` gives the reason. In
+            the column of `weights`, too, every cell must be a number.
         missing: how to treat cells without a value (the texts in `asked.MISSING`). "error" raises GraphError. "drop"
             drops a row with such a cell in one of `columns`. A number replaces every such cell.
         threads: how many threads to use; 0 for one per processor.
@@ -65,7 +66,8 @@ def read_edges(
         GraphError: the content is wrong; the message gives the line, its text and what was expected.
         DiskError: the file is missing or cannot be read.
     """
-    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing), ends)
+    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing), ends,
+                  named_types(columns))
     file = TextFile(path)
     head = read_head(file)
     _check_ends(file, head.format, ends)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges.numbering import RawEnds
+from vlang.runtime.graph.edges.powers import exact_tens, leading_bits
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.read.asked import MISSING
 from vlang.runtime.graph.read.layout import Layout, Role, cut_line
-from vlang.runtime.graph.read.powers import exact_tens, leading_bits
 from vlang.runtime.graph.read.source import line_end
 from vlang.runtime.storage.passing import passing
 
@@ -78,8 +78,8 @@ class Chunk:
         rows: the number of rows, without the rows dropped for a missing cell.
         lines: the number of lines of the whole chunk.
         ends: the ids of all rows.
-        columns: the columns of numbers, shape [rows] each.
-        bounds: smallest and largest value of each column of integers, None for floats.
+        columns: the columns, shape [rows] each; a column of texts has packed tokens.
+        bounds: smallest and largest value of each column of integers, None for floats, (0, 0) for texts.
         fault: the error that stopped the scan, or None.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
@@ -190,7 +190,8 @@ def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch
 
 def _plain(layout: Layout) -> bool:
     """Whether lines consist only of ids and columns of integers."""
-    return not layout.mark and not layout.text_ids and all(f.role not in (Role.SKIP, Role.FLOAT) for f in layout.fields)
+    return not layout.mark and not layout.text_ids and all(
+        f.role not in (Role.SKIP, Role.FLOAT, Role.TEXT) for f in layout.fields)
 
 
 def _roles(layout: Layout) -> NDArray[np.int64]:
@@ -219,9 +220,9 @@ def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fau
     for slot, field in enumerate(f for f in layout.fields if f.numeric):
         cells = scratch.cells[slot * capacity : slot * capacity + rows]
         cells = cells if kept is None else cells[kept]
-        whole = field.role == Role.INTEGER
-        columns.append(cells if whole else cells.view(np.float64))
-        bounds.append((int(cells.min(initial=0)), int(cells.max(initial=0))) if whole else None)
+        columns.append(cells.view(np.float64) if field.role == Role.FLOAT else cells)
+        low, high = (int(cells.min(initial=0)), int(cells.max(initial=0))) if field.role == Role.INTEGER else (0, 0)
+        bounds.append(None if field.role == Role.FLOAT else (low, high))
     left = len(ends.source)
     return Chunk(layout, left, int(result[_LINES]), ends, columns, bounds, fault, rows - left, filled)
 
@@ -284,10 +285,14 @@ def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scr
 
 
 def _refused(layout: Layout) -> NDArray[np.bool_]:
-    """bool[fields], whether a missing cell in the field is an error. Only missing cells in needed columns drop rows."""
+    """bool[fields], whether a missing cell in the field is an error.
+
+    Only missing cells in needed columns drop rows, and no number replaces a text.
+    """
     if layout.missing == "error":
         return np.ones(len(layout.fields), dtype=np.bool_)
-    return np.array([layout.missing == "drop" and not field.needed for field in layout.fields])
+    drops = layout.missing == "drop"
+    return np.array([not field.needed if drops else field.role == Role.TEXT for field in layout.fields])
 
 
 def _fault_at(

@@ -17,6 +17,7 @@ from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
 from vlang.runtime.graph.read.lookalikes import doubts, refuse_by_head, refuse_by_rows, refuse_second_header
+from vlang.runtime.graph.read.named_cells import typed
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, NUMBER, Table, delimiter_of, first_text_id
@@ -49,6 +50,7 @@ def read_edge_text(
     table = _table(file, head, asked.ends)
     ends = choose_ends(file.path, table.header, table.first.number, table.width, asked.ends)
     fields = choose_weight(file.path, _fields(table, ends), asked, any(map(NUMBER.fullmatch, table.cells(2))))
+    fields = tuple(typed(field, asked.types.get(field.name, ""), table.cells(i)) for i, field in enumerate(fields))
     vertices = None if asked.ends.vertices is None else parse_vertices(asked.ends.vertices, workers, space)
     text = first_text_id(table, [ends.source, ends.target])
     start, line = table.start

@@ -61,7 +61,8 @@ def finish(read: Scanned, facts: Facts, asked: Asked, space: Space = IN_MEMORY) 
         *column_notes(read, facts.left_out, listed, asked),
         *facts.notes,
     ]
-    return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes, facts.left_out, facts.warnings)
+    return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes, facts.left_out, facts.warnings,
+                    read.kinds)
 
 
 def column_notes(read: Scanned, left_out: Mapping[str, LeftOut], listed: int, asked: Asked) -> list[str]:
@@ -86,5 +87,5 @@ def _columns(read: Scanned, left_out: Mapping[str, LeftOut]) -> str:
         return "No edge columns."
     if not read.columns:
         return "No weights: edge fields take their defaults."
-    described = [f"{name} ({values.dtype})" for name, values in read.columns.items()]
+    described = [f"{name} ({read.kinds.get(name) or values.dtype})" for name, values in read.columns.items()]
     return f"Edge column{'' if len(described) == 1 else 's'}: {', '.join(described)}."

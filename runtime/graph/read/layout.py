@@ -22,6 +22,7 @@ class Role(IntEnum):
     TARGET = 2
     INTEGER = 3
     FLOAT = 4
+    TEXT = 5
 
 
 @dataclass(frozen=True)
@@ -33,17 +34,19 @@ class Field:
         name: the name of the edge column; unused for ids and skipped fields.
         title: the name of the field in the header of the file, or "".
         needed: True if a cell that is not a number is an error; False if it only leaves the column out.
+        type: the type of values in programs for a field that is read as text: "category", "bool" or a type of times.
     """
 
     name: str
     role: Role
     title: str = ""
     needed: bool = True
+    type: str = ""
 
     @property
     def numeric(self) -> bool:
-        """Whether the field becomes a column of numbers."""
-        return self.role in (Role.INTEGER, Role.FLOAT)
+        """Whether the field becomes a column."""
+        return self.role in (Role.INTEGER, Role.FLOAT, Role.TEXT)
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,13 @@ class Layout:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of numbers, in the order of the fields."""
+        """The names of the columns, in the order of the fields."""
         return tuple(f.name for f in self.fields if f.numeric)
+
+    @property
+    def numeric(self) -> tuple[Field, ...]:
+        """The fields that become columns, in order."""
+        return tuple(f for f in self.fields if f.numeric)
 
     def label(self, field: int) -> str:
         """The name of field number `field` (from 0) for messages, such as `column 3 (cost)`."""

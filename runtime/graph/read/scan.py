@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.kinds import Kind
 from vlang.runtime.graph.edges.numbering import BadText, DeclaredIds, Ids
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_chunk
 from vlang.runtime.graph.read.layout import Layout, Role
+from vlang.runtime.graph.read.named_cells import NamedCells, WrongCell
 from vlang.runtime.graph.read.source import TextFile, Window, line_end
 from vlang.runtime.graph.read.text_errors import explain_cell, problem, shortened
 
@@ -55,6 +57,7 @@ class Scanned:
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
         rounded: field -> a sentence that says that integers beyond 64 bits were read as floats.
+        kinds: what the integers of a column stand for, by the names of columns of categories and times.
     """
 
     source: NDArray[np.uint32]
@@ -65,6 +68,7 @@ class Scanned:
     dropped: int = 0
     filled: int = 0
     rounded: dict[int, str] = field(default_factory=dict)
+    kinds: dict[str, Kind] = field(default_factory=dict)
 
 
 def scan_edges(file: TextFile, layout: Layout, workers: Workers, space: Space = IN_MEMORY) -> Scanned:
@@ -106,6 +110,9 @@ class _Scanner:
     def __init__(self, file: TextFile, layout: Layout, ids: Ids, workers: Workers, space: Space) -> None:
         self._file, self._layout, self._ids, self._workers, self._space = file, layout, ids, workers, space
         self._store = space.store(len(layout.columns))
+        self._named = {slot: NamedCells(field.type) for slot, field in enumerate(layout.numeric) if field.type}
+        for slot, cells in self._named.items():
+            self._store.columns[slot].become(cells.dtype, 0)
         self._line = layout.line
         self._signs = 0
         self._dropped = self._filled = 0
@@ -132,9 +139,11 @@ class _Scanner:
         chunks = self._workers.map(
             lambda job: read_chunk(window.text, job[0][0], job[0][1], layout, job[1]), zip(pieces, self._scratches)
         )
+        line = self._line
         for chunk, piece in zip(chunks, pieces):
             self._check(chunk, window, piece)
         if chunks:
+            self._read_named(chunks, window, first, line)
             self._keep(chunks, window.fraction)
         self._space.progress(window.fraction)
         if window.damage is not None:
@@ -154,6 +163,23 @@ class _Scanner:
         self._line += chunk.lines
         self._dropped += chunk.dropped
         self._filled += chunk.filled
+
+    def _read_named(self, chunks: list[Chunk], window: Window, first: int, line: int) -> None:
+        """Replace the tokens of names, times and bools by numbers. line: the number of the line at byte `first`."""
+        for slot, cells in self._named.items():
+            for chunk in chunks:
+                try:
+                    chunk.columns[slot] = cells.numbers(window.text, chunk.columns[slot].view(np.int64))
+                except WrongCell as wrong:
+                    text = window.text[first : wrong.place].tobytes()
+                    begin = first + text.rfind(b"\n") + 1
+                    found = window.text[begin : line_end(window.text, begin, window.size)].tobytes()
+                    field = next(i for i, one in enumerate(self._layout.fields)
+                                 if one is self._layout.numeric[slot])
+                    raise problem(
+                        self._file.path, f"{shortened(wrong.cell)!r} in {self._layout.label(field)} {wrong.why}",
+                        line=line + text.count(b"\n"), found=found.decode("utf-8", errors="replace"),
+                        expected=wrong.expected) from None
 
     def _keep(self, chunks: list[Chunk], fraction: float) -> None:
         """Append the rows of a window to the store."""
@@ -208,8 +234,14 @@ class _Scanner:
         except GraphError as error:
             raise GraphError(f"{self._file.path}: {error}") from None
         columns = {name: c.finish(store.count) for name, c in zip(self._layout.columns, store.columns)}
+        kinds = {}
+        for slot, cells in self._named.items():
+            name = self._layout.columns[slot]
+            kind = cells.finish(columns[name], f"{self._file.path}: {name}")
+            if kind is not None:
+                kinds[name] = kind
         return Scanned(store.source.finish(store.count), store.target.finish(store.count), ids, columns,
-                       dropped=self._dropped, filled=self._filled, rounded=self._rounded)
+                       dropped=self._dropped, filled=self._filled, rounded=self._rounded, kinds=kinds)
 
     def _not_utf8(self, token: bytes) -> GraphError:
         line = 1

@@ -16,15 +16,18 @@ from vlang.runtime.graph.arrow.vertex_table import VertexTable
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.ends import VERTEX_NAMES, plain_name, vertex_column
 from vlang.runtime.graph.edges.from_arrays import ends_of, vertex_ids
+from vlang.runtime.graph.edges.kinds import named_values
 from vlang.runtime.graph.edges.naming import located
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
+from vlang.runtime.graph.read.named_cells import typed
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
+from vlang.times import UNITS
 
 __all__ = ["Vertices", "column_of", "header_of", "parse_vertices", "within"]
 
@@ -123,11 +126,18 @@ def header_of(file: TextFile) -> tuple[str, ...]:
     return tuple(name for i, name in enumerate(table.header) if i != column)
 
 
-def column_of(file: TextFile, name: str, workers: Workers) -> tuple[VertexIds, Array, Array]:
-    """Read a column of numbers from a text of vertices.
+def column_of(file: TextFile, name: str, workers: Workers, type_: str = "") -> tuple[VertexIds, Array, Array]:
+    """Read a column of a text of vertices.
+
+    Args:
+        file: the file.
+        name: the name of the column.
+        workers: the threads to use.
+        type_: "category", "bool" or a type of times for a column that is read as text; any other means numbers.
 
     Returns:
-        The distinct ids; for each row the index of its id among these, uint32[rows]; and the values, shape [rows].
+        The distinct ids; for each row the index of its id among these, uint32[rows]; and the values, shape [rows]:
+        numbers, names as objects, or datetime64.
 
     Raises:
         GraphError: there is no such column, or a cell is not a number.
@@ -138,10 +148,11 @@ def column_of(file: TextFile, name: str, workers: Workers) -> tuple[VertexIds, A
         raise problem(file.path, f"there is no column {name!r} of values",
                       expected=f"one of: {there}" if there else "a header with names of columns beside the ids")
     try:
-        read = _scan(file, table, column, table.header.index(name), workers, IN_MEMORY)
+        read = _scan(file, table, column, table.header.index(name), workers, IN_MEMORY, type_)
     except GraphError as error:
         raise GraphError(str(error).partition("; or --missing")[0]) from None
-    return read.ids, read.source, read.columns[name]
+    values, kind = read.columns[name], read.kinds.get(name)
+    return read.ids, read.source, values if kind is None else named_values(values, kind)
 
 
 def _table(file: TextFile) -> tuple[Table, int]:
@@ -158,11 +169,22 @@ def _table(file: TextFile) -> tuple[Table, int]:
     return Table(delimiter, rows[0] if header else (), rows[header:], head.data[header:], head.data[0]), column
 
 
-def _scan(file: TextFile, table: Table, column: int, values: int | None, workers: Workers, space: Space) -> Scanned:
-    """Scan the column of ids as sources of edges, and a column of numbers. values: index of the latter, or None."""
+def _scan(
+    file: TextFile, table: Table, column: int, values: int | None, workers: Workers, space: Space, type_: str = ""
+) -> Scanned:
+    """Scan the column of ids as sources of edges, and a column of values.
+
+    Args:
+        file, workers, type_: see `column_of`.
+        table: the first lines of the file.
+        column, values: the indices of the columns; None for no values.
+        space: allocates the arrays.
+    """
     roles = [Role.SOURCE if i == column else Role.INTEGER if i == values else Role.SKIP for i in range(table.width)]
     fields = tuple(Field(table.header[i] if i == values else "", role, table.header[i] if table.header else "")
                    for i, role in enumerate(roles))
+    named = type_ if type_ in ("category", "bool", *UNITS) else ""
+    fields = tuple(typed(field, named if i == values else "", table.cells(i)) for i, field in enumerate(fields))
     start, line = table.start
     layout = Layout(
         fields, start=start, line=line, delimiter=ord(table.delimiter) if table.delimiter else 0,

@@ -58,10 +58,12 @@ class Section(IntEnum):
     OUT_DEGREES = 7
     IN_DIRECTORY = 8
     OUT_DIRECTORY = 9
+    DICTIONARIES = 33
+    TIME_UNITS = 34
 
 
 RESERVED = {
-    32: "vertex columns", 33: "dictionaries of categories and texts", 34: "units of time",
+    32: "vertex columns",
     35: "bitmaps of missing values", 36: "edge numbers", 37: "compressed pages", 38: "vertex numbers of 64 bits",
 }  # fmt: skip
 """Kinds of sections that later versions may write."""

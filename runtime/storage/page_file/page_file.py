@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
+from vlang.runtime.graph.edges.kinds import Kind
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.plan.plan import SEGMENT
 from vlang.runtime.storage.memory import Empty, empty
@@ -31,6 +32,7 @@ from vlang.runtime.storage.page_file.form import (
     sum_of,
 )
 from vlang.runtime.storage.page_file.header import Description, Header, fingerprint_of, stripe_from_bytes
+from vlang.runtime.storage.page_file.named import NAMED, kinds_from
 from vlang.runtime.storage.page_file.sections import (
     DEGREES,
     DIRECTORIES,
@@ -98,6 +100,7 @@ class PageFile:
         stripes: the paths of the files that hold the pages.
         page_bytes: the writer began a new page when a page had reached this size.
         description: notes on the source, and facts to print.
+        named: what the integers of a column stand for, by the names of columns of categories and times.
     """
 
     def __init__(self, path: Path, header: Header, fingerprint: bytes, description: Description) -> None:
@@ -109,6 +112,7 @@ class PageFile:
         self.fingerprint = fingerprint
         self.description = description
         self.columns: Mapping[str, ColumnInfo] = MappingProxyType(dict(description.columns))
+        self.named: Mapping[str, Kind] = MappingProxyType({})
         self.stripes: Sequence[Path] = (path,)
         self._header = header
         self._widths = [column.dtype.itemsize for column in description.columns.values()]
@@ -133,6 +137,11 @@ class PageFile:
             description = Description.from_bytes(bytes(section_bytes(file, header, Section.DESCRIPTION)))
             found = PageFile(path, header, fingerprint_of(data), description)
             check_sections(header, found.kinds)
+            sections = {one: bytes(section_bytes(file, header, one)) for one in NAMED if one in header.sections}
+            try:
+                found.named = MappingProxyType(kinds_from(sections, found.columns))
+            except ValueError as error:
+                raise ValueError(damaged(str(error))) from None
             for kind in found.kinds:
                 words = section_bytes(file, header, DIRECTORIES[kind]).view(np.int64)
                 try:

@@ -14,6 +14,7 @@ from vlang.errors import DiskError, GraphError
 from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file.form import ColumnInfo, IdKind, Section, sum_of
 from vlang.runtime.storage.page_file.header import Header
+from vlang.runtime.storage.page_file.named import NAMED
 
 __all__ = [
     "DEGREES", "DIRECTORIES", "Array", "check_sections", "damaged", "fill", "reading", "section_bytes",
@@ -105,6 +106,7 @@ def check_sections(header: Header, kinds: Sequence[str]) -> None:
         sizes[Section.IDS] = 8 * n
     if header.layout == "degree":
         sizes[Section.PERMUTATION] = 4 * n
+    sizes |= {section: None for section in NAMED if section in header.sections}
     for kind in kinds:
         sizes |= {DEGREES[kind]: 2 * n, DIRECTORIES[kind]: None}
     there = header.sections

@@ -55,7 +55,7 @@ def _hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str
     defaults: the program text of each default, by edge field.
     """
     read = {edge.name for edge in program.edges}
-    others = [name for name in graph.columns if name not in read]
+    others = [name for name in graph.columns if name not in read and name not in graph.kinds]
     others += [name for name, why in graph.left_out.items() if why.numbers and name not in read]
     if not others:
         return ()
