@@ -220,7 +220,7 @@ class PushLoop:
         self._paged_only = "pages" in ways
         self._priority = 0 if self._paged_only else _by_priority(stage)
         n = machine.n
-        sizes = _sizes(stage, n, out.edges, paged=out.reading != "rows")
+        sizes = _sizes(stage, n, out.edges, paged=ways != {"rows"})
         self._arena = Arena(machine.device, sizes, f"the frontier of {n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], _ROWS)
         returns = full and stage.notify is not None and not self._priority and not self._uniform
