@@ -178,6 +178,9 @@ class ClusterPasses(Passes):
         """See `Passes.reached`; counted over all ranks."""
         return summed(self.transport, [super().reached(flags, kind)], "edges of changed vertices")[0]
 
+    def receivers(self, kind: str) -> None:
+        """None: all ranks must choose alike, and each knows its own rows only."""
+
     def agreed(self, stage: StageSpec, way: str, stats: Stats, edges: int) -> tuple[Stats, int]:
         """The counts of a pass over all ranks, and the number of edges that all of them traversed.
 

@@ -15,6 +15,10 @@ __all__ = ["CLUSTER_WAYS"]
 class _RankSuperstep(Superstep):
     """`Superstep` of one rank, whose counts are those of all ranks."""
 
+    def _most_changed(self) -> bool:
+        """False: all ranks must choose alike, and each knows the number of its own vertices only."""
+        return False
+
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
         way, stats, edges = super()._pass(stage)
         assert isinstance(self._passes, ClusterPasses)

@@ -43,10 +43,6 @@ def refuse_plan(plan: Plan, common: int | None = None) -> None:
         line = common or plan.far.get("near:neighbours", 0)
         raise BindError(f"{plan.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
                         "on any machines, so this program cannot run on a cluster; run it on one machine")
-    pointer = next((stage.pointer for stage in plan.stages if stage.pointer), "")
-    if pointer:
-        raise BindError(f"{plan.name}: this reduces over the vertices that point by `{pointer}`, which may be on any "
-                        "machines, so this program cannot run on a cluster; run it on one machine")
     if plan.far:
         slot, line = min(plan.far.items(), key=lambda item: item[1])
         name = field_of(slot) or slot.partition(":")[2]

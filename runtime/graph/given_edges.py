@@ -13,9 +13,9 @@ from vlang.runtime.graph.arrow.vertex_table import VertexTable
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.edges.from_arrays import edge_list
-from vlang.runtime.graph.edges.given import given_flag, given_name, given_whole
+from vlang.runtime.graph.edges.given import given_flag, given_name, given_whole, named_types
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.read.asked import Asked, named_types, parse_missing
+from vlang.runtime.graph.read.asked import Asked, parse_missing
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import column_notes
 from vlang.runtime.graph.read.vertices import parse_vertices, within

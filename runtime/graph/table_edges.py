@@ -19,11 +19,12 @@ from vlang.runtime.graph.arrow.named import NamedColumn, named_type
 from vlang.runtime.graph.arrow.tables import ArrowTable
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
+from vlang.runtime.graph.edges.given import named_types
 from vlang.runtime.graph.edges.numbering import BadText, Ids, MixedSigns, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read import read_edges
-from vlang.runtime.graph.read.asked import Asked, named_types, parse_missing
+from vlang.runtime.graph.read.asked import Asked, parse_missing
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.layout import Field, Role

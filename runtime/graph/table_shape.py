@@ -7,8 +7,9 @@ from collections.abc import Collection
 from vlang.runtime.graph.arrow import cells
 from vlang.runtime.graph.arrow.files import FileTable
 from vlang.runtime.graph.edges.ends import Ends
+from vlang.runtime.graph.edges.given import named_types
 from vlang.runtime.graph.edges.shape import Shape
-from vlang.runtime.graph.read.asked import Asked, named_types
+from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.table_edges import fields_of, named_fields

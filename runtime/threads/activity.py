@@ -14,7 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Listener", "Supersteps", "listened_by", "listeners", "reach", "step", "timed"]
+__all__ = ["Listener", "Supersteps", "listened_by", "listeners", "reach", "step", "timed",
+           "unreported"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,16 @@ def listeners() -> tuple[Listener, ...]:
 def listened_by(*more: Listener) -> Iterator[None]:
     """A context manager in which `more` listeners receive all reports."""
     token = _LISTENERS.set((*_LISTENERS.get(), *more))
+    try:
+        yield
+    finally:
+        _LISTENERS.reset(token)
+
+
+@contextmanager
+def unreported() -> Iterator[None]:
+    """A context manager in which no listener receives reports."""
+    token = _LISTENERS.set(())
     try:
         yield
     finally:

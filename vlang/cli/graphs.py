@@ -36,7 +36,7 @@ def _missing(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 def _columns(_ctx: click.Context, _param: click.Parameter, text: str | None) -> dict[str, str] | None:
     if text is None:
         return None
-    from vlang.runtime.graph.read.asked import named_types  # start-up
+    from vlang.runtime.graph.edges.given import named_types  # start-up
 
     pairs = [part.rpartition(":") for part in text.split(",")]
     if not all(name and colon for name, colon, _ in pairs):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
-import numpy as np
 
 from vlang.errors import BindError, ClusterError, VlangError
 
@@ -66,7 +65,7 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
         yield None
         return
     from vlang.runtime.cluster.mpi import mpi_ranks  # start-up
-    from vlang.runtime.cluster.transport import joined  # start-up
+    from vlang.runtime.cluster.transport import agree, joined  # start-up
 
     try:
         transport = mpi_ranks(asked)
@@ -85,7 +84,7 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
         try:
             with joined(transport):
                 yield transport
-            transport.exchange([np.zeros(0, np.uint8)] * transport.size, "the end")  # rank 0 may have failed to write
+            agree(transport, 0, "the end")  # rank 0 may have failed to write
         except BaseException as error:
             transport.abort(_reason(error))
             if transport.rank == 0:

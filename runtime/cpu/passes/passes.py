@@ -19,6 +19,7 @@ from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.pointed import Pointed
+from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
 from vlang.runtime.cpu.passes.script import row_kernel
 from vlang.runtime.cpu.passes.traced import traced
@@ -230,6 +231,12 @@ class Passes:
         """The lengths of the rows of an adjacency direction."""
         cuts = self.pages_of(kind)
         return np.asarray(np.diff(cuts.adjacency.offsets) if isinstance(cuts, Pages) else self.graph.row_lengths(kind))
+
+    def receivers(self, kind: str) -> Receivers | None:
+        """The rows of a direction in classes of length; None if this process does not have all rows of the graph."""
+        rows = self.graph.row_lengths
+        found: Receivers = self.graph.adjacency(kind).derived("receivers", lambda: Receivers.of(rows(kind)))
+        return found
 
     def _degrees_of(self, kind: str, vertices: NDArray[np.int64]) -> NDArray[Any]:
         """The lengths of the rows of some vertices in an adjacency direction."""

@@ -9,7 +9,6 @@ from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.mode import reads_less, should_notify
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import flags
 from vlang.runtime.kernels import paged_frontier_kernels
@@ -72,8 +71,9 @@ class Skipping:
         passes, domain = self._passes, self._stage.domain or "in"
         if passes.costs is None or not should_notify(passes.costs, reached, edges):
             return should_notify(passes.costs, reached, edges)
-        adjacency = passes.graph.adjacency(domain)
-        known: Receivers = adjacency.derived("receivers", lambda: Receivers.of(passes.graph.row_lengths(domain)))
+        known = passes.receivers(domain)
+        if known is None:
+            return True
         rows, self._expected = known.expected(reached)
         return should_notify(passes.costs, reached, edges, rows=self._share * rows,
                              pulled=self._share * self._expected)

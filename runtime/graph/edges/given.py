@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vlang.errors import DiskError, GraphError
+from vlang.times import UNITS
+from vlang.types import CONVERSIONS
 
-__all__ = ["given_array", "given_flag", "given_name", "given_path", "given_whole"]
+__all__ = ["given_array", "given_flag", "given_name", "given_path", "given_whole", "named_types"]
+
+_NUMBERS = frozenset({"number", "f16", *CONVERSIONS})
 
 
 def given_whole(name: str, value: object, least: int | None = None) -> int:
@@ -68,3 +73,20 @@ def given_array(name: str, value: Any) -> np.ndarray[Any, Any]:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def named_types(columns: Iterable[str] | None) -> dict[str, str]:
+    """The columns of names, times and bools among `columns`, if that gives the type of each, as a mapping.
+
+    Raises GraphError for a type that is none.
+    """
+    if not isinstance(columns, Mapping):
+        return {}
+    found: dict[str, str] = {}
+    for name, type_ in columns.items():
+        if type_ in ("category", "bool", *UNITS):
+            found[name] = type_
+        elif type_ not in _NUMBERS:
+            raise GraphError(f"columns={{{name!r}: {type_!r}}}: the type of a column is one of number, bool, category, "
+                             f"{', '.join(UNITS)}")
+    return found

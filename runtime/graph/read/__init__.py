@@ -12,9 +12,10 @@ from collections.abc import Iterable
 
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
+from vlang.runtime.graph.edges.given import named_types
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
-from vlang.runtime.graph.read.asked import Asked, named_types, parse_missing
+from vlang.runtime.graph.read.asked import Asked, parse_missing
 from vlang.runtime.graph.read.dimacs import read_dimacs
 from vlang.runtime.graph.read.edge_text import read_edge_text
 from vlang.runtime.graph.read.head import Format, read_head

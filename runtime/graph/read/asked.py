@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
-from vlang.times import UNITS
-from vlang.types import CONVERSIONS
 
-__all__ = ["MISSING", "Asked", "Missing", "is_missing", "named_types", "parse_missing"]
-
-_NUMBERS = frozenset({"number", "f16", *CONVERSIONS})
+__all__ = ["MISSING", "Asked", "Missing", "is_missing", "parse_missing"]
 
 Missing = str | int | float
 """How to treat a missing cell: "error", "drop" (the row is dropped), or the number that replaces the cell."""
@@ -45,23 +41,6 @@ class Asked:
     missing: Missing = "error"
     ends: Ends = OF_FILE
     types: Mapping[str, str] = field(default_factory=dict)
-
-
-def named_types(columns: Iterable[str] | None) -> dict[str, str]:
-    """The columns of names, times and bools among `columns`, if that gives the type of each, as a mapping.
-
-    Raises GraphError for a type that is none.
-    """
-    if not isinstance(columns, Mapping):
-        return {}
-    found: dict[str, str] = {}
-    for name, type_ in columns.items():
-        if type_ in ("category", "bool", *UNITS):
-            found[name] = type_
-        elif type_ not in _NUMBERS:
-            raise GraphError(f"columns={{{name!r}: {type_!r}}}: the type of a column is one of number, bool, category, "
-                             f"{', '.join(UNITS)}")
-    return found
 
 
 def is_missing(cell: str) -> bool:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import vlang
 from tests.graph.test_frames import SALES, listed, tables
+from vlang import BindError, load
 from vlang.errors import GraphError, OutOfMemory
 from vlang.runtime.convert.convert import convert
 from vlang.runtime.convert.source import Reading
@@ -71,7 +72,7 @@ def test_folders_and_globs(here: Path) -> None:
         assert listed(graph) == [("ann", "bob", 5.0), ("ann", "cy", 1.0), ("bob", "cy", 7.5)]
         assert graph.notes[0] == "Parquet, 3 files."
         assert "Not read: the values in names of folders, such as year=0." in graph.notes
-        assert "Not needed, so not read: column count." in graph.notes
+        assert "Not needed, so not read: columns day, count." in graph.notes
         again = pickle.loads(pickle.dumps(graph.by_path()))
         assert listed(again) == listed(graph)
     (here / "all" / "notes.txt").write_text("1 2")
@@ -101,8 +102,8 @@ def test_mistakes_in_files(here: Path) -> None:
         with pytest.raises(GraphError) as caught:
             Graph.read(name, **ENDS)
         assert message in str(caught.value)
-    with pytest.raises(GraphError, match="column 'day' holds timestamp"):
-        Graph.read("a.parquet", weights="day", **ENDS)
+    with pytest.raises(BindError, match="holds points in time"):
+        load("sssp")(Graph.read("a.parquet", weights="day", **ENDS), source="ann")
     assert any("no column is called like a source" in text for text in Graph.read(
         _written(TABLE.select(["buyer", "seller"]), here / "f.parquet", "parquet")).warnings)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from vlang.options import Options
 from vlang.runtime.engine.trace import Round
-from vlang.runtime.threads.activity import Supersteps, listened_by
+from vlang.runtime.threads.activity import Supersteps, listened_by, unreported
 
 __all__ = ["observed"]
 
@@ -32,9 +32,10 @@ class _Called:
         """Does nothing."""
 
     def rounds(self, ran: Supersteps) -> None:
-        """Call the function with each round."""
-        for number, done in enumerate(ran.done, ran.first):
-            self._function(Round(ran.loop, number, done.active, done.mode, ran.seconds, done.edges))
+        """Call the function with each round. A run inside the function does not report to it."""
+        with unreported():
+            for number, done in enumerate(ran.done, ran.first):
+                self._function(Round(ran.loop, number, done.active, done.mode, ran.seconds, done.edges))
 
 
 @contextmanager
