@@ -33,6 +33,9 @@ def plans(program: Program, precision: int = 32) -> tuple[Plan | str, Plan | str
 def assert_alike(program: Program, precision: int = 32) -> None:
     """The two plans describe the same run."""
     numba, cuda = plans(program, precision)
+    if isinstance(cuda, str) and "on a GPU, " in cuda:  # what no GPU runs yet
+        assert not isinstance(numba, str)
+        return
     if isinstance(numba, str) or isinstance(cuda, str):
         assert numba == cuda
         return
