@@ -12,7 +12,7 @@ from vlang.check import Symbol
 from vlang.editor.helps import FUNCTION_HELP, REDUCTION_HELP
 from vlang.editor.service import Edit, examined, problems_in, uses
 from vlang.errors import BindError
-from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, WORDS
+from vlang.syntax.keywords import PREDEFINED, RESERVED, TYPE_NAMES
 from vlang.syntax.tree import Span
 
 __all__ = ["Named", "Signature", "named", "outline", "rename", "signature", "tokens"]
@@ -85,7 +85,7 @@ def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
     one = named(text, offset)
     if one is None or one.declaration is None:
         raise BindError("there is no name here that the program declares")
-    if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in {*WORDS, *PREDEFINED, *TYPE_NAMES}:
+    if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in {*RESERVED, *PREDEFINED, *TYPE_NAMES}:
         raise BindError(f"`{name}` is a word of the language or no name")
     if any(problem.severity == "error" for problem in problems_in(text)):
         raise BindError("the program has errors; a name may stand in a line that cannot be read")

@@ -233,5 +233,5 @@ def test_the_command_line_knows_its_mode(capsys: pytest.CaptureFixture[str]) -> 
 def test_without_the_rows_there_is_no_such_way() -> None:
     made: Program = compile(NEAREST)
     assert "plod" not in made.plan(frozenset({"weight"})).text
-    with pytest.raises(BindError, match="mode is one of 'auto', 'pull', 'notify-pull', 'push', not 'plod'"):
+    with pytest.raises(BindError, match="mode is one of 'auto', 'pull', 'notify-pull', 'dual', 'push', not 'plod'"):
         made(to_graph(cases(NEAREST)[0].graph), source=1, research={"mode": "plod"})
