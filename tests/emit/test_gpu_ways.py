@@ -70,6 +70,6 @@ def test_a_way_in_one_file() -> None:
 
 
 def test_modes_are_those_of_the_list() -> None:
-    assert ways.modes() == ("auto", "pull", "notify-pull", "push")
+    assert ways.modes() == ("auto", "pull", "notify-pull", "dual", "push")
     with pytest.raises(BindError, match="plod"):
         check_options({"device": "gpu", "mode": "plod"})
