@@ -87,20 +87,19 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
 
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
     """The part that says which vertices have bit 0 in their flags; arguments as for `value_part`."""
-    count = len(places)
-    bits = np.empty(-(-count // 64), np.uint64)
-    changes = mirror_kernels()["flagged"](flags, places, count, bits) if count else 0
-    if not changes:
-        return [_head(_NOTHING, 0)]
-    listed, bitmap, _ = bytes_of(count, changes, 0)
-    return _chosen(bits, changes, listed < bitmap)
+    return _bit_part("flagged", flags, places)
 
 
 def front_part(front: NDArray[np.uint64], places: NDArray[np.uint32]) -> list[Buffer]:
     """The part that says which vertices are in a bitmap over the local vertices; `places` as for `value_part`."""
+    return _bit_part("picked", front, places)
+
+
+def _bit_part(kernel: str, chosen: NDArray[Any], places: NDArray[np.uint32]) -> list[Buffer]:
+    """The part that says which of the `places` a kernel of `mirrors` finds chosen."""
     count = len(places)
     bits = np.empty(-(-count // 64), np.uint64)
-    changes = mirror_kernels()["picked"](front, places, count, bits) if count else 0
+    changes = mirror_kernels()[kernel](chosen, places, count, bits) if count else 0
     if not changes:
         return [_head(_NOTHING, 0)]
     listed, bitmap, _ = bytes_of(count, changes, 0)

@@ -237,3 +237,11 @@ def test_texts_are_formatted_as_they_are() -> None:
     text = 'program p(k:category="a  # b",t :time[ ms ]=inf)\n\nvertex   x:bool=k=="a  # b"# no\n'
     assert format_text(text) == ('program p(k: category = "a  # b", t: time[ms] = inf)\n\n'
                                  'vertex x: bool = k == "a  # b"  # no\n')
+
+
+def test_what_is_missing_is_named_by_its_type() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2])
+    for declared in ("edge kind: category", "vertex kind: date"):
+        of = declared.split()[-1]
+        with pytest.raises(vlang.BindError, match=rf"needs the {declared.split()[0]} field `kind`.*\({of}\)"):
+            vlang.compile(f"program p\n{declared}\nvertex x: int = 1\n")(graph)

@@ -173,7 +173,7 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             arrays[decl.name] = _bound(program, decl, graph, joined)
         elif decl.required:
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
-                            f"({decl.type}), one a vertex in the order of graph.ids, or a Series or dict by vertex "
+                            f"({program.shown.get(decl.name, decl.type)}), one a vertex in the order of graph.ids, or a Series or dict by vertex "
                             f"id: {decl.name}=...")
     for edge in program.edges:
         if edge.name in graph.left_out and edge.name not in graph.columns:
@@ -181,7 +181,8 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             raise GraphError(f"{name} reads the edge field `{edge.name}`, and that column could not be read\n{why}")
         if edge.default is None and edge.name not in graph.columns:
             have = ", ".join(f"`{c}`" for c in graph.columns) or "none"
-            raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have "
+            type_ = str(program.shown.get(edge.name, edge.type))
+            raise BindError(f"{name} needs the edge field `{edge.name}` ({type_}), and the graph's edges have "
                             f"{have}; read the graph with weights, or name a column `{edge.name}`")
     check_kinds(program, graph, name)
     return arrays
