@@ -172,8 +172,9 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             joined, _ = graph.vertex_columns.joined(decl.name, graph.ids, type_)
             arrays[decl.name] = _bound(program, decl, graph, joined)
         elif decl.required:
+            type_ = str(program.shown.get(decl.name, decl.type))
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
-                            f"({program.shown.get(decl.name, decl.type)}), one a vertex in the order of graph.ids, or a Series or dict by vertex "
+                            f"({type_}), one a vertex in the order of graph.ids, or a Series or dict by vertex "
                             f"id: {decl.name}=...")
     for edge in program.edges:
         if edge.name in graph.left_out and edge.name not in graph.columns:
