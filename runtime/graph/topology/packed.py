@@ -19,7 +19,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class PackedEdges:
-    """Packed edges. words: uint32[entries], neighbour | value << shift, in the order of the adjacency."""
+    """Packed edges. `words` is uint32[entries], neighbour | value << shift, in the order of the adjacency."""
 
     words: NDArray[np.uint32]
     shift: int
