@@ -1,11 +1,11 @@
 """A ring of aligned buffers, into which reading threads prefetch pages from disk for the passes of a run.
 
 A pass requests groups of pages, in any order, and all pages of a group are delivered together. Groups that are in
-memory already are delivered first. Their pages are in the cache, which keeps pages until the end of the run, or were
-left in the ring by the previous pass. So pages that fit into the budget are read once, and if half of a graph fits, a
-pass reads only the other half.
+memory already are delivered first. The pages of such groups are in the cache, which keeps pages until the end of the
+run, or were left in the ring by the previous pass. So pages that fit into the budget are read once, and if half of a
+graph fits, a pass reads only the other half.
 
-Requests and pages are passed through two `SimpleQueue`s, each of whose operations is one built-in call, so that an
+Requests and pages are passed through two `SimpleQueue`s. Each operation of a `SimpleQueue` is one built-in call, so an
 interrupt, which Python raises in the main thread, leaves no lock held. A request holds a reference to its buffer, which
 therefore stays alive during the read.
 """
@@ -234,7 +234,7 @@ class Ring:
         self._flying += 1  # last, so that after an interrupt the ring waits for no read without a thread
 
     def _slot(self) -> int:
-        """Take a free slot of the ring, or add one; returns its number."""
+        """Take a free slot of the ring, or add a slot; returns the number of the slot."""
         if self._free:
             return self._free.popleft()
         begin = len(self._slots) * self._largest

@@ -1,8 +1,8 @@
-"""A folder with the last two generations of a state file. Only one process at a time may use it.
+"""A folder with the last two generations of a state file. Only one process at a time may use the folder.
 
-A new generation is written under a temporary name, flushed, and renamed over the older of the two. So the newer one
-stays complete if the process is killed at any moment. The process holds a lock on a separate file in the folder, which
-excludes other runs. The system releases the lock when the process ends.
+A new generation is written under a temporary name, flushed, and renamed over the older of the two files. So the newer
+file stays complete if the process is killed at any moment. The process holds a lock on a separate file in the folder,
+which excludes other runs. The system releases the lock when the process ends.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ class StateFolder:
         return self._number + 1
 
     def write(self, image: Image, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Write the next generation in place of the older one; returns False if `stop` ended the write. Raises OSError.
+        """Write the next generation in place of the older generation; returns False if `stop` ended the write.
+
+        Raises OSError.
         """
         fresh = self.path / _NEXT
         try:
