@@ -1,4 +1,4 @@
-"""The local numbers of a rank: its pads, then its own vertices, then its mirrors in the order of the whole graph."""
+"""The local vertex numbers of a rank: first its pads, then its own vertices, then its mirrors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["LocalNumbers", "number_vertices"]
 
 @dataclass(frozen=True)
 class LocalNumbers:
-    """Which vertices a rank has, by local number (see `Ranges` for pads).
+    """The vertices of a rank by local number: pads (see `Ranges`), owned vertices, and mirrors.
 
     Attributes:
         ranges: the ranges of all ranks.
         rank: this rank.
         mirrors: uint32, the vertices of other ranks that are neighbours of owned ones, in increasing order.
         starts: int64[ranks + 1], where the mirrors of each rank begin in `mirrors`.
-        wanted: for each rank the local numbers of the owned vertices that it mirrors, uint32, in increasing order.
+        wanted: for each rank, the owned vertices that have a mirror there: local numbers, uint32, in increasing order.
     """
 
     ranges: Ranges
@@ -40,7 +40,7 @@ class LocalNumbers:
 
     @property
     def high(self) -> int:
-        """The local number behind the last owned vertex."""
+        """The local number of the last owned vertex plus 1."""
         first, last = self.ranges.of(self.rank)
         return self.low + last - first
 
@@ -50,17 +50,18 @@ class LocalNumbers:
         return self.high + len(self.mirrors)
 
     def mirrors_of(self, rank: int) -> tuple[int, int]:
-        """The local numbers of the mirrors of a rank: the first, and the one behind the last."""
+        """The range of local numbers of the vertices that another rank owns: the first number, and the last plus 1."""
         first, last = self.starts[rank : rank + 2].tolist()
         return self.high + first, self.high + last
 
     def own(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The owned part of an array over the local vertices, as a view; [n k], k entries for each vertex."""
+        """A view of the entries of the owned vertices, in an array [n k] with k entries for each local vertex."""
         width = len(array) // self.n if self.n else 1
         return array[self.low * width : self.high * width]
 
     def local(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The entries of an array over all vertices, [n k], for the local vertices."""
+        """A copy of the entries of the local vertices, from an array [n k] with k entries for each vertex of the
+        graph."""
         width = len(array) // self.ranges.n if self.ranges.n else 1
         first, last = self.ranges.of(self.rank)
         rows = array.reshape(-1, width)
@@ -69,7 +70,10 @@ class LocalNumbers:
         return found
 
     def translate(self, vertices: NDArray[np.uint32], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The local numbers of owned vertices and mirrors. `table`, uint32[n of the graph], is overwritten."""
+        """The local numbers of some vertices that are owned or mirrored.
+
+        `table`, uint32[n of the graph], is overwritten.
+        """
         first, last = self.ranges.of(self.rank)
         table[first:last] = np.arange(self.low, self.high, dtype=np.uint32)
         table[self.mirrors] = np.arange(self.high, self.n, dtype=np.uint32)
