@@ -31,8 +31,7 @@ __all__ = ["ClusterMachine", "turned_plan"]
 
 
 def turned_plan(plan: Plan) -> Plan:
-    """A copy of the plan whose passes notify along the transposed rows of a rank, not along the rows of the whole
-    graph."""
+    """The plan for one rank: its passes notify along transposed rows of the rank instead of rows of the whole graph."""
     return replace(plan, steps=tuple(map(_turned, plan.steps)))
 
 

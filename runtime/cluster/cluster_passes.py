@@ -236,7 +236,7 @@ class ClusterPasses(Passes):
     def _place_parts(self) -> None:
         """Allocate space for the partial results of all blocks of the graph.
 
-        Kernels write those of this rank's blocks.
+        The kernels of this rank write the results of the rank's own blocks.
         """
         self.parts: dict[str, NDArray[Any]] = {}
         blocks, first = -(-self.numbers.ranges.n // BLOCK), self.numbers.ranges.blocks(self.transport.rank)[0]

@@ -51,7 +51,7 @@ class Exchange:
         Args:
             slots: the arrays.
             pads: the arrays whose pads are updated.
-            flags: uint8[n], or None. Bit 0 is set in the flag of a mirror if its owner has set it.
+            flags: uint8[n], or None. For each mirror, bit 0 is set if it is set for the vertex on the owning rank.
             where: the place in the run, for errors.
         """
         arrays = {slot: self._arrays(slot) for slot in slots}
@@ -116,8 +116,7 @@ class Exchange:
         return [array] if twin is None or len(twin) != len(array) else [array, twin]
 
     def _is_known(self, slot: str, arrays: Sequence[NDArray[Any]]) -> bool:
-        """Whether the mirrors of these arrays have the values that were last sent; notes that they have them from now
-        on."""
+        """Whether the mirrors of some arrays have the values that were last sent; assumes that an update follows."""
         now = frozenset(array.ctypes.data for array in arrays)
         before = self._known.get(slot)
         if slot not in self._sent:

@@ -60,8 +60,7 @@ class LocalNumbers:
         return array[self.low * width : self.high * width]
 
     def local(self, array: NDArray[Any]) -> NDArray[Any]:
-        """A copy of the entries of the local vertices, from an array [n k] with k entries for each vertex of the
-        graph."""
+        """A copy of the entries of the local vertices, from an array [n k] with k entries per vertex of the graph."""
         width = len(array) // self.ranges.n if self.ranges.n else 1
         first, last = self.ranges.of(self.rank)
         rows = array.reshape(-1, width)

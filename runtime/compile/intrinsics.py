@@ -82,7 +82,7 @@ store_f32, store_f64 = _slot_store(types.float32), _slot_store(types.float64)
 
 
 def _local(size: int) -> Any:
-    """`f(values)`: a tuple of pointers; each points to stack memory for `size` items of the type of a value.
+    """`f(values)`: a tuple of pointers, one per value, each to stack memory for `size` items of the value's type.
 
     A bool takes an item of type u8.
     """
