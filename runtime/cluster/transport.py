@@ -42,6 +42,7 @@ class Transport(Protocol):
 
         Args:
             buffers: uint8, contiguous, one for each rank. The buffer for this rank is not sent.
+            where: the place in the run.
 
         Returns:
             Buffers in the order of the ranks, empty for this rank. They are valid until the next call.

@@ -25,7 +25,8 @@ class Budget:
     Attributes:
         total: the size of the budget in bytes.
         threads: how many threads the conversion may use.
-        window: bytes of text that are read at a time. chunk: bytes of text that one thread scans at a time.
+        window: bytes of text that are read at a time.
+        chunk: bytes of text that one thread scans at a time.
         ids: bytes for the numbering of ids.
     """
 
@@ -58,7 +59,7 @@ class Budget:
     def within(self, step: str, low: float = 0.0, high: float = 1.0) -> Callable[[float], None]:
         """A callback that reports progress in the part low..high of a step.
 
-        Its argument is the finished fraction, 0 to 1.
+        The argument of the callback is the finished fraction, 0 to 1.
         """
         return lambda fraction: self.progress(step, low + (high - low) * fraction)
 

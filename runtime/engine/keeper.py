@@ -105,8 +105,7 @@ class Keeper:
         self._room = max(1, min(fitting, 2 * self._room, _MOST))
 
     def copy_of(self, block: Block) -> object:
-        """Restore the copy of the state that the CycleWatch of a block had made, in the form that `Machine.keep`
-        returns.
+        """Restore the state that the CycleWatch of a block had copied, in the form that `Machine.keep` returns.
 
         The state of the machine does not change.
         """
@@ -232,7 +231,7 @@ class Keeper:
 
     # --------------------------------------------------------------------------------------------------- ends
     def finish(self) -> None:
-        """Called when the run has ended without an interrupt: mark its checkpoint as finished."""
+        """Mark the checkpoint of the run as finished, unless an interrupt has ended the run."""
         if self.folder is None or self.interrupts.asked:
             return
         self._await()

@@ -102,8 +102,7 @@ class Passes:
         return self.pointed if pointer_of(kind) else self.source
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """From now on run the full passes of a stage over cache blocks, if this is faster and the blocks fit in
-        memory."""
+        """From now on run full passes of a stage over cache blocks, if this is faster and the blocks fit in memory."""
         asked = self.freedoms.blocking(asked)
         if asked == "never":
             self.by_rows(stage)
@@ -142,8 +141,7 @@ class Passes:
     # ------------------------------------------------------------------ full passes
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
-        """Run a stage over all vertices, and its fused work if `fused`; returns counts and number of edges
-        traversed."""
+        """Run a stage over all vertices, and its fused work if `fused`; returns the counts and the edges traversed."""
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
@@ -214,8 +212,7 @@ class Passes:
             release(self.state.windows, short)
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
-        """Run a pass in which one worker processes all contributions of a vertex, because the reduction cannot be
-        split.
+        """Run a pass whose reduction cannot be split, so that one worker processes all contributions of a vertex.
 
         `longs` has the indices of the long vertices in increasing order, and `tasks` cover the short vertices.
         """

@@ -87,7 +87,8 @@ class Components(CpuWay):
     def streamed(self, loop: LoopSpec, plan: Plan, options: Options) -> frozenset[str]:
         """Only in-edges.
 
-        If `begin` may return None, all directions of the loop's passes, as another way may then run it.
+        If `begin` may return None, all directions of the loop's passes are included, as another way may then run the
+        loop.
         """
         copied = loop.copied
         bounded = loop.limit is not None or options.max_rounds is not None or options.checkpoint is not None

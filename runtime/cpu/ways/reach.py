@@ -91,9 +91,7 @@ class Reach(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bitmaps.
-
-        Bytes for bitmaps; for edges in memory also for queues, and with several workers a byte per vertex.
+        """Bytes for bitmaps; for edges in memory also for queues, and with several workers a byte per vertex.
         """
         if shape.streamed:
             return (5 + threads) * shape.n // 8

@@ -254,8 +254,7 @@ class Superstep:
         return not instead and not self._most_changed() and skipping.chosen(self._mode)
 
     def _most_changed(self) -> bool:
-        """Whether more than half of the vertices are active, so that the edges along which they notify need not be
-        counted.
+        """Whether more than half of the vertices are active. If so, the edges along which they notify are not counted.
 
         Counting them takes up to a third of a superstep on small graphs.
         """
