@@ -28,11 +28,11 @@ RECEIVERS = "to-"
 
 
 class LocalGraph(Graph):
-    """A `Graph` of the rows of the vertices of one rank, over which the passes of a run go.
+    """A `Graph` with the rows of the vertices of one rank, for the passes of a run.
 
-    `adjacency("in")` has empty rows for the pads, and the rows of the owned vertices. `adjacency("to-in")` has a row
-    for each local vertex, which lists its receivers among the owned vertices. `m` is the number of edges of the whole
-    graph, so that all ranks make the same choices.
+    `adjacency("in")` has a row for each local vertex, which is empty unless the rank owns the vertex.
+    `adjacency("to-in")` has a row for each local vertex, which lists its receivers among the owned vertices. `m` is the
+    number of edges of the whole graph, so that all ranks make the same choices.
 
     Attributes:
         numbers: the local vertex numbers of the rank.
@@ -116,7 +116,8 @@ def _made(kinds: list[str], names: tuple[str, ...], graph: Graph, transport: Tra
     local._rows = {}
     for kind in kinds:
         rows = found.pop(kind)
-        offsets = np.concatenate([np.zeros(numbers.low, np.uint64), rows.offsets])
+        offsets = np.concatenate([np.zeros(numbers.low, np.uint64), rows.offsets,
+                                  np.full(numbers.n - numbers.high, rows.offsets[-1], np.uint64)])
         rows = Rows(offsets, numbers.translate(rows.targets, table), rows.columns)
         local._rows[kind] = Adjacency(kind, rows, graph._adjacencies.columns, _no_column, threading.RLock())
     return local
