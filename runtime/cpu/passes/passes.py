@@ -252,10 +252,7 @@ class Passes:
         self.state.point(SLOT_LONGS, pages.longs)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
-        """Launch a kernel over all vertices.
-
-        `tasks` cover the vertices in order. `frame` defaults to the frame of the state.
-        """
+        """Launch a kernel over all vertices, in the order of `tasks`; `frame` defaults to that of the state."""
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 
