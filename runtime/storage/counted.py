@@ -1,4 +1,4 @@
-"""The allocator that NumPy uses under a memory budget: it calls the C library's, and counts every large array.
+"""The allocator that NumPy uses under a memory budget: it calls the C library, and counts every large array.
 
 NumPy allocates the data of arrays through a handler, a table of C functions (NEP 49). An array keeps its handler until
 it is freed. The handler in this module updates the counters of a ledger (`vlang.runtime.storage.ledger`). An allocation

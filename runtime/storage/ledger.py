@@ -34,7 +34,8 @@ class Ledger:
     """The counters of this process. Threads may share the ledger, as each change of a counter is one atomic operation.
 
     Attributes:
-        apart: bytes in `used` that do not count towards the budgets in force, as they were allocated before.
+        apart: bytes in `used` that do not count towards the budgets in force, as they were allocated before these
+            budgets began.
     """
 
     apart: int = 0
@@ -51,7 +52,7 @@ class Ledger:
 
     @property
     def used(self) -> int:
-        """Bytes counted now."""
+        """The number of bytes that are counted at present."""
         return int(self._words[USED])
 
     @property

@@ -93,7 +93,8 @@ class PageLocks:
         """Lock memory for results.
 
         `touches` takes such memory into account; `covers` does not, because its owner may free it at any time. Returns
-        whether the memory is locked. If it is, `unlock_results` must be called before the memory is freed.
+        whether the memory is locked. If the memory is locked, `unlock_results` must be called before the memory is
+        freed.
         """
         with self._mutex:
             if sum(self._results.values()) + nbytes > _MOST_RESULTS or not self._locked(address, nbytes, True):

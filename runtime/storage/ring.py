@@ -314,7 +314,7 @@ class _Flight:
         self.missing = len(groups)
 
     def next(self) -> Sequence[int] | None:
-        """The next group to request; None after the last."""
+        """The next group to request; None after the last group."""
         return self._groups[self._asked] if self._asked < len(self._groups) else None
 
     def ask(self, keys: Sequence[Key]) -> None:

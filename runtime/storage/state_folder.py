@@ -34,7 +34,7 @@ class Generation:
         name: the name of the file.
         number: the number of the generation; 2^62 if the file is damaged.
         file: the open state file; None if it is damaged.
-        problem: the reason why it counts as damaged; "" if it is not damaged.
+        problem: the reason why the file counts as damaged; "" if it is not damaged.
     """
 
     name: str
@@ -44,7 +44,9 @@ class Generation:
 
 
 class StateFolder:
-    """A folder that contains nothing but the state of one run. The constructor creates it, if necessary, and locks it.
+    """A folder that contains nothing but the state of one run.
+
+    The constructor creates the folder, if necessary, and locks it.
 
     Only this user may access the folder.
 

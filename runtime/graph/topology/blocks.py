@@ -2,7 +2,7 @@
 
 A *strip* is a run of at most 2^16 consecutive destinations, and a *block* has the edges of a strip from one range of
 2^16 senders. One worker processes a strip, block by block: the accumulators of the strip and the messages of the block
-stay in the level-2 cache, and the numbers of rows and senders inside a block have 16 bits. This is the CPU
+stay in the level-2 cache, and the numbers of rows and senders inside a block have 16 bits. A strip is the CPU
 counterpart of a shard of Garaph (USENIX ATC'17, section 3), cut by senders too (Zhang, Kiriansky, Mendis, Amarasinghe,
 Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
 
@@ -57,7 +57,7 @@ Int64s = NDArray[np.int64]
 def blocks_bytes(edges: int, n: int) -> int:
     """Bytes of memory for blocks without columns, including the temporary arrays while they are laid out.
 
-    The result is an upper bound. It includes 2 bytes for each edge, 2 bytes for each pair, and the batches.
+    The result is an upper bound. The bound includes 2 bytes for each edge, 2 bytes for each pair, and the batches.
     """
     return 4 * edges + 16 * n
 
@@ -118,7 +118,7 @@ class Blocks:
         Args:
             pages: the pages of the adjacency.
             threads: how many threads lay out blocks.
-            vertices: the first row, and the one behind the last, that are laid out; None for all rows.
+            vertices: the first row to lay out, and the end of the rows; None for all rows.
         """
         adjacency, n = pages.adjacency, pages.n
         edges = np.zeros(n + 1, dtype=np.int64)
@@ -203,7 +203,8 @@ def _ranges(adjacency: Adjacency) -> int:
 
 
 def _begins(batches: NDArray[np.uint32], ranges: int) -> tuple[Int64s, Int64s, Int64s]:
-    """The first places and edges of the classes of each range of senders in a strip, and its first single batch."""
+    """The first place and edge of each class in each range of senders, and the first batch that has a single row.
+    """
     places, edges = (np.zeros(ranges * (BLOCK_SINGLE + 1), np.int64) for _ in range(2))
     singles = np.zeros(ranges, np.int64)
     kernels("blocks", "u32")["begins"](batches, len(batches), places, edges, singles)

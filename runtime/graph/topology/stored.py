@@ -70,7 +70,7 @@ class StoredEdges(PageReader, Protocol):
         """The time of a random read of 4096 bytes divided by that of a sequential read; measured once."""
 
     def rate(self, most: int) -> float:
-        """Bytes per second of large sequential reads, inf if that cannot be measured; measured once.
+        """Bytes per second of large sequential reads, inf if the rate cannot be measured; measured once.
 
         `most` is the number of bytes of memory that the measurement may use. Raises DiskError.
         """

@@ -82,7 +82,7 @@ class WeightRule:
 
 
 def count_loops(rows: NDArray[np.uint32], others: NDArray[np.uint32], threads: int) -> int:
-    """The number of e with rows[e] == others[e]."""
+    """The number of edges e with rows[e] == others[e]."""
     kernel = kernels("rows")["loops"]
     return sum(on_threads(threads, lambda part: kernel(rows, others, *part), cut(len(rows), threads)))
 
@@ -187,7 +187,7 @@ def dropped(
         parallel: whether to keep only one edge of a set of parallel edges.
         directed: whether the graph is directed; each dropped undirected edge is counted once.
         by: the column that decides which parallel edge stays: the first edge with the smallest value stays.
-            None keeps the first parallel edge.
+            If `by` is None, the first parallel edge stays.
         threads: how many threads to use.
 
     Returns:

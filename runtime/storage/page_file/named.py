@@ -32,7 +32,7 @@ def kinds_from(sections: Mapping[Section, bytes], columns: Mapping[str, ColumnIn
         columns: the edge columns, whose bounds the names must cover.
 
     Raises:
-        ValueError: the sections are no JSON, or do not fit the columns. The message names the damaged part.
+        ValueError: the sections are not JSON, or do not fit the columns. The message names the damaged part.
     """
     kinds: dict[str, Kind] = {}
     for section, data in sections.items():

@@ -81,10 +81,7 @@ class PageView:
 
 
 def stripe_name(file: str, fingerprint: bytes, number: int) -> str:
-    """The file name of a stripe.
-
-    The name contains a part of the fingerprint, so that new files do not replace old stripes.
-    """
+    """The file name of a stripe, with a part of the fingerprint so that new files do not replace old stripes."""
     return f"{file}.{fingerprint.hex()[:8]}.{number + 1}"
 
 
@@ -249,7 +246,7 @@ class PageFile:
         Args:
             kind: the adjacency direction.
             page: the number of the page.
-            buffer: uint8[nbytes], the page; `extent` has the size. The address is a multiple of 64.
+            buffer: uint8[nbytes], the page; `extent` has the size. The address of `buffer` is a multiple of 64.
 
         Raises:
             GraphError: the checksum is wrong, the offsets are not monotone or do not end at the number of edges, a
