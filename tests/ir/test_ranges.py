@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections.abc import Callable
 
 import pytest
 
@@ -34,16 +35,21 @@ def test_compared_values(op: str) -> None:
 
 
 SIGNED = [(low, high) for low in range(-3, 4) for high in range(low, 4)]
-EXACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "min": min, "max": max}
+EXACT: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "min": min, "max": max,
+}  # fmt: skip
+WITHIN: dict[str, Callable[[int, int], int]] = {
+    "floordiv": operator.floordiv, "mod": operator.mod, "bitor": operator.or_, "bitand": operator.and_,
+    "bitxor": operator.xor,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("op", [*EXACT, "floordiv", "mod", "bitor", "bitand", "bitxor"])
+@pytest.mark.parametrize("op", [*EXACT, *WITHIN])
 def test_arithmetic(op: str) -> None:
     """Ranges contain every result; those of EXACT end at results. Nothing non-negative becomes negative."""
     all_of = whole(I32)
     assert all_of is not None
-    act = EXACT.get(op) or {"bitor": operator.or_, "bitand": operator.and_, "bitxor": operator.xor}.get(op) or getattr(
-        operator, op)
+    act = {**EXACT, **WITHIN}[op]
     for a, b in itertools.product(SIGNED, SIGNED):
         pairs = itertools.product(range(a[0], a[1] + 1), range(b[0], b[1] + 1))
         found = [act(x, y) for x, y in pairs if op not in ("floordiv", "mod") or y != 0]

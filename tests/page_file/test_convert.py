@@ -194,7 +194,7 @@ def test_budgets_that_are_too_small(tmp_path: Path) -> None:
     assert Budget(least << 20, 1, lambda step, fraction: None).entries(105 << 20, (4 << 20) + (1 << 16), 8) >= 1 << 14
 
 
-def test_long_text_ids_are_merged_in_parts_that_fit_their_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_long_text_ids_fit_their_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many ids a part as fit with two copies of their text, but at least LEAST_RUN."""
     parts, memory, merge, start = [], 1 << 20, disk_ids._merge_parts, DiskSpace.__init__
 
