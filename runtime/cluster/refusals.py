@@ -1,4 +1,4 @@
-"""Which programs and options cannot run on several ranks, and why."""
+"""Refuses programs and options that cannot run on several ranks, with the reason."""
 
 from __future__ import annotations
 
