@@ -333,7 +333,7 @@ class _Run:
             raise _Reached
 
     def _limit(self, spec: LoopSpec, here: Block, goal: Goal | None) -> int | None:
-        """The maximum number of supersteps by the program or the goal; None for no limit."""
+        """The maximum number of supersteps, which the goal or the program sets; None for no limit."""
         if goal is not None:
             return goal.supersteps
         if spec.limit is None:

@@ -1,9 +1,9 @@
 """Loops with a uniform frontier (rule X2) over pages on disk.
 
-The frontier is a bitmap. A superstep runs in the direction that reads fewer bytes from disk. Either the vertices of the
-frontier mark their neighbours; then the pages with out-edges of the frontier are read. Or the unreached vertices look
-for a neighbour in the frontier; then the pages with in-edges of unreached vertices are read. Pages may arrive in any
-order, as marks are bits.
+The frontier is a bitmap. A superstep runs in the direction that reads fewer bytes from disk. If the vertices of the
+frontier mark their neighbours, the pages with out-edges of the frontier are read. If the unreached vertices look for a
+neighbour in the frontier, the pages with in-edges of unreached vertices are read. Pages may arrive in any order, as
+marks are bits.
 """
 
 from __future__ import annotations

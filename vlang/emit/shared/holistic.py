@@ -157,7 +157,7 @@ def key_type(name: str, type_: Scalar) -> Scalar:
 
 
 def _key_of(d: Dialect, type_: Scalar, value: str) -> str:
-    """Code of the key of a value, for a median."""
+    """Code that converts a value to its key, for a median."""
     wide = key_type("median", type_)
     if type_.floating:
         return f"float_key_{wide.bits}({value})"
@@ -167,7 +167,7 @@ def _key_of(d: Dialect, type_: Scalar, value: str) -> str:
 
 
 def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
-    """Code of the value of a key."""
+    """Code that converts the key of a median back to a value."""
     d, wide = writer.d, key_type("median", type_)
     if type_.floating:
         return f"key_float_{wide.bits}({key})"

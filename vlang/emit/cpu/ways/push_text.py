@@ -223,7 +223,7 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: st
 
 
 def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
-    """Lines that skip a receiver whose bool is final, before they read other fields of the receiver (rule X1)."""
+    """Lines that skip a receiver whose bool is final, before other fields of the receiver are read (rule X1)."""
     names = [accumulation.reduce.name for accumulation in writer.accumulations]
     if how.types != (BOOL,) or "early" in writer.without:
         return ()
