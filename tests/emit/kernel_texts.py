@@ -1,10 +1,10 @@
 """Digests of the LLVM text and PTX of every kernel of the standard library, without names.
 
 `python tests/emit/kernel_texts.py write FILE [--only NAME...] [--kinds llvm ptx] [--bits 32 64]` runs in a checkout.
-`python tests/emit/kernel_texts.py compare OLD NEW` compares the files of two checkouts. Both need the environment
-variables PYTHONHASHSEED=0 and PYTHONPATH=. of the shell. The comparison shows whether a change
-leaves all kernels unchanged. The order of numba's instructions depends on sets of names, and its numbering of names on
-the process. So both runs need the same hash seed, and each program is compiled in its own process.
+`python tests/emit/kernel_texts.py compare OLD NEW` compares the files of two checkouts, and shows whether a change
+leaves all kernels unchanged. Set PYTHONPATH to the checkout and PYTHONHASHSEED to 0 before both runs: the order of
+numba's instructions depends on sets of names. Each program is compiled in its own process, because numba numbers names
+in the order of their use in a process.
 """
 
 from __future__ import annotations
