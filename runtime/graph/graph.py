@@ -241,7 +241,7 @@ class Graph(EverydayGraph):
                 Other columns are left out if they hold anything but numbers; a program with an edge field of such a
                 name is refused with the reason. The default is the column `weight`, if the file has one.
             missing: how to treat a cell without a value. "error" raises GraphError. "drop" drops the row if the cell is
-                in one of `columns` or in the column of `weights`. A number replaces the missing value.
+                in one of `columns` or in the column of `weights`. A number is the value of such a cell.
             source_column, target_column: the columns of a text that hold the source and target ids, by name or by
                 number from 1. By default, columns with well-known names, or else the first two columns, are used.
             vertices: all vertex ids, so that the graph can have vertices without edges: a count N for the ids 0..N-1,
