@@ -279,7 +279,7 @@ def _wanted(expected: set[str]) -> str:
         words.append("a value")
         rest -= _VALUE | {"TEXT", "TRUE", "FALSE", "INF", "NONE", "SELF", "LSQB", "NOT", "MINUS", "PLUS", "ADDOP"}
     if "TYPE" in rest:
-        rest -= {"CATEGORY", "DATE", "TIME"}
+        rest -= {"CATEGORY", "DATE", "TIME", "CONST"}
     if len(rest & _OPERATORS) > 3:
         rest -= _OPERATORS
     words += sorted(_SPOKEN.get(name) or f"`{terminal_text(name)}`" for name in rest if name not in ("_DEDENT", "$END"))

@@ -205,6 +205,9 @@ class _Build(Transformer[Token, Any]):
     def vertices_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "vertices")
 
+    def const_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        return t.TypeExpr(self._span(meta), "const")
+
     def array_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "array", str(kids[0]), kids[1])
 
