@@ -30,7 +30,7 @@ def cache_dir() -> Path | None:
 
 
 def find_cache() -> tuple[Path | None, str]:
-    """The cache directory and "", or None and the reason why the directory cannot be used.
+    """Find the cache directory. Returns its path and "", or None and the reason why it cannot be used.
 
     Object code is loaded from the directory. So it must belong to this user, and no other user may be able to write to
     it or to replace it.

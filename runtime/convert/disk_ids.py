@@ -179,7 +179,7 @@ class _Keys:
     """The table of integer ids of the current run."""
 
     def __init__(self, room: DiskArrays, most: int, signed: Callable[[], bool]) -> None:
-        """signed: returns whether negative ids occur. If not, keys are compared as unsigned integers."""
+        """signed: returns whether negative ids occur. If there are none, ids are compared as unsigned integers."""
         self.table = KeyTable()
         self._room, self._most, self._signed = room, most, signed
 

@@ -47,11 +47,11 @@ def root(v, parents):
 
 
 def start(offsets, targets, second, parents, tasks, count, counter):
-    """Make the first neighbour of each vertex, which is its smallest, the parent of the vertex if it is smaller.
+    """For each vertex, choose the smaller of itself and its first neighbour, which is its smallest, as its parent.
 
-    second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first. If both are equal
-    (parallel edges, or one edge in both directions), it becomes the third. This choice is made without a branch, as a
-    branch would often be mispredicted.
+    second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first. If first and
+    second neighbour are equal (parallel edges, or one edge in both directions), the third neighbour is taken. This
+    choice is made without a branch, as a branch would often be mispredicted.
     """
     while True:
         task = fetch_add(counter, 0, 1)
@@ -125,8 +125,9 @@ def roots(parents, vertices, tasks, count, counter):
 def outside(offsets, parents, chosen, tasks, count, counter, others, counts):
     """Collect the vertices that have edges and are not in the tree with the root `chosen`.
 
-    Task t writes the vertices that it finds to `others` in increasing order, from the index of its first vertex on. It
-    writes their number to counts[2 * t], and the number of their edges to counts[2 * t + 1].
+    Task t writes the vertices that it finds to `others` in increasing order, from the index of the task's first vertex
+    on. The task writes the number of these vertices to counts[2 * t], and the number of their edges to counts[2 * t +
+    1].
     """
     while True:
         task = fetch_add(counter, 0, 1)

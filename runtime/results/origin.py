@@ -25,7 +25,7 @@ class Origin:
         fields: the arrays of vertex fields that the caller gave, in the format of the engine.
         sent: loop number -> field -> the values that vertices had last sent when the loop ended, in the format of the
             engine.
-        names: the names of the categories of the run, which increase.
+        names: the names of the categories of the run, in increasing order.
         constants: the values of the program's constants that do not have their defaults.
     """
 

@@ -77,13 +77,13 @@ class Result(Exported):
         interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
             superstep before the interrupt, and later statements have not run.
         policy: the option `policy` of the run.
-        choices: the research options of the run that differ from their defaults, by name: those of the policy, and
-            those of the caller.
-        notes: sentences on what the run left out of what was asked for: parts of a policy that are not built, loops
-            that do not run in place.
+        choices: the research options of the run that differ from their defaults, by name: choices of the policy and of
+            the caller.
+        notes: sentences on requests that the run did not fulfil: parts of a policy that are not built, loops that do
+            not run in place.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
-        remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds` is
-            not the time of computing them; "" without any.
+        remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds`
+            excludes the time of computing these results; "" if there are none.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Result(Exported):
                 and NONE for `none`. An array with a method `get()` is in device memory; `get()` copies it to the host.
             smallest_first: fields such as distances, of which `top` lists the smallest values first.
             origin: the run; None if no run can resume from this result.
-            names: the names of categories, which are their positions here. """
+            names: the names of categories; `fields` has the index of a category in this sequence. """
         self.program = program
         self.rounds = rounds
         self.converged = converged

@@ -88,8 +88,8 @@ class Task(Generic[_T]):
 def completed(work: Callable[[], _T]) -> _T:
     """Return `work()`, which runs to its end even if an interrupt is raised in the calling thread meanwhile.
 
-    If the caller is the main thread, another thread runs `work`. This is for calls that change the state of libraries
-    which an interrupt could corrupt. `work` must not take locks that the caller holds.
+    If the caller is the main thread, another thread runs `work`. This function is for calls into libraries whose state
+    an interrupt could corrupt. `work` must not take locks that the caller holds.
     """
     if get_ident() != threading.main_thread().ident:
         return work()

@@ -121,7 +121,7 @@ class PagedPushLoop(FrontierLoop):
         return Done(stats.active, "pull", edges)
 
     def _choose(self, origin: int) -> None:
-        """Build the frontier from the flags at address `origin`, or for the start of the loop if that is 0."""
+        """Build the frontier from the flags at address `origin`, or for the start of the loop if `origin` is 0."""
         self._table[PAGED_ORIGIN] = origin
         self._launch("choose_front")
         self._active = int(self._counts[0])

@@ -73,7 +73,8 @@ class Priority(CpuWay):
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """The reason why the loop cannot run in priority order; "" if it may.
 
-        With schedule="auto" it may if edges have different weights, and no other option fixes how supersteps run.
+        With schedule="auto", the loop runs in priority order only if edges have different weights, and no other option
+        fixes how supersteps run.
         """
         if graph.streamed:
             return on_disk(graph, _ANEW)
@@ -250,7 +251,7 @@ class PriorityLoop:
             table[ORDER_WORKERS + 2 * worker + 1] = address_of(places)
 
     def _fill(self, who: int) -> None:
-        """Let the next call begin by entering vertices into buckets; `who` says which (_FILL_...)."""
+        """Let the next call begin by entering vertices into buckets; `who` selects the vertices (_FILL_...)."""
         self._control[ORDER_FILLING], self._control[ORDER_SPILLED], self._control[ORDER_CURSOR] = who, 0, 0
         self._control[ORDER_NOW] = ORDER_BUCKETS
 
@@ -263,7 +264,7 @@ class PriorityLoop:
 
     @property
     def stats(self) -> Stats:
-        """The number of entries in the next bucket, as active vertices; 0 if the target is final."""
+        """The number of active vertices: the entries of the next bucket, or 0 if the target is final."""
         if self._control[ORDER_REACHED]:
             return Stats()
         return Stats(self._last.active, self._last.active)

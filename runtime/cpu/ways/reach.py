@@ -91,7 +91,8 @@ class Reach(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bitmaps. For edges in memory also queues of narrow frontiers, and with several workers a byte per vertex."""
+        """Bytes for bitmaps; for edges in memory also for queues, and with several workers a byte per vertex.
+        """
         if shape.streamed:
             return (5 + threads) * shape.n // 8
         crew, narrow = min(threads, REACH_CREW), min(_NARROW + shape.n // 512, shape.n + 2 * shape.m + 1)
@@ -207,7 +208,10 @@ class ReachLoop(FrontierLoop):
             self._front(np.flatnonzero(self._start_flags & 1))
 
     def _front(self, vertices: NDArray[np.int64]) -> None:
-        """Make `vertices`, a part of the vertices with values, the frontier. The others have pushed already."""
+        """Make `vertices`, a part of the vertices with values, the frontier.
+
+        The other vertices with values have pushed already.
+        """
         reached, edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
         degrees = np.diff(self._out.offsets.view(np.int64))
         bits = np.zeros(64 * self._words, np.uint8)

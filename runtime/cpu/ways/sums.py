@@ -103,7 +103,7 @@ def _spec(stage: StageSpec) -> SumSpec:
 
 
 def _long_edges(pages: PageCuts) -> int:
-    """The number of edges in segments, which are the rows of the long vertices."""
+    """The number of edges in segments, that is, in the rows of the long vertices."""
     return int((pages.segments[:, 2] - pages.segments[:, 1]).sum())
 
 
@@ -114,7 +114,7 @@ class _Queue:
     Attributes:
         known: whether a push has built the queue; otherwise it must be built from flags.
         entries: the number of vertices in the queue.
-        edges: the number of their edges.
+        edges: the number of edges of the vertices in the queue.
     """
 
     known: bool = False
@@ -138,8 +138,8 @@ class SumPushes:
 
     Attributes:
         legal: whether supersteps may push.
-        instead: whether a push always replaces notify-pull. Notify-pull would be no faster, as a single worker builds
-            its lists of receivers, and these have at least as many edges as the senders.
+        instead: whether a push always replaces notify-pull. Notify-pull would be no faster, as a single worker would
+            build the lists of receivers, and the receivers have at least as many edges as the senders.
 
     Args:
         spec: the loop.

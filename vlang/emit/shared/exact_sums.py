@@ -2,9 +2,9 @@
 
 A sum is computed exactly and converted once. Its accumulators are chosen when a program is bound to a graph. A bound of
 the sum is the length of the longest row times the largest term. The accumulators have the type of the value if the
-bound fits this type, or 64 bits if it fits these. Otherwise, two words of 64 bits sum the upper and the lower halves of
-the terms. Where a term may be infinite, one bool says whether some term is `inf`, and another whether some term is
-`-inf`.
+bound fits this type, or 64 bits if the bound fits 64 bits. Otherwise, two words of 64 bits sum the upper and the lower
+halves of the terms. Where a term may be infinite, one bool says whether some term is `inf`, and another whether some
+term is `-inf`.
 """
 
 from __future__ import annotations

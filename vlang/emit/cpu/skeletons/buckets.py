@@ -119,7 +119,7 @@ def length_of(links: Pointer[i64], at: i64) -> i64:
 def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
     """Offer the runs of a list to all workers in a round. All earlier offers of this worker must have been taken.
 
-    Each offer has a number, which a worker that takes a run compares. So a run that was freed and used again in the
+    Each offer has a number, which a worker compares when it takes a run. So a run that was freed and used again in the
     meantime is not mistaken for the run that was offered.
     """
     desk[ORDER_OFFERS] += 4
@@ -169,7 +169,7 @@ def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
 
 @inner
 def reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
-    """The sum over all workers of a word that they publish."""
+    """The sum over all workers of a word that each worker publishes."""
     total = i64(0)
     for w in range(crew):
         total += pointer_i64(table, ORDER_WORKERS + 2 * w)[word]
@@ -178,7 +178,7 @@ def reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
 
 @inner
 def least_reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
-    """The minimum over all workers of a word that they publish."""
+    """The minimum over all workers of a word that each worker publishes."""
     least = i64(ORDER_MOVED)
     for w in range(crew):
         least = min(least, pointer_i64(table, ORDER_WORKERS + 2 * w)[word])

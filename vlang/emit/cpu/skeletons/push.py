@@ -103,8 +103,8 @@ def push(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
 def begin(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """Build the queue of a superstep.
 
-    If WALK_ORIGIN is 0, it contains all vertices that are not silent. Otherwise WALK_ORIGIN is the address of flags,
-    and the queue contains all vertices whose flag has bit 0 set.
+    If WALK_ORIGIN is 0, the queue contains all vertices that are not silent. Otherwise WALK_ORIGIN is the address of
+    flags, and the queue contains all vertices whose flag has bit 0 set.
     """
     env = bind(frame)
     offsets = pointer_u64(table, PAGE_OFFSETS)

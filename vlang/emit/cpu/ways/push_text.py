@@ -88,7 +88,7 @@ class PushText:
     name = "push"
 
     def write(self, writer: StageWriter) -> Added:
-        """The functions of the way: senders, receivers, the end of a superstep; `selected` only under a `where`."""
+        """The functions for senders, receivers and the end of a superstep; also `selected` for a write in a `where`."""
         how = pushing(writer)
         if how.words is None or how.uniform:
             return Added(reason=how.reason)
