@@ -170,3 +170,12 @@ def test_what_is_known_is_reported(solver: bool) -> None:
     text = "program p\nreduction f(a, b): int = a if a > b else b, identity -inf\nvertex x: int = f(2 for u -> self)\n"
     said = "proved by z3; idempotent" if solver else "no counterexample in "
     assert f"Reduction f: {said}" in compile(text).explain("facts")
+
+
+@pytest.mark.parametrize("value", ["0", "1", "2"])
+def test_a_parameter_value_that_breaks_a_law_is_found(value: str) -> None:
+    """Also the least value of its type."""
+    text = f"program demo(k: u32 = 5)\nrequire k <= 7\nreduction f(a, b): u32 = a - b if k == {value} else a + b, " \
+           "identity 0\nvertex x: u32 = 1\ngather g = f(u.x for u -> self)\napply x = g\n"
+    with pytest.raises(ProgramError, match=f"k = {value}"):
+        compile(text)
