@@ -282,8 +282,16 @@ def _wanted(expected: set[str]) -> str:
         rest -= {"CATEGORY", "DATE", "TIME", "CONST"}
     if len(rest & _OPERATORS) > 3:
         rest -= _OPERATORS
-    words += sorted(_SPOKEN.get(name) or f"`{terminal_text(name)}`" for name in rest if name not in ("_DEDENT", "$END"))
+    words += sorted(_SPOKEN.get(name) or f"`{_terminal_text(name)}`" for name in rest if name not in ("_DEDENT", "$END"))
     return "" if len(words) > 5 else ", ".join(words[:-1]) + (" or " if len(words) > 1 else "") + (words or [""])[-1]
+
+
+def _terminal_text(name: str) -> str:
+    """The text of a terminal of the grammar, as programs write it."""
+    try:
+        return str(grammar().get_terminal(name).pattern.value)
+    except KeyError:
+        return name.lower()
 
 
 def _general(case: _Case) -> Problem:

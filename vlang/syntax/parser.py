@@ -94,14 +94,6 @@ def build(raw: Tree[Token], text: str, filename: str, place: Callable[[int, int]
     return cast(t.File, _Build(text, filename, place).transform(raw))
 
 
-def terminal_text(name: str) -> str:
-    """The text of a terminal of the grammar, as programs write it."""
-    try:
-        return str(grammar().get_terminal(name).pattern.value)
-    except KeyError:
-        return name.lower()
-
-
 def doc_comment(text: str) -> str:
     """The text of the comment lines above the header, without `#`."""
     lines = []
