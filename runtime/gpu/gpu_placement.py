@@ -102,7 +102,7 @@ def _results(plan: Plan, graph: Graph) -> int:
 
 
 def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
-    """The bytes of adjacencies in host memory, and of temporary arrays while the last of them is built."""
+    """The bytes of adjacencies in host memory, and of temporary arrays while the last adjacency is built."""
     shape, n = graph.shape(), graph.n
     columns = {column for stage in plan.stages for column in stage.columns}
     cast = sum(DTYPES[dtype].itemsize for name, dtype in columns
@@ -114,6 +114,6 @@ def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
 
 
 def _free(limit: int, graph: Graph) -> int:
-    """The bytes of a budget that are free or held by the graph."""
+    """The bytes of a budget that are free or used by the graph."""
     held = graph.in_memory.shape().held
     return limit if ledger.left is None else min(limit, ledger.left + held)

@@ -1,4 +1,4 @@
-"""Insert edges into a graph and delete others; report which edges and vertices are new."""
+"""Insert edges into a graph and delete other edges; report which edges and vertices are new."""
 
 from __future__ import annotations
 

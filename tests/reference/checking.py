@@ -1,7 +1,7 @@
 """Check mode of the reference interpreter: the first operation that fails (language.md 6.1).
 
-Each operation is tested when it is evaluated, with a mask of the rows for which it is. An argument of a `fn` is
-evaluated where the body names it. The module shares only the names of the kinds with vlang.ir.checks.check_mode.
+Each operation is tested when it is evaluated, with a mask of the rows for which it is evaluated. An argument of a `fn`
+is evaluated where the body names it. The module shares only the names of the kinds with vlang.ir.checks.check_mode.
 """
 
 from __future__ import annotations
@@ -488,7 +488,7 @@ class _Fixed(t.Expr):
 
 
 class _Checking(_Machine):
-    """Executes statements. The first one that fails raises Failed."""
+    """Executes statements. The first statement that fails raises Failed."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -1,7 +1,7 @@
 """The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
 
 It works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and types are
-resolved at run time. If the document leaves a choice, `operators` and `run` document what the interpreter does.
+resolved at run time. If language.md leaves a choice, `operators` and `run` document what the interpreter does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The resources of a GPU that stay in use between runs: parts of graphs, idle memory, streams and loaded kernels.
+"""The resources of a GPU that a process keeps between runs: parts of graphs, idle memory, streams and loaded kernels.
 
 The first run opens a card, and it stays open until the process ends. A process that was forked from a process with an
 open card cannot use a GPU, because CUDA does not survive a fork.

@@ -133,7 +133,10 @@ class Shelf:
                     for key, item in self._items.items() if key[0] == owner]
 
     def drop(self, owner: int) -> None:
-        """Free the items of a graph, and idle working memory. Items in use are freed when their last run ends."""
+        """Free the items of a graph, and idle working memory.
+
+        Items in use are freed when the last run that uses them ends.
+        """
         with self._lock:
             self._drop(owner)
         self._trim()

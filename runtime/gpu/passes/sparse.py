@@ -127,7 +127,7 @@ class SparseMachine(Protocol):
     def sorted_queue(
         self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int
     ) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges, with the cheapest transfer of each page.
+        """Choose the cheapest transfer of each page, and sort a queue by the page and the transfer of its edges.
 
         Waits for the device.
 
@@ -175,7 +175,7 @@ class SparseMachine(Protocol):
     def run_full(self, stage: StageSpec) -> int:
         """Run a pass over all vertices, including its messages. The counts of the pass begin at zero.
 
-        The two buffers of its fields are swapped afterwards, unless the pass runs in place.
+        The two buffers of each field that the pass writes are swapped afterwards, unless the pass runs in place.
 
         Returns:
             The number of edges traversed.

@@ -144,7 +144,8 @@ def footprint(
         uses: the arrays that passes read, by name of the `Use`.
         arrays: the result of `stored_arrays`.
         free: the bytes that are available.
-        page_size: bytes of neighbours in a page. None means one page if all edges fit, otherwise the best size.
+        page_size: bytes of neighbours in a page. If `page_size` is None, all edges are in one page if they fit;
+            otherwise the best size is chosen.
         taken: the bytes that the vertex state uses, for the error message.
 
     Raises:

@@ -55,8 +55,8 @@ class Resident:
             key: identifies the part among all parts of the graph, and everything that its values depend on.
             nbytes: the size of the part in bytes.
             what: the name of the part, for users and error messages.
-            fill: a function that queues the work to write the values of a new part to an address. None if the caller
-                writes the values later, and then calls `filled`.
+            fill: a function that queues the work to write the values of a new part to an address. `fill` is None if the
+                caller writes the values later, and then calls `filled`.
 
         Raises:
             OutOfMemory: there is no memory for the part.
