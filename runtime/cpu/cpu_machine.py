@@ -227,7 +227,7 @@ class CpuMachine:
         return all(_same_bits(copy, self.state.arrays[slot]) for slot, copy in zip(slots, kept))
 
     def forget(self, kept: object) -> None:
-        """Does nothing, as a copy is freed with its last reference."""
+        """Does nothing, because a copy is freed when its last reference is dropped."""
 
     # ------------------------------------------------------------------ checkpoints (vlang.runtime.engine.checkpoint)
     def put(self, slot: str, array: NDArray[Any]) -> None:

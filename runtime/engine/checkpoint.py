@@ -159,7 +159,7 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
     """Read a checkpoint for a graph of n vertices. Raises ValueError if the checkpoint does not fit the plan and n, and
     Damaged.
 
-    The names, types and lengths of all arrays are compared with those of the plan before arrays are allocated.
+    The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)

@@ -269,7 +269,7 @@ class _Run:
         return here.edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
-        """Run a `for i from a to b`. Its rounds are counted, limited and recorded like supersteps."""
+        """Run a `for i from a to b`. The rounds of the block are counted, limited and recorded like supersteps."""
         here, most = self._position.enter("range", low=0, high=0), self.options.max_rounds
         if not here.again:
             here.numbers |= {"low": int(self._value(spec.low)), "high": int(self._value(spec.high))}
@@ -333,7 +333,7 @@ class _Run:
             raise _Reached
 
     def _limit(self, spec: LoopSpec, here: Block, goal: Goal | None) -> int | None:
-        """The maximum number of supersteps by the program or the goal; None for no limit."""
+        """The maximum number of supersteps, which the goal or the program sets; None for no limit."""
         if goal is not None:
             return goal.supersteps
         if spec.limit is None:

@@ -25,7 +25,7 @@ __all__ = ["Graph"]
 
 
 class Graph(EverydayGraph):
-    """The graph that a program runs on. Its public state never changes, and threads may share it.
+    """The graph that a program runs on. The public state of a graph never changes, and threads may share a graph.
 
     Create a graph by `Graph.read`, `open`, `from_edges`, `from_scipy` or `from_networkx`. The thread that first needs
     an adjacency builds it. The edge list is freed when the first adjacency is built.
@@ -243,9 +243,9 @@ class Graph(EverydayGraph):
             missing: how to treat a cell without a value. "error" raises GraphError. "drop" drops the row if the cell is
                 in one of `columns` or in the column of `weights`. A number replaces the missing value.
             source_column, target_column: the columns of a text that hold the source and target ids, by name or by
-                number from 1. By default, columns with well-known names, or else the first two columns, hold them.
+                number from 1. By default, columns with well-known names, or else the first two columns, are used.
             vertices: all vertex ids, so that the graph can have vertices without edges: a count N for the ids 0..N-1,
-                "LO..HI", a file with a column of ids, or an array of ids. By default, these are the ids in the edges.
+                "LO..HI", a file with a column of ids, or an array of ids. The default is all ids in the edges.
 
         Raises:
             GraphError: the content is wrong.

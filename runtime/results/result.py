@@ -44,11 +44,12 @@ class Result(Exported):
     `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
     Fields are arrays of shape [vertices], or [vertices, k] for vectors T[k]; row i belongs to vertex `r.ids[i]`.
     Integers and floats keep the type of the program. Integer `inf` is the largest value of its type and `-inf` the
-    least; `r.reached(name)` distinguishes both from numbers. Fields of type `category` hold names, as objects; times
-    are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value `none` is stored
-    as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if ids are strings.
+    least; `r.reached(name)` distinguishes both values from ordinary numbers. Fields of type `category` hold names, as
+    objects; times are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value
+    `none` is stored as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if
+    ids are strings.
 
-    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. They support
+    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. Such arrays support
     `__cuda_array_interface__` and DLPack, and `r["rank"]` copies nothing. Fields of type `vertex` are converted to the
     user's ids on first use; if ids are strings, such fields are in host memory, as `ids` is. Every other method copies
     a field to the host when it first needs it.

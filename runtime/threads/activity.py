@@ -26,7 +26,7 @@ class Supersteps:
         loop: the number of the loop in the program, as in `Round`.
         line: the line of the loop in the program; 0 if it is not known.
         first: the number of the first round.
-        begin: when they began, by `time.perf_counter`.
+        begin: when the rounds began, by `time.perf_counter`.
         seconds: the time of each round; the mean time if there are several rounds.
         done: the `Done` of each round; not empty.
         bound: the maximum number of rounds of the loop; None if it is not known.
@@ -61,7 +61,7 @@ class Listener(Protocol):
         Args:
             kind: "step", "pass", "kernel", "read" of a page from disk, or "copy" of a page to a GPU.
             name: the name of the step, pass, kernel or page.
-            begin: when it began.
+            begin: when the span began.
             seconds: how long it took. Work that is only queued on a GPU has the detail `queued`.
             details: more about the span, such as `bytes`, `edges` and `mode`.
         """

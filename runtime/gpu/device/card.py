@@ -64,7 +64,7 @@ class Lane:
 
 
 class Card:
-    """A GPU of this process. Threads may share it.
+    """A GPU of this process. Threads may share a card.
 
     Attributes:
         gpu: the properties of the GPU.
