@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.reference import operators as ops
+from tests.reference.constants import sized
 from tests.reference.evaluate import Evaluator, walk
 from tests.reference.graph import RefGraph
 from tests.reference.interpreter import _Machine
@@ -234,6 +235,7 @@ def run_free(
     """
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
-        machine = Free(parse(source, "test.vp"), facts, graph, precision, fields, ways, rng, max_rounds)
-        machine.bind(params, graph.columns)
+        file, constants = sized(parse(source, "test.vp"), params)
+        machine = Free(file, facts, graph, precision, fields, ways, rng, max_rounds)
+        machine.bind(params, graph.columns, constants)
         return machine.run()

@@ -411,7 +411,9 @@ def started(w: Writer, group: bool = False) -> Generated:
     params: dict[str, Any] = {"s": e.number(0, graph.n - 1), "k": w.whole(-3, 9), "t": e.number(-8, 8) / 4}
     if group:
         params["group"] = [e.number(0, graph.n - 1) for _ in range(e.number(0, min(3, graph.n)))]
-    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices' if group else ''})")
+    if group and e.chance(50):
+        params["size"] = e.number(1, 5)
+    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices, size: const = 2' if group else ''})")
     w.graph_names = {"s": "vertex", "k": "int", "t": "float"}
     for name, drawn in columns.items():
         kind = "int" if drawn == "wide" else drawn
