@@ -1,4 +1,4 @@
-"""Warnings about edge fields with values that the user may not expect."""
+"""Warnings about edge fields with values that a user may not expect."""
 
 from __future__ import annotations
 

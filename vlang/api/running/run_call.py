@@ -191,7 +191,7 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
 
 
 def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning after a run in which an integer became infinite from finite operands; () without one."""
+    """The warning after a run in which an integer became infinite from finite operands; () without such an integer."""
     from vlang.api.running.infinite import integer_warnings  # start-up
 
     given = frozenset({**call.fields, **call.old})
