@@ -23,6 +23,7 @@ from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, final_vertices, gap, interrupted, repeats
 from vlang.runtime.engine.failures import failures, has_infinity
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
+from vlang.runtime.engine.moving import Moving
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.position import Block, Position
 from vlang.runtime.engine.run_outcome import Goal, Kept, Outcome, Stopped
@@ -94,6 +95,7 @@ class _Run:
         self._begin = 0.0
         self._sets: dict[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # superstep of the innermost loop in progress
+        self._moving = Moving(machine)
         self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # a loop's number in the history
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
@@ -112,6 +114,7 @@ class _Run:
             self._stopped()
         self.machine.synchronize()
         self.outcome.seconds = time.perf_counter() - self._begin
+        self.outcome.moved = self.machine.moved()
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         values = self.outcome.values = self.machine.values()
         self._outward(values)
@@ -273,7 +276,7 @@ class _Run:
         if not here.again:
             here.numbers |= {"low": int(self._value(spec.low)), "high": int(self._value(spec.high))}
         low, high = here.numbers["low"], here.numbers["high"]
-        reason, converged = "", True
+        reason, converged, outer = "", True, self._moving.enter()
         while not reason:
             rounds = here.at
             if low + rounds > high:
@@ -291,6 +294,7 @@ class _Run:
                 self._note(spec, rounds + 1, begin, time.perf_counter() - begin,
                            (Done(self.graph.n, "pull", edges),), high - low + 1)
                 here.at += 1
+        self._moving.leave(outer)
         self._position.leave()
         self._finish(here.at, reason, converged)
 
@@ -299,7 +303,7 @@ class _Run:
         goal = self._goal if self._goal is not None and self._goal.loop == spec.number else None
         limit = self._limit(spec, here, goal)
         bound = min((most for most in (limit, self.options.max_rounds) if most is not None), default=None)
-        around = self._iteration
+        around, outer = self._iteration, self._moving.enter()
         loop = self._begun(spec, here, bound)
         watch = here.watch = self._watched(spec, here)
         reason, converged, first = "", True, here.at
@@ -325,6 +329,7 @@ class _Run:
         if self.options.target is not None:
             reason, converged = self._at_target(spec, self.options.target, reason)
         self._iteration = around
+        self._moving.leave(outer)
         if spec.reads_iteration and around is not None:
             self.machine.set_scalar("iteration", around)
         self._finish(here.at, reason, converged)
@@ -372,10 +377,11 @@ class _Run:
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, begin: float, seconds: float, done: Sequence[Done],
               bound: int | None) -> None:
         """Add rounds to the history, of which each took `seconds` and the first has number `first`; report them."""
-        number = self._numbers[id(spec)]
-        self.outcome.history.add(number, first, seconds, done)
+        number, moved = self._numbers[id(spec)], self._moving.round()
+        self.outcome.history.add(number, first, seconds, done, moved)
         for one in listeners():
-            one.rounds(Supersteps(number, spec.line, first, begin, seconds, done, bound, gap(spec.until, self.machine)))
+            one.rounds(Supersteps(number, spec.line, first, begin, seconds, done, bound, gap(spec.until, self.machine),
+                                  moved))
 
     def _advance(self, loop: Loop, spec: LoopSpec, rounds: int, bound: int | None) -> int:
         """Run at least one superstep; returns the number of supersteps so far."""

@@ -184,7 +184,8 @@ class Topology:
         """Before the first pass, copy edges to the device that are not there, if they are resident."""
         if not self._edges.missing:
             return
-        made = self._edges.copy()
+        made, copied = self._edges.copy()
+        self.traffic.copied += copied
         for name, table in self._tables.items():
             if f"places:{name}" in made:
                 for part in self.parts:
@@ -379,6 +380,12 @@ class Topology:
     def edge_bytes(self, name: str) -> int:
         """The bytes per edge that a use reads from the host."""
         return sum(array.itemsize for array in self.arrays_of(name))
+
+    def read_in_place(self, name: str, edges: int) -> None:
+        """Count edges that kernels have read through `rows`: of pages outside of the slots, from host memory."""
+        if not self.resident and self.edges:
+            outside = sum(part.edges for part, cached in zip(self.parts, self.cached()) if not cached)
+            self.traffic.direct += self.edge_bytes(name) * (edges * outside // self.edges)
 
     def cached(self) -> NDArray[np.bool_]:
         """bool[P], whether each page is in a slot."""

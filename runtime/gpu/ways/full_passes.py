@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError, OutOfMemory
@@ -33,6 +34,7 @@ from vlang.runtime.gpu.ways.ways import attempts, candidates
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
+from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
@@ -274,6 +276,14 @@ class FullPasses:
         """Call `launch`, which queues a kernel, for each slice of a sorted queue."""
         name = _use(kind, stage)
         sweep_slices(self.topologies[kind], name, sliced, launch, self._packer(kind, name))
+
+    def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
+        """Count edges that a launch has read through the rows of the pages (see `SparseMachine`)."""
+        self.topologies[kind].read_in_place(_use(kind, stage), edges)
+
+    def moved(self) -> Moved:
+        """The edges that were moved to the device, or read in place, in all directions."""
+        return reduce(Moved.plus, (topology.traffic.moved() for topology in self.topologies.values()), NOTHING)
 
     def _gathers(self, asked: str) -> bool:
         """Whether pushes may gather rows: on request, and by published formulas. Measured costs do not count it yet."""
