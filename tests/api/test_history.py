@@ -34,7 +34,7 @@ def test_a_history_numbers_its_rounds() -> None:
 
 
 def test_supersteps_of_a_launch_share_what_it_moved() -> None:
-    assert [name for name in vars(Round)["__slots__"]][6:] == list(Moved._fields)
+    assert list(vars(Round)["__slots__"])[6:] == list(Moved._fields)
     moved, history = Moved(bytes_copied=7, bytes_in_place=100, pages_copied=2), History()
     history.add(0, 1, 0.5, Series("push", np.array([[3, 1], [2, 0], [0, 2]])), moved)
     history.add(0, 4, 0.5, [Done(9, "pull", 0)], moved)
@@ -44,8 +44,8 @@ def test_supersteps_of_a_launch_share_what_it_moved() -> None:
     assert [one.bytes_copied for one in rounds] == [7, 0, 0, 7, 7, 0]
     assert [one.pages_copied for one in rounds] == [2, 0, 0, 2, 2, 0]
     assert History.unpacked(*history.packed(), 1).rounds() == rounds
+    modes, arrays = history.packed()
     with pytest.raises(ValueError, match="history"):
-        modes, arrays = history.packed()
         History.unpacked(modes, [*arrays[:3], arrays[3][1:]], 1)
 
 
