@@ -63,7 +63,10 @@ def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a run. Each field is one option; its default is that of a call without options."""
+    """The options of a run.
+
+    Each field is one option. The default of a field is the value of the option in a call without options.
+    """
 
     # Everyday options: keywords of a call, and options of the command line.
     threads: int | None = field(default=None, metadata=_about(

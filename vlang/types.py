@@ -24,9 +24,9 @@ class Scalar:
     """The type of a single value.
 
     kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the kind
-    "integer", "number" or "text". Their final type follows from the context; without one that decides, it is `int` or
-    `float`, and a text has none. Categories and times exist in the checker only: `vlang.ir.forms.erase` replaces them
-    by integers of their number of bits.
+    "integer", "number" or "text". Their final type follows from the context. If the context decides no type, a number
+    becomes `int` or `float`, and a text has no type. At the end of lowering, `vlang.ir.forms.erase` replaces categories
+    and times by integers with the same number of bits.
     """
 
     name: str

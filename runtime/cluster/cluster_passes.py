@@ -47,26 +47,26 @@ class RankFreedoms(Freedoms):
 
 
 class LocalPages(InMemory):
-    """The pages of a rank, without tasks over its pads."""
+    """The pages of a rank, with tasks over its own vertices only."""
 
     def __init__(self, graph: LocalGraph, page_size: int) -> None:
         super().__init__(graph, page_size)
-        self._low = graph.numbers.low
+        self._owned = graph.numbers.low, graph.numbers.high
 
     def pages(self, kind: str) -> Pages:
         """The pages of an adjacency direction."""
         if kind not in self._known:
             made = super().pages(kind)
-            if self._low and not kind.startswith(RECEIVERS):
-                made = replace(made, tasks=_from(made.tasks, self._low))
+            if not kind.startswith(RECEIVERS):
+                made = replace(made, tasks=_within(made.tasks, *self._owned))
             self._known[kind] = made
         return self._known[kind]
 
 
-def _from(tasks: NDArray[np.int64], low: int) -> NDArray[np.int64]:
-    """The tasks over vertices, without vertices below `low`."""
-    cut = tasks[tasks[:, 2] > low]
-    cut[:, 1] = np.maximum(cut[:, 1], low)
+def _within(tasks: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
+    """The tasks over vertices, cut to the vertices from `low` to `high` - 1."""
+    cut = tasks[(tasks[:, 2] > low) & (tasks[:, 1] < high)]
+    np.clip(cut[:, 1:], low, high, out=cut[:, 1:])
     return np.ascontiguousarray(cut)
 
 
@@ -89,9 +89,10 @@ class ClusterPasses(Passes):
         super().__post_init__()
         assert isinstance(self.graph, LocalGraph)
         self.local, self.numbers = self.graph, self.graph.numbers
-        self._by_vertex = _from(vertex_tasks(self.numbers.high, 4 * BLOCK), self.numbers.low)
-        self._by_block = vertex_tasks(self.numbers.high, BLOCK)
-        self.ahead = Ahead(self.state, self.numbers.low, self.numbers.high)
+        low, high = self.vertices = self.numbers.low, self.numbers.high
+        self._by_vertex = _within(vertex_tasks(high, 4 * BLOCK), low, high)
+        self._by_block = vertex_tasks(high, BLOCK)[low // BLOCK :]
+        self.ahead = Ahead(self.state, low, high)
         self.exchange = Exchange(self.numbers, self.transport, self.state)
         self._costs: Costs | None = None  # no cached property, as these share a lock in CPython 3.11
         self._fresh: set[str] = set()  # arrays whose mirrors are up to date
@@ -131,9 +132,6 @@ class ClusterPasses(Passes):
         self.exchange.forget(slot)
 
     # ------------------------------------------------------------------------------------------------ passes
-    def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """Does nothing: cache blocks read the senders of a row by local number, which is not their order in the row."""
-
     def begin(self, stage: StageSpec) -> None:
         """Does nothing: before the first superstep, reductions and messages are computed when they are needed."""
 
@@ -159,10 +157,11 @@ class ClusterPasses(Passes):
     def send(self, stage: StageSpec, lists: Lists) -> None:
         """See `Passes.send`; for those of the listed vertices that this rank owns."""
         self._fresh -= set(stage.near)
-        high = self.numbers.high
-        shorts = int(np.searchsorted(lists.short[: lists.shorts], high))
-        longs = int(np.searchsorted(lists.long_vertices[: lists.longs], high))
-        super().send(stage, replace(lists, shorts=shorts, longs=longs))
+        short, long = (np.searchsorted(vertices, self.vertices).tolist() for vertices in
+                       (lists.short[: lists.shorts], lists.long_vertices[: lists.longs]))
+        super().send(stage, replace(
+            lists, short=lists.short[slice(*short)], long_vertices=lists.long_vertices[slice(*long)],
+            shorts=short[1] - short[0], longs=long[1] - long[0]))
 
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
@@ -231,12 +230,13 @@ class ClusterPasses(Passes):
         """Let kernels write the partial results of their blocks to the places of these in the whole graph."""
         self.parts: dict[str, NDArray[Any]] = {}
         blocks, first = -(-self.numbers.ranges.n // BLOCK), self.numbers.ranges.blocks(self.transport.rank)[0]
+        shift = first - self.numbers.low // BLOCK  # -1 at least, as there are at most as many mirrors as lower vertices
         self._widths: dict[str, int] = {}
         for spec in self.state.plan.arrays:
             if spec.length == "blocks":
-                array = self.parts[spec.slot] = np.zeros((blocks + 1) * spec.width, DTYPES[spec.dtype])
-                self._widths[spec.slot] = spec.width
-                self.state.put(spec.slot, array[first * spec.width :])
+                array = np.zeros((blocks + 2) * spec.width, DTYPES[spec.dtype])
+                self.parts[spec.slot], self._widths[spec.slot] = array[spec.width :], spec.width
+                self.state.put(spec.slot, array[(1 + shift) * spec.width :])
 
     def _merge(self, folds: Sequence[Fold], numbers: Sequence[int], where: str) -> list[int]:
         """Exchange the partial results of reductions, and return the sums of numbers over all ranks."""

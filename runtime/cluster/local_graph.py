@@ -30,9 +30,9 @@ RECEIVERS = "to-"
 class LocalGraph(Graph):
     """The rows of the vertices of one rank, a `Graph` for the passes of a run.
 
-    `adjacency("in")` has rows for pads, which are empty, and owned vertices. `adjacency("to-in")` has a row for each
-    local vertex, with its receivers among the owned ones. `m` is the number of edges of the whole graph, so that all
-    ranks choose alike.
+    `adjacency("in")` has a row for each local vertex, which is empty unless the rank owns the vertex.
+    `adjacency("to-in")` has a row for each local vertex, with its receivers among the owned ones. `m` is the number of
+    edges of the whole graph, so that all ranks choose alike.
 
     Attributes:
         numbers: the local numbers.
@@ -116,7 +116,8 @@ def _made(kinds: list[str], names: tuple[str, ...], graph: Graph, transport: Tra
     local._rows = {}
     for kind in kinds:
         rows = found.pop(kind)
-        offsets = np.concatenate([np.zeros(numbers.low, np.uint64), rows.offsets])
+        offsets = np.concatenate([np.zeros(numbers.low, np.uint64), rows.offsets,
+                                  np.full(numbers.n - numbers.high, rows.offsets[-1], np.uint64)])
         rows = Rows(offsets, numbers.translate(rows.targets, table), rows.columns)
         local._rows[kind] = Adjacency(kind, rows, graph._adjacencies.columns, _no_column, threading.RLock())
     return local

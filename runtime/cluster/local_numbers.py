@@ -1,4 +1,9 @@
-"""The local numbers of a rank: its pads, then its own vertices, then its mirrors in the order of the whole graph."""
+"""The local numbers of a rank, which are in the order of the whole graph.
+
+The mirrors of lower vertices come first, then unused numbers up to a multiple of BLOCK, then pads, then the owned
+vertices, and last the mirrors of higher vertices. So the neighbours in a row increase by local number as they do by the
+number in the graph, and full passes may read them from cache blocks (vlang.runtime.graph.topology.blocks).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cluster.ranges import Ranges
 from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.plan.plan import BLOCK
 
 __all__ = ["LocalNumbers", "number_vertices"]
 
@@ -34,9 +40,14 @@ class LocalNumbers:
     wanted: Sequence[NDArray[np.uint32]]
 
     @property
+    def lower(self) -> int:
+        """The number of mirrors of vertices below the owned ones."""
+        return int(self.starts[self.rank])
+
+    @property
     def low(self) -> int:
-        """The local number of the first owned vertex, which is the number of pads."""
-        return self.ranges.pads(self.rank)
+        """The local number of the first owned vertex."""
+        return _first_owned(self.lower, self.ranges, self.rank)
 
     @property
     def high(self) -> int:
@@ -47,12 +58,13 @@ class LocalNumbers:
     @property
     def n(self) -> int:
         """The number of local vertices."""
-        return self.high + len(self.mirrors)
+        return self.high + len(self.mirrors) - self.lower
 
     def mirrors_of(self, rank: int) -> tuple[int, int]:
         """The local numbers of the mirrors of a rank: the first, and the one behind the last."""
         first, last = self.starts[rank : rank + 2].tolist()
-        return self.high + first, self.high + last
+        shift = 0 if rank < self.rank else self.high - self.lower
+        return first + shift, last + shift
 
     def own(self, array: NDArray[Any]) -> NDArray[Any]:
         """The owned part of an array over the local vertices, as a view; [n k], k entries for each vertex."""
@@ -60,19 +72,22 @@ class LocalNumbers:
         return array[self.low * width : self.high * width]
 
     def local(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The entries of an array over all vertices, [n k], for the local vertices."""
+        """The entries of an array over all vertices, [n k], for the local vertices; 0 for unused numbers."""
         width = len(array) // self.ranges.n if self.ranges.n else 1
         first, last = self.ranges.of(self.rank)
         rows = array.reshape(-1, width)
-        parts = [rows[first - self.low : last], rows[self.mirrors]]
-        found: NDArray[Any] = np.concatenate(parts).reshape(-1)
-        return found
+        found: NDArray[Any] = np.zeros((self.n, width), array.dtype)
+        found[: self.lower] = rows[self.mirrors[: self.lower]]
+        found[self.low - self.ranges.pads(self.rank) : self.high] = rows[first - self.ranges.pads(self.rank) : last]
+        found[self.high :] = rows[self.mirrors[self.lower :]]
+        return found.reshape(-1)
 
     def translate(self, vertices: NDArray[np.uint32], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """The local numbers of owned vertices and mirrors. `table`, uint32[n of the graph], is overwritten."""
         first, last = self.ranges.of(self.rank)
         table[first:last] = np.arange(self.low, self.high, dtype=np.uint32)
-        table[self.mirrors] = np.arange(self.high, self.n, dtype=np.uint32)
+        table[self.mirrors[: self.lower]] = np.arange(self.lower, dtype=np.uint32)
+        table[self.mirrors[self.lower :]] = np.arange(self.high, self.n, dtype=np.uint32)
         return table[vertices]
 
 
@@ -96,6 +111,11 @@ def number_vertices(
     starts = np.searchsorted(mirrors, ranges.bounds)
     parts = [mirrors[starts[r] : starts[r + 1]].view(np.uint8) for r in range(ranges.size)]
     found = transport.exchange(parts, "the lists of mirrors")
-    shift = first - ranges.pads(rank)
-    wanted = [(part.view(np.uint32) - np.uint32(shift)).astype(np.uint32) for part in found]
+    shift = _first_owned(int(starts[rank]), ranges, rank) - first
+    wanted = [(part.view(np.uint32).astype(np.int64) + shift).astype(np.uint32) for part in found]
     return LocalNumbers(ranges, rank, mirrors, starts, wanted)
+
+
+def _first_owned(lower: int, ranges: Ranges, rank: int) -> int:
+    """The local number of the first owned vertex of a rank that mirrors `lower` lower vertices."""
+    return -(-lower // BLOCK) * BLOCK + ranges.pads(rank)

@@ -72,7 +72,7 @@ class _RankReachLoop(PagedReachLoop):
         self._rank.refresh(self._stage)
         super()._begin()
         flags = bits_set(self._front, self._numbers.n).copy()
-        flags[: self._numbers.low] = 0
+        flags[self._numbers.lower : self._numbers.low] = 0  # pads are not kept up to date
         set_bits(self._front, flags)
         self._counts[REACH_ONE] = np.argmax(flags) if len(flags) else 0
         active, _ = self._meet(False, 0)

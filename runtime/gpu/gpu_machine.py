@@ -56,7 +56,7 @@ class GpuMachine:
         plan: the compiled program.
         graph: the graph of the run.
         options: the options of the run.
-        disk: the pages of a graph whose edges are streamed from disk; None for one in memory.
+        disk: the pages of a graph whose edges are streamed from disk; None for a graph in memory.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class GpuMachine:
             raise
 
     def _put_tables(self) -> None:
-        """Put the tables of vertices that the plan reads on the device, unless they are there from an earlier run."""
+        """Copy the vertex tables that the plan reads to the device, unless an earlier run left them there."""
         plan, graph = self.plan, self.graph
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
@@ -265,7 +265,7 @@ class GpuMachine:
             del self._in_place[stage.name]
 
     def counted(self) -> Stats:
-        """The counts of the last pass; waits for it."""
+        """The counts of the last pass; waits until the pass has ended."""
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
@@ -278,7 +278,7 @@ class GpuMachine:
         Args:
             kind: adjacency direction, "in", "out" or "both".
             stage: the stage that reads the pages; None for notifications.
-            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+            items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
             count: device address of the number of items.
             queued: whether the items are entries of a queue.
         """
@@ -306,7 +306,7 @@ class GpuMachine:
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first way that can run it.
 
-        `bound` is the maximum number of supersteps, and `start` the state of an earlier run; either may be None.
+        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both may be None.
         """
         begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
         return next(loop for loop in begun if loop is not None)
@@ -391,7 +391,8 @@ class GpuMachine:
         self.device.synchronize()
 
     def values(self) -> Values:
-        """The values of the output fields and of the globals; arrays are on the device if the options say so."""
+        """The values of the output fields and the globals; the option `device_arrays` keeps the arrays on the device.
+        """
         globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
         fetch = self.state.hand_over if self.options.device_arrays else self.state.array
         return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)

@@ -1,8 +1,8 @@
 """The placement of the edges of a run on a GPU: in host memory if they fit into its budget, otherwise on disk.
 
-If the edges stay in their page file on disk, host memory has the row offsets of each direction, from which the tables
-on the device are computed, the degrees that the program reads, the results, and a ring of page-locked buffers. Device
-memory has the state, the tables and some pages.
+If the edges stay in their page file on disk, host memory has a ring of page-locked buffers, the degrees that the
+program reads, the results, and the row offsets of each direction, which are needed to compute the tables on the device.
+Device memory has the state, the tables and some pages.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
 
 
 def _kept(plan: Plan, graph: Graph) -> int:
-    """The bytes of the degrees that a program reads, which the graph keeps."""
+    """The bytes of the degree arrays that a program reads, and that the graph keeps in memory."""
     kinds = {slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")}
     each = {"in", "out"} | kinds if "all" in kinds and graph.directed else kinds
     return 4 * graph.n * (len(each) if graph.directed else min(1, len(each)))

@@ -33,7 +33,7 @@ class Graph(EverydayGraph):
     Attributes:
         name: name of the graph, for messages.
         n: the number of vertices.
-        m: the number of stored directed edges. An undirected edge counts twice, an undirected self-loop once.
+        m: the number of stored directed edges. An undirected edge is counted twice, and an undirected self-loop once.
         directed: False if every edge is stored in both directions.
         ids: the user's vertex ids.
         order: the permutation from row numbers to dense numbers if rows are not in the order of the ids; else None.
@@ -42,15 +42,15 @@ class Graph(EverydayGraph):
         warnings: sentences about parts of the source that the reader may have misunderstood.
         stored: the edges on disk if the graph was created by `open`; else None.
         seal: checksum that identifies the page file from which this graph was read; "" for other graphs.
-        kinds: what the integers of an edge column stand for, by the names of columns of categories and times.
-        vertex_columns: the table that was given as `vertices`; else None. A run joins its columns by id to the vertex
-            fields that a call must pass.
+        kinds: the meaning of the integers in edge columns of categories and times, by name of the column.
+        vertex_columns: the table that was given as `vertices`; else None. A run joins the columns of this table by id
+            to the vertex fields that a call must pass.
     """
 
     _whole: Graph | None = None  # the graph that `loaded` has read, if `stored` is set
 
     def loaded(self) -> Graph:
-        """This graph with its edges in memory. The first call reads them, and this graph keeps them."""
+        """This graph with its edges in memory. The first call reads the edges, and this graph keeps them."""
         if self.stored is None:
             return self
         if self._base is not None:
@@ -102,7 +102,8 @@ class Graph(EverydayGraph):
         return other
 
     def ordered(self, dense: NDArray[np.uint32]) -> Graph:
-        """This graph with permuted rows: row i holds the edges of the vertex with dense number dense[i]; uint32[n]."""
+        """This graph with permuted rows: row i has the edges of the vertex with the dense number dense[i], uint32[n].
+        """
         plain, order = self.plain(), Order.of(dense)
         base = plain.built()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
@@ -114,7 +115,7 @@ class Graph(EverydayGraph):
     def edges(self, both: bool = False) -> EdgeList:
         """The edges as a list, in the order of an adjacency that is already built.
 
-        An undirected edge is listed once, or with `both` in both directions.
+        An undirected edge is listed once, or in both directions if `both` is True.
         """
         if self.order is not None:
             return self.plain().edges(both)
@@ -204,7 +205,7 @@ class Graph(EverydayGraph):
         return other
 
     def _add_note(self, note: str, dropped: str = "") -> None:
-        """Add a note while the graph is built. dropped: "self-loops" or "parallel edges" if they were dropped."""
+        """Add a note while the graph is built. `dropped` is "self-loops" or "parallel edges" if these were dropped."""
         self._notes.append(note)
         self._kept = tuple(kind for kind in self._kept if kind != dropped)
 
@@ -314,13 +315,14 @@ class Graph(EverydayGraph):
             symmetrize: store both directions of every edge.
             self_loops, parallel: "keep" or "drop".
             name: name of the graph, for messages.
-            threads: how many threads build; None for one per processor.
+            threads: how many threads build adjacency lists; None for one per processor.
             columns: for arrays, a mapping from any name to an edge column of shape [E]; further keywords are edge
                 columns, too. For a table, the names of the columns to read; a further keyword reads a column under
                 another name, as in weight="amount". Without `columns` and keywords, all columns of numbers are read,
                 and `left_out` lists the others.
             missing: how to treat nulls and NaN in a table, as in `read`.
-            vertices: all vertices, with or without edges: as in `read`, or a table. Excludes `n` and `ids`.
+            vertices: all vertices, with or without edges: as in `read`, or a table. This argument cannot be combined
+                with `n` or `ids`.
             id: the column of ids in the table `vertices`; None for a well-known name.
 
         All arrays are copied. Raises GraphError if the shapes or types of the arguments do not match, or if a column
@@ -389,12 +391,14 @@ class Graph(EverydayGraph):
         return found.thinned(self_loops, parallel)
 
     def save(self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()) -> None:
-        """Write the graph atomically, as a page file if the name ends in .vg, else as .npz. `Graph.read` reads both.
+        """Write the graph atomically, as a page file if the name ends in .vg, else as .npz.
+
+        `Graph.read` reads both formats.
 
         Args:
             path: path of the file to write.
             layout: the order of the rows in a page file: "degree" (default) by decreasing in-degree plus out-degree, or
-                "ids" by vertex id. It does not change the ids.
+                "ids" by vertex id. The layout does not change the ids.
             disks: folders over which the pages of a page file are striped, with one file in each folder. If empty, the
                 page file is a single file.
 

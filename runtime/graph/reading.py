@@ -22,7 +22,10 @@ __all__ = ["read_graph"]
 
 
 def read_graph(graph_type: type[Graph], path: str | Path, options: Mapping[str, Any]) -> Graph:
-    """Build the graph of a file or a generator. options: all keywords of `Graph.read`. Raises GraphError, DiskError."""
+    """Build the graph of a file or a generator.
+
+    `options` has all keywords of `Graph.read`. Raises GraphError, DiskError.
+    """
     given = {**options, "columns": _names(options["columns"]), "weights": _weights(options["weights"])}
     path = given_path(path)
     for name in ("directed", "symmetrize"):

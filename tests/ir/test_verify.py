@@ -195,12 +195,38 @@ PROGRAMS: dict[str, tuple[Callable[[], f.Program], str]] = {
 }  # fmt: skip
 
 
+NARROWED = """\
+program q
+vertex near: int = 1
+repeat at most 3 times:
+    where near > 0:
+        where near < 3:
+            gather most = max(u.near for u -> self)
+            apply near = most
+"""
+
+
+def _narrowed(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
+    """The schedule of NARROWED, whose pass computes two masks before its gather, with a changed pass."""
+    whole = schedule(ir(NARROWED))
+    verify_schedule(whole)
+    (loop,) = [step for step in whole.steps if isinstance(step, s.Loop)]
+    (stage,) = [step for step in loop.steps if isinstance(step, s.Stage) and step.gathers]
+    assert len(stage.before) == 2
+    steps = tuple(change(stage) if step is stage else step for step in loop.steps)
+    return replace(whole, steps=tuple(replace(step, steps=steps) if step is loop else step for step in whole.steps))
+
+
 SCHEDULES: dict[str, tuple[Callable[[], s.Schedule], str]] = {
     "two passes of one name": (lambda: _stages(lambda x: replace(x, name="s0")), "A pass, an accumulator and a mask"),
     "a gather over other edges": (lambda: _stages(lambda x: replace(x, domain="both" if x.domain else None)),
                                   "All gathers of a pass go over its domain"),
     "a mask after what it guards": (lambda: _stages(lambda x: replace(x, after=x.after[::-1])),
                                     "In a pass, masks come before what they guard"),
+    "a mask before the mask that guards it": (lambda: _narrowed(lambda x: replace(x, before=x.before[::-1])),
+                                              "In a pass, masks come before what they guard"),
+    "gathers before the mask that guards them": (lambda: _narrowed(lambda x: replace(
+        x, before=(), after=(*x.before, *x.after))), "In a pass, masks come before what they guard"),
     "a guard that is nothing": (lambda: _stages(lambda x: replace(x, guard="nothing" if x.gathers else None)),
                                 "What guards is a mask"),
     "what is read is not stored": (lambda: _stages(

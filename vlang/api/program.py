@@ -123,7 +123,7 @@ class Program:
             return program._run_bound(graph, program._at_target(graph, chosen), rest)
 
     def _at_target(self, graph: Graph, options: Options) -> Options:
-        """The options, with the number that the engine uses for the target in place of its id."""
+        """The options of a run, with the vertex id `target` replaced by the number of this vertex in the engine."""
         if options.target is None:
             return options
         target = graph.find(options.target)
@@ -161,8 +161,8 @@ class Program:
     def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
         """Run the program on a changed graph, starting from its result on the graph before the change.
 
-        Loops for which rule I is granted continue from their last state; the result is that of a new run. Statements
-        around these loops are computed again, and so are later loops for which rule I is refused.
+        Loops for which rule I is granted continue from their last state; the result equals that of a new run.
+        Statements around these loops are computed again, and so are later loops for which rule I is refused.
 
         Args:
             result: a result of this program; its parameters, given fields and precision are used again.
@@ -223,7 +223,7 @@ class Program:
         return type(self), (self.source, self.filename, self.precision, self.derive)
 
     def stages(self, precision: int | None = None) -> Stages:
-        """The stages of the program up to the facts, at a precision (default: its own)."""
+        """The checked tree, the IR and the facts of the program, at a precision (default: that of the program)."""
         precision = precision or self.precision
         known = self._stages.get(precision)
         if known is None:
@@ -236,9 +236,9 @@ class Program:
         return known
 
     def derived(self, form: str | None) -> Program:
-        """The program with linear loops rewritten to send changes (rule D), for form "delta"; the same one for None.
+        """For form "delta", the program with linear loops rewritten to send changes (rule D); for None, this program.
 
-        Loops that rule D refuses stay as they are. Raises BindError, with the reasons, if it refuses all loops.
+        Loops that rule D refuses stay as they are. Raises BindError, with the reasons, if rule D refuses all loops.
         """
         if form not in (None, "delta"):
             raise BindError(f"derive is 'delta' or None, not {form!r}")
@@ -299,7 +299,7 @@ def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Giv
 
 
 def _derived(plain: Stages) -> Stages:
-    """The stages after rule D has rewritten loops. Raises BindError if it refuses all loops."""
+    """The stages after rule D has rewritten loops. Raises BindError if rule D refuses all loops."""
     from vlang.ir.derived import derived  # start-up
 
     program, fields, refused = derived(plain.program, plain.facts)

@@ -232,7 +232,8 @@ class _Work:
     def _spread(self, values: Array, new: Array) -> Array:
         """Move the rows of old vertices to their places in the new graph.
 
-        new: one row for each vertex of the new graph, or a single row; it fills the places of new vertices.
+        new: the values of new vertices, as one row for each vertex of the new graph, or as a single row for all of
+            them.
         """
         if self.changed.places is None:
             return values
@@ -255,7 +256,7 @@ class _Work:
     def _run(
         self, graph: Graph, scalars: Mapping[str, Any], given: dict[str, Array], starts: Mapping[int, Start], goal: Goal
     ) -> dict[str, Array]:
-        """The fields of a run on the CPU at a goal.
+        """Run the program on the CPU up to a superstep of one loop, and return the fields.
 
         given: fields that replace initializers, besides those that the caller of the old run passed.
         """

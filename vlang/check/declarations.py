@@ -36,7 +36,7 @@ class Declarations:
     # -------------------------------------------------------------------- types
 
     def type_of(self, expr: t.TypeExpr) -> Type | None:
-        """The type that a type expression names. Reports a wrong one, and then returns None."""
+        """The type that a type expression names. Reports a wrong type expression, and then returns None."""
         if expr.kind == "vertex":
             return VERTEX
         if expr.kind == "vertices":
@@ -184,7 +184,9 @@ class Declarations:
         run.declare(scope, item, "function", item.name, item.name_span, type_)
 
     def function(self, name: str) -> Symbol | None:
-        """The symbol of a function or reduction, after its body is checked. None if there is none of this name.
+        """The symbol of a function or reduction, after its body is checked.
+
+        None if no function or reduction has this name.
 
         The body is checked at the first call, or at the end of the program if there is no call.
         """

@@ -274,7 +274,7 @@ class Expressions:
 
     def _of_times(self, node: t.Expr, op: str, left: tuple[t.Expr, Type], right: tuple[t.Expr, Type],
                   at: Sight) -> Type | None:
-        """The type of an operation on times: the difference of two is a number, and a number moves one."""
+        """The type of an operation on times: time - time is a number; time + number and time - number are times."""
         kinds = [type_ if isinstance(type_, Scalar) else None for _, type_ in (left, right)]
         times = [kind for kind in kinds if kind is not None and kind.kind == "time"]
         if op == "-" and kinds[0] is not None and all(kind is not None and (kind in times or kind == TEXT)

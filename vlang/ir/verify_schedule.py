@@ -40,7 +40,7 @@ def _domains(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _early(schedule: s.Schedule) -> Iterator[str]:
-    """Masks or accumulators that a pass reads before it computes them, before or after its gathers."""
+    """Masks or accumulators that a pass reads before it has computed them."""
     for stage in schedule.stages:
         own, known = _computed(stage), set[str]()
         for item in stage.before:

@@ -241,7 +241,7 @@ class Apply(Statement):
 class Let(Statement):
     """`let name = value`.
 
-    `let (a, b) = value` is a `let` of the tuple, with the name "a, b", and one of each component.
+    `let (a, b) = value` is parsed as several `let`s: one of the tuple, with the name "a, b", and one of each component.
 
     Attributes:
         name: the name of the value.

@@ -39,7 +39,8 @@ class Ahead:
     def _count(self) -> NDArray[np.int64]:
         """The number of vertices of the passes in each block."""
         begins = np.arange(0, self._high, BLOCK)
-        return (np.minimum(self._high, begins + BLOCK) - np.maximum(self._low, begins)).astype(np.int64)
+        count: NDArray[np.int64] = np.minimum(self._high, begins + BLOCK) - np.maximum(self._low, begins)
+        return np.maximum(count, 0, dtype=np.int64)
 
     @cached_property
     def _left(self) -> NDArray[np.int64]:

@@ -82,6 +82,7 @@ class Passes:
         self.pointed = Pointed(self.graph, self.state, self.cpu.threads)
         self._stats, self._total = np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
+        self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the one behind the last
         self.ahead = Ahead(self.state)
 
     @cached_property
@@ -115,7 +116,7 @@ class Passes:
         there = pages.adjacency.made("blocks")
         room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
         if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
-            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
+            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads, self.vertices))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
             columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]

@@ -75,13 +75,13 @@ def parse_device(text: object) -> tuple[str, int]:
 
 
 def open_device(name: str, gpu_memory: int | None = None) -> Device:
-    """Open the device "gpu" or "gpu:K". Raises DeviceError, which says why it is missing and how to fix that."""
+    """Open the device "gpu" or "gpu:K". Raises DeviceError, which says why the device is missing."""
     kind, index = parse_device(name)
     return _factories()[kind](index, gpu_memory)
 
 
 def check_device(asked: str) -> None:
-    """Check that a device requested by name exists, without opening it. Raises DeviceError if not."""
+    """Check that a device requested by name exists, without opening it. Raises DeviceError if it does not."""
     kind, index = parse_device(asked)
     if kind == "gpu":
         from vlang.runtime.gpu.device.gpus import check_gpu  # start-up
@@ -92,7 +92,8 @@ def check_device(asked: str) -> None:
 def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], int]) -> Choice:
     """Choose the device for a run.
 
-    "auto" takes the first GPU if there is one, the state fits it and the graph has at least AUTO_EDGES edges.
+    "auto" means the first GPU, if it exists, if the vertex state fits into its memory, and if the graph has at least
+    AUTO_EDGES edges; otherwise the CPU.
 
     Args:
         asked: the option `device`.

@@ -64,7 +64,7 @@ def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
 def measure(device: Device, text: str, rounds: int = 128) -> Mapping[str, Constants]:
     """Measure the constants for every class of operations, with `rounds` operations per thread.
 
-    Fewer operations are faster to measure, and less exact.
+    With fewer operations the measurement is faster, but less exact.
     """
     kernels = device.load(f"{text}\n{_templates()}", _entries())
     sink = device.allocate(_SINK, "measuring the device")
@@ -111,7 +111,7 @@ def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
 
 
 def sources() -> list[str]:
-    """The text to append to the text of a plan: templates, and then their entry points."""
+    """The CUDA C code to append to the code of a plan: templates, followed by their entry points."""
     return [_templates(), *_entries().values()]
 
 

@@ -92,7 +92,8 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     """The name and the text of an entry point.
 
     Args:
-        template: a key of SIGNATURES or SPARSE_SIGNATURES, or without `struct` of PREPARATIONS or SPARSE_PREPARATIONS.
+        template: a key of SIGNATURES or SPARSE_SIGNATURES; if `struct` is "", a key of PREPARATIONS or
+            SPARSE_PREPARATIONS.
         struct: the struct of a pass, or a type composed of several structs; "" for a kernel that is not a template.
         constants: further template arguments, such as the lanes of pull_lanes.
 
@@ -156,7 +157,8 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
 
 
 def _stream_bytes(gpu: GpuStage) -> int:
-    """The bytes for the list of rows that warps reduce, their results, the staged items, and the starts of rows."""
+    """The bytes of shared memory of `pull_stream`: rows that warps reduce, their results, staged items, and row starts.
+    """
     staged = WINDOW + LONGEST_STAGED
     listed = staged // SHORTEST_SHARED
     starts = 2 * WINDOW if gpu.reads_self else 0

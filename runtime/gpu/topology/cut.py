@@ -77,7 +77,7 @@ class Cut:
     """The boundaries of P pages.
 
     Attributes:
-        starts: int64[P + 1], first edge of each page, then the end.
+        starts: int64[P + 1], first edge of each page, then the number of edges.
         lows: int64[P + 1], first vertex of each page, then n.
         segment_ends: int64[P + 1], first segment of each page, then S.
         row_blocks: int64[P], number of row blocks in each page.
@@ -111,7 +111,7 @@ class Cut:
 
     @staticmethod
     def of(side: Side, edges: int | None) -> Cut:
-        """Cut a side into pages of at most `edges` edges, or of a single vertex or segment with more edges.
+        """Cut an adjacency into pages of at most `edges` edges, or of a single vertex or segment with more edges.
 
         If `edges` is None, there is one page. If the edges are on disk and `edges` is not None, the pages are the pages
         of the file. The result is cached in `side`.

@@ -1,8 +1,8 @@
 """The edges of one adjacency direction for a topology: adjacency lists in memory, or pages on disk.
 
 Pages are read from disk into a ring of buffers in page-locked memory. Every page is checked before it is copied to the
-device: its checksum, offsets and vertex numbers (`StoredEdges.read`), and the lengths of its rows, which must be those
-in the tables on the device.
+device: its checksum, offsets and vertex numbers (`StoredEdges.read`), and the lengths of its rows, which must equal the
+lengths in the tables on the device.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Values = Callable[[PageViews], NDArray[Any]]
 
 
 class DiskPages:
-    """The pages of a graph on disk, for one run on a device; a `vlang.runtime.storage.ring.PageReader`.
+    """The pages of a graph on disk, for one run on a device. Implements `vlang.runtime.storage.ring.PageReader`.
 
     Args:
         device: the device that the pages are copied to.
         stored: the stored edges.
-        ring: creates the ring, with this object as its reader.
+        ring: a function that creates the ring of buffers; its argument is this object, which reads the pages.
     """
 
     def __init__(self, device: Device, stored: StoredEdges, ring: Callable[[PageReader], Ring]) -> None:
@@ -103,7 +103,7 @@ class DiskSide:
         kind: the stored direction.
         n: the number of vertices.
         offsets: uint64[n + 1].
-        starts: int64[P + 1], the first edge of each page, and the number of edges.
+        starts: int64[P + 1], the first edge of each page, then the number of edges.
         firsts: int64[P], the first vertex of each page.
     """
 

@@ -78,7 +78,7 @@ class FileTable:
         name: the path as it was given.
         files: the files in order.
         kind: the format of the files.
-        schema: the pyarrow schema of the first file. Other files have the same columns, in any order.
+        schema: the pyarrow schema of the first file. All other files have the same columns, in any order.
         rows: the number of rows; None for Arrow files.
         groups: the number of row groups of Parquet files; 0 for Arrow files.
         notes: sentences about parts that are not read.
@@ -166,7 +166,7 @@ class FileTable:
 
 @contextmanager
 def _opened(pa: Any, path: Path, kind: str, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """Open a file with pyarrow. columns: the columns of an Arrow file to decompress; None for all."""
+    """Open a file with pyarrow. From an Arrow file only `columns` are decompressed; None means all."""
     if kind == PARQUET:
         import pyarrow.parquet as parquet  # optional
 
@@ -206,7 +206,10 @@ def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _held(size: int, what: str) -> Any:
-    """Charge memory of pyarrow to the budget, by an array that is allocated but never written. Raises OutOfMemory."""
+    """Count memory of pyarrow in the budget, by means of an array of that size that is never written.
+
+    Raises OutOfMemory.
+    """
     if ledger.limit is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The edges of a graph in the types of SciPy, NetworkX and pandas, which are imported when they are asked for."""
+"""The edges of a graph in the types of SciPy, NetworkX and pandas; each library is imported when it is first used."""
 
 from __future__ import annotations
 

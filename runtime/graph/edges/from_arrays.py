@@ -187,7 +187,7 @@ def _texts(name: str, array: Array) -> Array:
 
 
 def _columns(columns: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], dict[str, Kind]]:
-    """Copies of edge columns in the dtypes that a graph stores, and what their integers stand for."""
+    """Copies of edge columns in the dtypes that a graph stores, and the kinds of the columns of names and times."""
     values: dict[str, Array] = {}
     kinds: dict[str, Kind] = {}
     for name, column in columns.items():

@@ -79,7 +79,7 @@ def dense_vertices(ids: VertexIds, vertices: ArrayLike) -> NDArray[np.uint32]:
 def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The dense number of each given id, int64[k] (0 if absent), and whether it is present, bool[k].
 
-    given: ids, shape [k]; integers of any dtype, or objects that `VertexIds.find` accepts.
+    `given` has shape [k]: integers of any dtype, or objects that `VertexIds.find` accepts.
     """
     if given.dtype.kind in "iu" and not ids.text and len(ids):
         ranks, wrong = _ranks(ids, given)
@@ -96,7 +96,7 @@ def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDA
 def _ranks(ids: VertexIds, wanted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The position of each wanted id in `ids`, int64[k], and whether it is absent, bool[k].
 
-    wanted: integers of any type, or strings as objects if the ids are strings.
+    `wanted` has integers of any type, or str objects if the ids are strings.
     """
     if ids.consecutive:
         wrong = (wanted < ids.base) | (wanted >= ids.base + len(ids))

@@ -28,11 +28,12 @@ _MOST = (1 << 32) - 2
 
 
 class MixedSigns(Exception):
-    """Some ids are negative and some exceed 2^63 - 1, so no integer type holds both. args: one of these ids."""
+    """Some ids are negative and some exceed 2^63 - 1, so no integer type holds both. The argument is one of these ids.
+    """
 
 
 class BadText(Exception):
-    """The text of an id is not UTF-8. args: the bytes of this text."""
+    """The text of an id is not UTF-8. The argument is the bytes of this text."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Space:
         return size if ledger.limit is None else max(self.chunk, min(size, ledger.limit // 32))
 
     def check_ids(self, count: int, text: bool) -> None:
-        """Raise OutOfMemory if `count` ids do not fit into memory. text: whether the ids are strings."""
+        """Raise OutOfMemory if `count` ids do not fit into memory. `text` is True if the ids are strings."""
 
     def store(self, columns: int) -> Store:
         """Create the arrays for the edges, with this number of columns."""

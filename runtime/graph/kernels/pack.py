@@ -47,7 +47,7 @@ def spans(entries: Any, first: Any, last: Any, offsets: Any, each: Any, sums: An
 
 
 def starts(found: Any, first: Any, last: Any, at: Any, out: Any) -> None:
-    """out[i - first] = the number of edges before span i, plus `at`.
+    """Set out[i - first] to the number of edges before span i, plus `at`.
 
     Args:
         found: u64, spans.
@@ -76,7 +76,7 @@ def pack8(found: Any, first: Any, last: Any, at: Any, source: Any, out: Any) -> 
     Args:
         found: u64, spans.
         first, last: the range of spans.
-        at: the place of the first value.
+        at: the position of the first value in `out`.
         source: values of all edges.
         out: output.
     """

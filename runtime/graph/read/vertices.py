@@ -133,7 +133,7 @@ def column_of(file: TextFile, name: str, workers: Workers, type_: str = "") -> t
         file: the file.
         name: the name of the column.
         workers: the threads to use.
-        type_: "category", "bool" or a type of times for a column that is read as text; any other means numbers.
+        type_: "category", "bool" or a type of times for a column that is read as text; any other value means numbers.
 
     Returns:
         The distinct ids; for each row the index of its id among these, uint32[rows]; and the values, shape [rows]:

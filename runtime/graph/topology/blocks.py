@@ -109,17 +109,23 @@ class Blocks:
         return sum(len(one.rows) for one in self.strips)
 
     @staticmethod
-    def cut(pages: Pages, threads: int) -> Blocks:
+    def cut(pages: Pages, threads: int, vertices: tuple[int, int] | None = None) -> Blocks:
         """Lay out an adjacency in blocks, by several threads in parallel.
 
         The number of strips depends on the number of threads, but the result of a sweep does not.
+
+        Args:
+            pages: the pages of the adjacency.
+            threads: how many threads lay out blocks.
+            vertices: the first row, and the one behind the last, that are laid out; None for all rows.
         """
         adjacency, n = pages.adjacency, pages.n
         edges = np.zeros(n + 1, dtype=np.int64)
         degrees = np.diff(adjacency.offsets.view(np.int64))
         np.cumsum(np.where(degrees > SEGMENT, 0, degrees), out=edges[1:])
-        costs = edges + np.arange(n + 1)
-        cuts = _cuts(costs, max(_LEAST_COST, int(costs[-1]) // max(_STRIPS, _PER_THREAD * threads)))
+        low, high = vertices or (0, n)
+        costs = edges[low : high + 1] + np.arange(high - low + 1)
+        cuts = low + _cuts(costs, max(_LEAST_COST, int(costs[-1]) // max(_STRIPS, _PER_THREAD * threads)))
         spans = [(low, high, int(edges[low]), int(edges[high])) for low, high in pairwise(cuts.tolist())]
         senders = np.empty(int(edges[-1]), np.uint16)  # a single array, for huge pages
         strips = tuple(on_threads(threads, lambda span: _strip(adjacency, senders, *span), spans))

@@ -32,7 +32,10 @@ class _Called:
         """Does nothing."""
 
     def rounds(self, ran: Supersteps) -> None:
-        """Call the function with each round. A run inside the function does not report to it."""
+        """Call the function with each round.
+
+        If the function itself runs a program, the rounds of that run are not reported to it.
+        """
         with unreported():
             for one in rounds_of(ran.loop, ran.first, ran.seconds, ran.done, ran.moved):
                 self._function(one)

@@ -92,7 +92,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
 
 def _remembered(plan: Plan, graph: Graph) -> str:
-    """A sentence if the graph keeps the numbers of common neighbours that a run is about to use; "" otherwise."""
+    """A sentence for the result if the graph has cached the numbers of common neighbours that a run uses; else ""."""
     kinds = {stage.domain for stage in plan.stages if (COMMON, "u32") in stage.columns}
     if not kinds or not all(kind is not None and graph.holds(kind, COMMON) for kind in kinds):
         return ""
@@ -100,7 +100,7 @@ def _remembered(plan: Plan, graph: Graph) -> str:
 
 
 def renumbered(graph: Graph) -> bool:
-    """Whether the rows of a run are in another order than the ids: by the graph, or as ranks have local numbers."""
+    """Whether vertices are stored in another order than that of their ids, because of the graph or of several ranks."""
     return graph.order is not None or here() is not None
 
 
@@ -174,7 +174,7 @@ def check_call(program: Program, call: Call) -> None:
 
 
 def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
-    """Run a version of the program with notes, and return its fields."""
+    """Run a version of the program that also writes note fields (`vlang.ir.integer_watch`), and return its fields."""
     return _again(call, program, NO_WATCH).values.fields
 
 

@@ -66,8 +66,8 @@ class Checked:
     """A correct program with its tables.
 
     If a call of a `fn` leaves out an argument, the default of the parameter is used. An update (`x += e`) has no node
-    for `x + e`; the type of that sum is `common` of the types of x and e. A shift has the type of its left operand,
-    unless that operand is a literal.
+    for `x + e`; the type of this sum is that of `vlang.types.common` for x and e. A shift has the type of its left
+    operand, unless that operand is a literal.
 
     Attributes:
         file: the tree.

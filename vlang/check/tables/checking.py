@@ -158,7 +158,7 @@ class Run:
         return needed[-1] + 1 if needed else 0
 
     def variable(self, scope: Scope, wish: str) -> str:
-        """A name for the vertex of a domain: `wish` if it is not visible in this scope, else one like it."""
+        """A name for the vertex of a domain: `wish`, or `wish` with a number if that name is visible in the scope."""
         return wish if scope.find(wish) is None else self.fresh(wish)
 
     def fresh(self, wish: str) -> str:
