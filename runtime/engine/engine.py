@@ -21,7 +21,7 @@ from vlang.options import Options
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, final_vertices, gap, interrupted, repeats
-from vlang.runtime.engine.failures import failures, has_infinity
+from vlang.runtime.engine.failures import failures, has_infinity, refuse_faults
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.moving import Moving
 from vlang.runtime.engine.nesting import NestedLoop
@@ -126,17 +126,6 @@ class _Run:
             any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
 
-    def _refuse_faults(self) -> None:
-        """Raise RangeError if the result of a declared reduction of integers does not fit its type."""
-        for fault in self.plan.faults:
-            left = np.asarray(self.machine.array(fault.name) if fault.vertices else self.machine.scalar(fault.name))
-            if left.any():
-                order = self.graph.order
-                left = order.outward(left) if order is not None and fault.vertices else left
-                where = f", for vertex {self.graph.label(int(np.argmax(left != 0)))}" if fault.vertices else ""
-                raise RangeError(f"line {fault.line}: a value of a declared reduction leaves 64 bits or its type"
-                                 f"{where}, so the result would be wrong; declare a wider type, or limit the values")
-
     def _end_at_failures(self) -> None:
         """In check mode, end the run if an operation has failed."""
         if self._watch.note and (found := failures(self._watch, self.machine, self.graph)):
@@ -185,7 +174,7 @@ class _Run:
 
     def _look_inside(self) -> None:
         """Test for infinities in values that the next pass through a block overwrites, until one has been found."""
-        self._refuse_faults()
+        refuse_faults(self.plan, self.machine, self.graph)
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \

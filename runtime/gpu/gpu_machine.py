@@ -376,11 +376,7 @@ class GpuMachine:
     # ---------------------------------------------------------------------------- end
     def moved(self) -> Moved:
         """The edges that the run has moved so far: copied, read in place, and read from disk."""
-        found = self.passes.moved()
-        if self._disk is None:
-            return found
-        reading = self._disk.reading
-        return found._replace(bytes_from_disk=reading.nbytes, pages_from_disk=reading.pages)
+        return self.passes.moved(None if self._disk is None else self._disk.reading)
 
     def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
         """Count edges that a launch has read through the rows of the pages (see `SparseMachine`)."""

@@ -393,12 +393,6 @@ class Topology:
         """The bytes per edge that are copied from the host for a `Use`."""
         return sum(array.itemsize for array in self.arrays_of(name))
 
-    def read_in_place(self, name: str, edges: int) -> None:
-        """Count edges that kernels have read through `rows`: of pages outside of the slots, from host memory."""
-        if not self.resident and self.edges:
-            outside = sum(part.edges for part, cached in zip(self.parts, self.cached()) if not cached)
-            self.traffic.direct += self.edge_bytes(name) * (edges * outside // self.edges)
-
     def cached(self) -> NDArray[np.bool_]:
         """bool[P], whether each page is in a slot."""
         return np.array([self._slots.find(page) is not None for page in range(self.pages)])
