@@ -1,7 +1,7 @@
-"""The local numbers of a rank, which are in the order of the whole graph.
+"""The local vertex numbers of a rank, which have the order of the numbers in the whole graph.
 
 The mirrors of lower vertices come first, then unused numbers up to a multiple of BLOCK, then pads, then the owned
-vertices, and last the mirrors of higher vertices. So the neighbours in a row increase by local number as they do by the
+vertices, and last the mirrors of higher vertices. So the neighbours in a row have the same order by local number and by
 number in the graph, and full passes may read them from cache blocks (vlang.runtime.graph.topology.blocks).
 """
 
@@ -23,14 +23,14 @@ __all__ = ["LocalNumbers", "number_vertices"]
 
 @dataclass(frozen=True)
 class LocalNumbers:
-    """Which vertices a rank has, by local number (see `Ranges` for pads).
+    """The local vertex numbers of one rank (see `Ranges` for pads).
 
     Attributes:
         ranges: the ranges of all ranks.
         rank: this rank.
         mirrors: uint32, the vertices of other ranks that are neighbours of owned ones, in increasing order.
         starts: int64[ranks + 1], where the mirrors of each rank begin in `mirrors`.
-        wanted: for each rank the local numbers of the owned vertices that it mirrors, uint32, in increasing order.
+        wanted: for each rank, the owned vertices that have a mirror there: local numbers, uint32, in increasing order.
     """
 
     ranges: Ranges
@@ -51,7 +51,7 @@ class LocalNumbers:
 
     @property
     def high(self) -> int:
-        """The local number behind the last owned vertex."""
+        """The local number of the last owned vertex plus 1."""
         first, last = self.ranges.of(self.rank)
         return self.low + last - first
 
@@ -61,18 +61,18 @@ class LocalNumbers:
         return self.high + len(self.mirrors) - self.lower
 
     def mirrors_of(self, rank: int) -> tuple[int, int]:
-        """The local numbers of the mirrors of a rank: the first, and the one behind the last."""
+        """The range of local numbers of the vertices that another rank owns: the first number, and the last plus 1."""
         first, last = self.starts[rank : rank + 2].tolist()
         shift = 0 if rank < self.rank else self.high - self.lower
         return first + shift, last + shift
 
     def own(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The owned part of an array over the local vertices, as a view; [n k], k entries for each vertex."""
+        """A view of the entries of the owned vertices, in an array [n k] with k entries for each local vertex."""
         width = len(array) // self.n if self.n else 1
         return array[self.low * width : self.high * width]
 
     def local(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The entries of an array over all vertices, [n k], for the local vertices; 0 for unused numbers."""
+        """Copy the entries of the local vertices from an array [n k] of the whole graph; 0 for unused numbers."""
         width = len(array) // self.ranges.n if self.ranges.n else 1
         first, last = self.ranges.of(self.rank)
         rows = array.reshape(-1, width)
@@ -83,7 +83,10 @@ class LocalNumbers:
         return found.reshape(-1)
 
     def translate(self, vertices: NDArray[np.uint32], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The local numbers of owned vertices and mirrors. `table`, uint32[n of the graph], is overwritten."""
+        """The local numbers of some vertices that are owned or mirrored.
+
+        `table`, uint32[n of the graph], is overwritten.
+        """
         first, last = self.ranges.of(self.rank)
         table[first:last] = np.arange(self.low, self.high, dtype=np.uint32)
         table[self.mirrors[: self.lower]] = np.arange(self.lower, dtype=np.uint32)
@@ -117,5 +120,5 @@ def number_vertices(
 
 
 def _first_owned(lower: int, ranges: Ranges, rank: int) -> int:
-    """The local number of the first owned vertex of a rank that mirrors `lower` lower vertices."""
+    """The local number of the first owned vertex of a rank that has mirrors of `lower` lower vertices."""
     return -(-lower // BLOCK) * BLOCK + ranges.pads(rank)

@@ -149,7 +149,7 @@ class Topology:
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
         """Find or copy the tables.
 
-        Then find or copy the edges if they are resident; otherwise create slots and streams.
+        If the edges are resident, then find or copy them; otherwise create slots and streams.
         """
         layout, rows, what = self.layout, long_rows(self.side), f"tables of {self._what}"
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)

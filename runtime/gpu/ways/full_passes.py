@@ -168,7 +168,10 @@ class FullPasses:
 
     # -------------------------------------------------------------------------- passes
     def run(self, stage: StageSpec) -> int:
-        """Run a pass over all its edges; returns their number. Messages must be up to date."""
+        """Run a full pass over edges; returns the number of edges.
+
+        The messages of the pass must be up to date.
+        """
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
         topology = self.topologies[stage.domain or "in"]
@@ -290,13 +293,13 @@ class FullPasses:
         return found._replace(bytes_from_disk=reading.nbytes, pages_from_disk=reading.pages)
 
     def _gathers(self, asked: str) -> bool:
-        """Whether pushes may gather rows: if an option requests it or selects the published formulas."""
+        """Whether pushes may gather rows, because an option requests this or selects the published formulas."""
         return asked == "compact" or (asked == "auto" and self.machine.options.switching == "published")
 
     def _packer(self, kind: str, name: str) -> Packer | None:
         """The packer that gathers rows on the CPU, or None.
 
-        Raises BindError if the option requires one and there can be none.
+        Raises BindError if the option `transfer` requires a packer that cannot be created.
         """
         topology, asked = self.topologies[kind], self.machine.options.transfer
         if not self._gathers(asked):

@@ -123,7 +123,7 @@ class NotifyPull:
         return self._sparse.reading == self._against.reading == "rows"
 
     def station(self, in_place: bool) -> dict[str, int]:
-        """Prepare the pass to run over lists inside of `relay`; returns the values of the members of STATION.
+        """Prepare the pass to run over lists inside of `relay`; returns the member values of the struct STATION.
 
         The two buffers of each field that the pass writes are made equal, unless the pass runs in place.
         """

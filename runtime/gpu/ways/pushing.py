@@ -122,7 +122,10 @@ class PushWay:
         yield from pushing_kernels(stage, machine.passes.reading(OPPOSITE[stage.domain or "in"]))
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """Begin the loop. Every vertex is active in its first superstep, even if `start` has flags."""
+        """Begin the loop.
+
+        Every vertex is active in its first superstep, even if `start` marks only some vertices as active.
+        """
         costs = Costs().on(machine.passes.rates)
         return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto")
 
@@ -197,9 +200,10 @@ class PushLoop:
     vertex counts as active.
 
     If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). Such a superstep does
-    not use early exit, because early exit would need as many pages. It does not use priorities either, because all
-    active vertices should use a page while the page is on the device. If kernels can also read pages in host memory, a
-    launch returns to the host when the frontier has many edges, and the host runs a superstep over pages.
+    not use early exit, because early exit would not reduce the number of pages to copy. Such a superstep does not use
+    priorities either, because all active vertices should use a page while the page is on the device. If kernels can
+    also read pages in host memory, a launch returns to the host when the frontier has many edges, and the host runs a
+    superstep over pages.
 
     Args:
         machine: the machine of the run.
