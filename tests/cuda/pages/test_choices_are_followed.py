@@ -43,7 +43,9 @@ def test_pages_are_copied_in_turn_by_all_streams(
     monkeypatch.setattr(Noted, "seen", [])
     options: dict[str, Any] = tight("pagerank", "skewed", "pull", transfer="pages")
     Noted.seen.clear()
-    result = run("pagerank", "skewed", **options, **({} if streams is None else {"streams": streams}))
+    if streams is not None:
+        options["streams"] = streams
+    result = run("pagerank", "skewed", **options)
     assert_right("pagerank", "skewed", result)
     copies = [stream for stream, copied in Noted.seen if copied]
     assert len(copies) > 4
