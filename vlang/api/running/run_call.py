@@ -155,7 +155,7 @@ def _run_on(
 
 
 def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning about a float sum that overflowed. Runs the program once more to find the sum.
+    """The warning about a float sum that overflowed. Runs the program once more to find the sum that overflowed.
 
     Raises RangeError if the outputs do not show the overflow.
     """
