@@ -1,4 +1,4 @@
-"""The machine of one rank: it runs passes over the vertices that the rank owns, and agrees with the other ranks."""
+"""The machine of one rank: it runs passes over the vertices of the rank, and exchanges values with other ranks."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class RankFreedoms(Freedoms):
 
 
 class LocalPages(InMemory):
-    """The pages of a rank. Their tasks cover only vertices that the rank owns."""
+    """The pages of a rank. The tasks over the pages cover only vertices that the rank owns."""
 
     def __init__(self, graph: LocalGraph, page_size: int) -> None:
         super().__init__(graph, page_size)
@@ -100,7 +100,7 @@ class ClusterPasses(Passes):
 
     @property
     def costs(self) -> Costs | None:
-        """The costs per edge measured on rank 0. All ranks use them, so that all ranks make the same choices."""
+        """The costs per edge measured on rank 0. All ranks use these costs, so that all ranks make the same choices."""
         if self.switching != "published" and self._costs is None:
             mine = np.array(astuple(costs_of(self.graph.m)))
             self._costs = Costs(*gathered(self.transport, mine, "the costs of an edge")[0].tolist())
@@ -119,9 +119,9 @@ class ClusterPasses(Passes):
             self._renewed(slots)
 
     def _renewed(self, slots: Iterable[str]) -> None:
-        """Note that the mirrors of arrays are up to date.
+        """Record that the mirrors of some arrays are up to date.
 
-        Arrays `start:F` are left out, because each superstep overwrites them.
+        Arrays `start:F` are not recorded, because each superstep overwrites these arrays.
         """
         self._fresh.update(slot for slot in slots if not slot.startswith("start"))
 
@@ -189,7 +189,7 @@ class ClusterPasses(Passes):
     def agreed(self, stage: StageSpec, way: str, stats: Stats, edges: int) -> tuple[Stats, int]:
         """Add up the counts of a pass over all ranks; also returns the number of edges that all ranks traversed.
 
-        This also merges the partial results of reductions that were fused into the pass.
+        This method also merges the partial results of reductions that were fused into the pass.
 
         Args:
             stage: the pass. The two buffers of each field that it writes have been swapped already.

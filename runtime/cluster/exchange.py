@@ -51,7 +51,8 @@ class Exchange:
         Args:
             slots: the arrays.
             pads: the arrays whose pads are updated.
-            flags: uint8[n], or None. For each mirror, bit 0 is set if it is set for the vertex on the owning rank.
+            flags: uint8[n], or None. Bit 0 of the flag of a mirror is set if bit 0 is set on the rank that owns the
+                vertex.
             where: the place in the run, for errors.
         """
         arrays = {slot: self._arrays(slot) for slot in slots}

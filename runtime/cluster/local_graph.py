@@ -84,8 +84,8 @@ def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
 def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
     """The part of a graph that a rank needs to run a plan; all ranks call this with the same graph.
 
-    The rows of a graph on disk are read from the page file, and those of a graph in memory are copied. The part stays
-    in memory as long as the graph, for the next run that needs the same rows and columns.
+    The rows of a graph on disk are read from the page file, and the rows of a graph in memory are copied. The part
+    stays in memory as long as the graph, for the next run that needs the same rows and columns.
 
     Raises DiskError, GraphError and OutOfMemory.
     """

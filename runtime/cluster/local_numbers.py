@@ -120,5 +120,5 @@ def number_vertices(
 
 
 def _first_owned(lower: int, ranges: Ranges, rank: int) -> int:
-    """The local number of the first owned vertex of a rank that mirrors `lower` lower vertices."""
+    """The local number of the first owned vertex of a rank that has mirrors of `lower` lower vertices."""
     return -(-lower // BLOCK) * BLOCK + ranges.pads(rank)

@@ -1,7 +1,7 @@
 """The format of messages between ranks: the changed values of an array as a sparse list, with a bitmap, or all values.
 
-A message is a sequence of parts, one for each array. A part begins at a multiple of 8 bytes. It consists of a word of
-64 bits with the form of the part and the number of values, then positions or a bitmap, then the values. The sender
+A message is a sequence of parts, one for each array. A part begins at a multiple of 8 bytes. A part consists of a word
+of 64 bits with the form of the part and the number of values, then positions or a bitmap, then the values. The sender
 chooses the smallest form.
 """
 
@@ -146,7 +146,7 @@ class Reader:
         """Store the values of a part in the mirrors.
 
         Args:
-            arrays: the arrays to fill, over the mirrors of one rank. All of them get the same values.
+            arrays: the arrays to fill, over the mirrors of one rank. All these arrays get the same values.
             size: bytes of a value.
         """
         form, count = self._head()

@@ -1,8 +1,8 @@
 """Loops with a uniform frontier (rule X2) on several ranks.
 
-Every rank finds the next frontier among its own vertices, by push or by pull, and sends it as bits to the ranks that
-mirror these vertices. All vertices of a frontier have the same value, so a message contains one value besides the bits.
-A superstep makes one exchange.
+Every rank finds its part of the next frontier, by push or by pull, and sends this part as bits to the ranks that mirror
+its vertices. All vertices of a frontier have the same value, so a message contains one value besides the bits. A
+superstep makes one exchange.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Transport(Protocol):
             where: the place in the run.
 
         Returns:
-            Buffers in the order of the ranks, empty for this rank. They are valid until the next call.
+            Buffers in the order of the ranks, empty for this rank. These buffers are valid until the next call.
 
         Raises ClusterError if the ranks are at different places, or a rank has ended.
         """

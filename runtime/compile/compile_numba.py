@@ -43,7 +43,7 @@ _with_room.__code__ = _with_room.__code__.replace(co_stacksize=_ROOM)
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Disable garbage collection while a kernel is compiled, because it takes a fifth of the time there."""
+    """Disable garbage collection while a kernel is compiled, because collection would take a fifth of the time."""
     if not gc.isenabled():
         yield
         return

@@ -1,10 +1,10 @@
 """The front end of numba without its back end: it compiles Python functions to LLVM text.
 
 By default numba makes every function callable from Python: it optimises each function, generates machine code for it,
-and does both again in each caller. Kernels do not need this. vlang links a kernel with all functions that it calls,
-optimises the result once, and caches the object code itself. Kernel text has no closures, no `with` and no loops over
-tuples of several types. So half of numba's passes, which rewrite these constructs, are left out. Programs of the
-standard library compile in a third of the time that numba's default pipeline takes.
+and repeats both steps in each caller. Kernels need no such code: vlang links a kernel with all functions that it calls,
+optimises the result once, and caches the object code. Kernel text has no closures, no `with` and no loops over tuples
+of several types. So half of numba's passes, which rewrite these constructs, are left out. Programs of the standard
+library compile in a third of the time that numba's default pipeline takes.
 """
 
 from __future__ import annotations

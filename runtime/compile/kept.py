@@ -1,5 +1,6 @@
-"""The files of the cache directory. The files have checksums, are written atomically, and are checked when they are
-read.
+"""The files of the cache directory.
+
+All files have checksums, are written atomically, and are checked when they are read.
 
 An entry is used only if its checksum is right, and it is a regular file of this user that no other user can write to.
 """
@@ -43,7 +44,8 @@ def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
 def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
     """Write an entry. If the disk is full or the folder read-only, the entry is dropped.
 
-    Then the next process has to compute its contents again. The first dropped entry of a process causes a CacheWarning.
+    The next process that needs a dropped entry computes the contents again. The first dropped entry of a process causes
+    a CacheWarning.
 
     Args:
         key: the key, from `key_of`.

@@ -265,8 +265,8 @@ def _environment() -> tuple[str, ...]:
 def _numba_version() -> str:
     """A text that differs between versions of numba.
 
-    This is the contents of `_version.py` in a release of numba, or else the version number. Reading this file is faster
-    than importing importlib.metadata (11 ms) or numba (half a second).
+    The text is the contents of `_version.py` in a release of numba, or else the version number. Reading this file is
+    faster than importing importlib.metadata (11 ms) or numba (half a second).
     """
     found = find_spec("numba")
     if found is None or found.origin is None:

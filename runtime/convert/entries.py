@@ -75,7 +75,7 @@ def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str,
 def renumbered(edges: Edges, ranks: NDArray[np.uint32], room: DiskArrays, threads: int) -> Edges:
     """Renumber the vertices of all edges once, so that later scans need not look up the new numbers.
 
-    The arrays `src` and `dst` of `edges` are overwritten, unless a column is computed from them.
+    The arrays `src` and `dst` of `edges` are overwritten, unless a column is computed from these arrays.
 
     Args:
         edges: the edges.
@@ -220,7 +220,10 @@ class _Turns:
         self._done = 0
 
     def serve(self, sort: Callable[[_Leaf], tuple[NDArray[np.uint64], list[Array]]], sink: Sink) -> None:
-        """Sort leaves and pass them to `sink` until no leaf is left or a thread has failed. Every thread calls this."""
+        """Sort leaves and pass them to `sink` until no leaf is left or a thread has failed.
+
+        Every thread calls this method.
+        """
         while True:
             with self._lock:
                 leaf = None if self._failed else next(self._leaves, None)

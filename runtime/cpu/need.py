@@ -40,7 +40,7 @@ class Need:
         reading: peak while the graph is read.
         building: peak while its adjacencies are built and cut into pages.
         running: peak while the program runs, without `optional`.
-        optional: additional memory that only makes a run faster. The run takes it if the budget allows.
+        optional: additional memory that only makes a run faster. The run takes this memory if the budget allows.
         state: arrays with one value per vertex.
         adjacency: neighbours and offsets, while the program runs.
         columns: edge columns, while the program runs.
@@ -68,7 +68,7 @@ class Need:
 
 @dataclass
 class _Account:
-    """The bytes held now, by purpose, and the peak since the last call of `phase`."""
+    """The bytes of memory in use, by purpose, and the peak since the last call of `phase`."""
 
     held: dict[str, int] = field(default_factory=dict)
     most: int = 0
@@ -169,7 +169,7 @@ def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
 def _proved(plan: Plan) -> set[str]:
     """The names of the passes that check bounds of edge columns.
 
-    They rarely run, as column ranges prove most bounds.
+    These passes rarely run, because the ranges of columns prove most bounds.
     """
     return {before.name for before, step in pairwise(plan.steps)
             if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}

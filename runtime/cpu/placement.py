@@ -72,7 +72,7 @@ class Placement:
 
 
 def page_sizes(stored: StoredEdges, kinds: Iterable[str]) -> list[int]:
-    """A list with the sizes in bytes of all pages of some directions, and a 0, so that it is not empty."""
+    """A list with the sizes in bytes of all pages of some directions, and a 0, so that the list is not empty."""
     return [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
 
 

@@ -28,7 +28,7 @@ __all__ = ["FLAGS", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "p
 _NONE = 0xFFFFFFFF  # the value `none` of a vertex field
 FLAGS = "flags"
 """The name of the array with the active vertices, uint8[n]. Without it a resumed loop activates all vertices."""
-_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64"}
+_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64", "history:moved": "int64"}
 _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "infinite": bool,
             "infinite_inside": bool}
 
@@ -159,7 +159,7 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
     """Read a checkpoint for a graph of n vertices. Raises ValueError if the checkpoint does not fit the plan and n, and
     Damaged.
 
-    The names, types and lengths of all arrays are compared with those of the plan before arrays are allocated.
+    The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)

@@ -24,10 +24,10 @@ class CycleWatch:
     """Detects that the state of a loop equals an earlier state, by Brent's method.
 
     A CycleWatch keeps one copy of the state, which is replaced at supersteps whose number is a power of two. A
-    superstep is a function of the state, so if a state repeats, the loop never ends. This happens if the tolerance of a
-    loop is below the precision of its values: their last bits alternate for ever. Counted loops, loops that read
-    `iteration`, and loops with monotonic fields (rule A) are not watched. The state is compared with the copy only
-    after supersteps with the same counts as the superstep of the copy.
+    superstep is a function of the state, so if a state repeats, the loop never ends. States repeat, for example, if the
+    tolerance of a loop is below the precision of its values, whose last bits then alternate for ever. Counted loops,
+    loops that read `iteration`, and loops with monotonic fields (rule A) are not watched. The state is compared with
+    the copy only after supersteps with the same counts as the superstep of the copy.
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:

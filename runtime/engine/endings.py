@@ -55,7 +55,7 @@ def final_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target:
     """For each vertex, whether its value is final if the value of the target is final, bool[n].
 
     A value is final if it is no worse than the value of the target. The field that defines the priority never has the
-    type f16. It is joined with a gather, and no gather has this type, because arithmetic widens f16.
+    type f16. This field is joined with a gather, and no gather has the type f16, because arithmetic widens f16.
 
     Args:
         spec: a loop that ran in priority order.

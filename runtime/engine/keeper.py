@@ -100,7 +100,10 @@ class Keeper:
         return self._room if room is None else min(self._room, room)
 
     def measure(self, seconds: float, supersteps: int) -> None:
-        """Record the time and the number of supersteps of a call. They determine the limit of the next call."""
+        """Record the time and the number of supersteps of a call.
+
+        Time and number determine the limit of the next call.
+        """
         fitting = int(self._span * supersteps / seconds) if seconds > 0 else _MOST
         self._room = max(1, min(fitting, 2 * self._room, _MOST))
 

@@ -84,7 +84,10 @@ class Position:
         return bool(self._coming)
 
     def enter(self, kind: str, **numbers: int) -> Block:
-        """Enter a block. Its counters are `numbers`, unless the run begins inside of this block, at a checkpoint."""
+        """Enter a block.
+
+        The counters of the block are `numbers`, unless the run begins inside of this block, at a checkpoint.
+        """
         block = Block(kind, {"at": 0, **numbers})
         if self._coming:
             block = self._coming.pop(0)

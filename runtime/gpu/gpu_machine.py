@@ -30,6 +30,7 @@ from vlang.runtime.gpu.ways.ways import WAYS, candidates
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
 from vlang.runtime.threads.activity import timed
+from vlang.runtime.threads.moved import Moved
 
 __all__ = ["GpuMachine"]
 
@@ -47,8 +48,8 @@ class _Copy:
 class GpuMachine:
     """A machine (see vlang.runtime.engine.machine) with one GPU.
 
-    The constructor copies the state, and the topology that every run of the plan needs, to the device. It compiles, or
-    loads from disk, the kernels that every run launches. Work is queued on the default stream.
+    The constructor copies the state, and the topology that every run of the plan needs, to the device. The constructor
+    also compiles, or loads from disk, the kernels that every run launches. Work is queued on the default stream.
 
     Args:
         device: an open device.
@@ -81,7 +82,7 @@ class GpuMachine:
             raise
 
     def _put_tables(self) -> None:
-        """Copy the vertex tables that the plan reads to the device, unless an earlier run left them there."""
+        """Copy to the device the vertex tables that the plan reads, unless an earlier run left them there."""
         plan, graph = self.plan, self.graph
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
@@ -225,7 +226,7 @@ class GpuMachine:
     def run_full(self, stage: StageSpec) -> int:
         """Run a pass over all vertices, including its messages.
 
-        The two buffers of its fields are swapped afterwards, unless the pass runs in place.
+        The two buffers of each field that the pass writes are swapped afterwards, unless the pass runs in place.
 
         Returns:
             The number of edges traversed.
@@ -268,7 +269,7 @@ class GpuMachine:
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """The topology of an adjacency direction, with the columns that `stage` reads, or no columns if it is None."""
+        """The topology of an adjacency direction with the columns of `stage`; without columns if `stage` is None."""
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
@@ -305,7 +306,8 @@ class GpuMachine:
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first way that can run it.
 
-        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both may be None.
+        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both arguments may be
+        None.
         """
         begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
         return next(loop for loop in begun if loop is not None)
@@ -327,7 +329,7 @@ class GpuMachine:
         self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for it."""
+        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""
         buffers: list[Buffer] = []
         for slot in slots:
             source = self.state.buffers[slot]
@@ -373,6 +375,14 @@ class GpuMachine:
         return self.counted().changed == 0
 
     # ---------------------------------------------------------------------------- end
+    def moved(self) -> Moved:
+        """The edges that the run has moved so far: copied, read in place, and read from disk."""
+        return self.passes.moved(None if self._disk is None else self._disk.reading)
+
+    def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
+        """Count edges that a launch has read through the rows of the pages (see `SparseMachine`)."""
+        self.passes.read_in_place(kind, stage, edges)
+
     def synchronize(self) -> None:
         """Wait until all queued kernels and copies have ended."""
         self.device.synchronize()

@@ -29,8 +29,8 @@ def root(v, parents):
     """Find the root of the tree of v, and make it the parent of v.
 
     On the path to the root, every second vertex gets its grandparent as parent (path halving: Tarjan, van Leeuwen, JACM
-    31, 1984). Other threads may do the same at the same time, because a vertex that is no root never becomes one again,
-    and any ancestor is a valid parent.
+    31, 1984). Other threads may do the same at the same time, because a vertex that is no root never becomes a root
+    again, and any ancestor is a valid parent.
     """
     first = peek(parents, v)
     here = v
@@ -47,7 +47,7 @@ def root(v, parents):
 
 
 def start(offsets, targets, second, parents, tasks, count, counter):
-    """For each vertex, choose the smaller of itself and its first neighbour, which is its smallest, as its parent.
+    """Make the first neighbour of each vertex (the smallest one) its parent, or the vertex itself if that is smaller.
 
     second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first. If first and
     second neighbour are equal (parallel edges, or one edge in both directions), the third neighbour is taken. This

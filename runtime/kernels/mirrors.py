@@ -1,4 +1,4 @@
-"""Kernels that pack values of owned vertices for another rank, and that unpack them into its mirrors of the vertices.
+"""Kernels that pack values of owned vertices for another rank, and that unpack values into the mirrors there.
 
 `places` has the local numbers of the vertices that the other rank mirrors. `sent` has the values that were last sent to
 that rank, in the same order. A value has `width` words. Bitmaps have a bit for each place.
@@ -87,7 +87,7 @@ def listed(bits, words, out):
 
 
 def flagged(flags, places, count, bits):
-    """Set the bits of the places with bit 0 in their flags; returns how many there are."""
+    """Set the bits of the places with bit 0 in their flags; returns the number of these places."""
     found = np.int64(0)
     for w in range((count + 63) >> 6):
         word = np.uint64(0)
@@ -115,7 +115,7 @@ def set_listed_flags(listed, count, flags):
 
 
 def picked(front, places, count, bits):
-    """Set the bits of the places whose vertex is in the bitmap `front`; returns how many there are."""
+    """Set the bits of the places whose vertex is in the bitmap `front`; returns the number of these places."""
     found = np.int64(0)
     for w in range((count + 63) >> 6):
         word = np.uint64(0)
@@ -129,7 +129,7 @@ def picked(front, places, count, bits):
 
 
 def spread(listed, count, first, front, left):
-    """For listed places i, set the bit of vertex `first` + i in `front`, and clear it in `left`."""
+    """For listed places i, set the bit of vertex `first` + i in `front`, and clear the bit in `left`."""
     for k in range(count):
         v = first + np.int64(listed[k])
         bit = np.uint64(1) << np.uint64(v & 63)

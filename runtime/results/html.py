@@ -19,7 +19,7 @@ _LONGEST = 80  # characters of a cell
 
 
 def result_html(result: Result) -> str:
-    """How the run ended, a curve of its active vertices, warnings, globals, and the first rows of `result.top()`."""
+    """HTML that shows how the run ended, active vertices as a curve, warnings, globals, and rows of `result.top()`."""
     head = f"<b>{escape(result.program)}</b>: {len(result):,} vertices, {result.rounds:,} rounds, " \
            f"{'converged' if result.converged else '<b>not converged</b>'}: {escape(result.reason)}"
     parts = [f"<div>{head}</div>", _run(result)]

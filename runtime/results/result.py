@@ -30,6 +30,7 @@ from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.rounds import Rounds
 from vlang.runtime.results.summary import counted, summary_of, summary_text
 from vlang.runtime.storage.output import fixed_width, write_arrays, write_text
+from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.times import UNITS
 
 if TYPE_CHECKING:
@@ -44,11 +45,12 @@ class Result(Exported):
     `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
     Fields are arrays of shape [vertices], or [vertices, k] for vectors T[k]; row i belongs to vertex `r.ids[i]`.
     Integers and floats keep the type of the program. Integer `inf` is the largest value of its type and `-inf` the
-    least; `r.reached(name)` distinguishes both from numbers. Fields of type `category` hold names, as objects; times
-    are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value `none` is stored
-    as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if ids are strings.
+    least; `r.reached(name)` distinguishes both values from ordinary numbers. Fields of type `category` hold names, as
+    objects; times are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value
+    `none` is stored as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if
+    ids are strings.
 
-    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. They support
+    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. Such arrays support
     `__cuda_array_interface__` and DLPack, and `r["rank"]` copies nothing. Fields of type `vertex` are converted to the
     user's ids on first use; if ids are strings, such fields are in host memory, as `ids` is. Every other method copies
     a field to the host when it first needs it.
@@ -68,6 +70,9 @@ class Result(Exported):
         device_reason: why this device was chosen.
         placement: for a graph from `Graph.open`, a sentence on whether its edges were in memory or streamed; else "".
         read_bytes: bytes of pages that the run read from disk.
+        moved: the edges that the run moved, also outside of loops, as a named tuple: bytes_copied, bytes_in_place,
+            bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk. A `Round` has
+            the same counts.
         chaos: with chaos=SEED, a report of the randomised second run (`vlang.runtime.engine.trace.ChaosReport`), else
             None.
         final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, that is, at least as good as
@@ -108,6 +113,7 @@ class Result(Exported):
         warnings: tuple[str, ...] = (),
         interrupted: bool = False,
         names: Sequence[str] = (),
+        moved: Moved = NOTHING,
     ) -> None:
         """Create a result from the arrays of a run. Arguments that are not listed here are described as attributes.
 
@@ -131,6 +137,7 @@ class Result(Exported):
         self.device_reason = device_reason
         self.placement = ""
         self.read_bytes = 0
+        self.moved = moved
         self.chaos: ChaosReport | None = None
         self.origin = origin
         self.final = final

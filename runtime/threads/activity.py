@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from vlang.runtime.threads.moved import NOTHING, Moved
+
 __all__ = ["Listener", "Supersteps", "listened_by", "listeners", "reach", "step", "timed",
            "unreported"]
 
@@ -26,11 +28,12 @@ class Supersteps:
         loop: the number of the loop in the program, as in `Round`.
         line: the line of the loop in the program; 0 if it is not known.
         first: the number of the first round.
-        begin: when they began, by `time.perf_counter`.
+        begin: when the rounds began, by `time.perf_counter`.
         seconds: the time of each round; the mean time if there are several rounds.
         done: the `Done` of each round; not empty.
         bound: the maximum number of rounds of the loop; None if it is not known.
         gap: the value that `until` compares with a tolerance, and the tolerance; () for other conditions.
+        moved: the edges that all of these rounds moved.
     """
 
     loop: int
@@ -41,6 +44,7 @@ class Supersteps:
     done: Sequence[Any]
     bound: int | None = None
     gap: tuple[float, ...] = ()
+    moved: Moved = NOTHING
 
 
 class Listener(Protocol):
@@ -61,7 +65,7 @@ class Listener(Protocol):
         Args:
             kind: "step", "pass", "kernel", "read" of a page from disk, or "copy" of a page to a GPU.
             name: the name of the step, pass, kernel or page.
-            begin: when it began.
+            begin: when the span began.
             seconds: how long it took. Work that is only queued on a GPU has the detail `queued`.
             details: more about the span, such as `bytes`, `edges` and `mode`.
         """

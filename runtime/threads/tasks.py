@@ -1,8 +1,8 @@
 """Tasks that run in other threads to their end, even if an interrupt arrives.
 
 KeyboardInterrupt may be raised in the main thread between any two bytecodes. So Python code cannot be relied on to
-release a lock, as threading.Condition and its users, including Thread.start, do. Here a single built-in call starts a
-task, and the caller waits for it on a single built-in lock.
+release a lock, as threading.Condition and its users, including Thread.start, do. In this module a single built-in call
+starts a task, and the caller waits for the task on a single built-in lock.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ needs_z3 = pytest.mark.skipif(not installed(), reason="z3 is not installed (extr
 
 @pytest.fixture(params=["z3", "no z3"], autouse=True)
 def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Runs every test with z3 and without; whether z3 is used."""
+    """Run every test with z3 and without z3; returns whether z3 is used."""
     if request.param == "no z3":
         monkeypatch.setattr("vlang.check.laws.judge.installed", lambda: False)
     elif not installed():

@@ -1,4 +1,4 @@
-"""Programs of the library on several ranks, which are threads: the same bits as on one."""
+"""Programs of the library on several ranks, which are threads: the results have the same bits as on one rank."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def test_same_bits(name: str) -> None:
 
 
 def skewed(directed: bool) -> Graph:
-    """A graph of 13,000 vertices, whose first vertices have most edges: ranges end inside of blocks."""
+    """A graph of 13,000 vertices.
+
+    The first vertices have most edges, so that the ranges of ranks end inside of blocks.
+    """
     rng = np.random.default_rng(5)
     ends = (13_000 * rng.random((2, 60_000)) ** 5).astype(np.int64)
     hub = np.stack([np.arange(0, 13_000, 250), np.full(52, 1)])
@@ -131,7 +134,7 @@ def test_local_numbers() -> None:
 
 @pytest.mark.parametrize("layout", ["degree", "ids"])
 def test_page_files(tmp_path: Path, layout: str) -> None:
-    """Each rank reads its own rows of a page file; text ids, edge columns and both directions."""
+    """Each rank reads its own rows of a page file, with edge columns and in both directions."""
     save(skewed(True), tmp_path / "g.vg", layout=layout, page_bytes=4096)
     calls: list[tuple[str, dict[str, object]]] = [("sssp", {"source": 0}), ("hits", {}), ("degree", {})]
     for name, keywords in calls:

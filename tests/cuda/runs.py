@@ -156,7 +156,7 @@ def emulated(
         flags: see `compile_text`.
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
-        gpu: what outlives a run; None for nothing.
+        gpu: the GPU whose memory outlives a run; None for a new GPU.
     """
     libraries = _compiled(name, flags) if name else {}
     opened: list[EmulatedDevice] = []
@@ -185,7 +185,7 @@ def run(
         ahead: compile the usual kernels of the program in one go.
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
-        options: of the run.
+        options: options of the run.
     """
     with emulated(name if ahead else "", seed, flags, lanes, unified) as opened:
         result = engine_run(program(name), _given(name, graph), device="emulated", **{**_limits(name), **options})

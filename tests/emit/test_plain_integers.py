@@ -1,4 +1,4 @@
-"""Which programs of the library have integers that may leave their type: all others are plain instructions."""
+"""The programs of the library with integers that may overflow their type; all other integers use plain instructions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ PAIRS = ("lcc_directed", "saturated_mul")  # degree * (degree - 1), once a verte
 @pytest.mark.parametrize(("sizes", "expected"), list(zip(
     SIZES, [set(), {TRIANGLES, SCC}, {TRIANGLES, SCC, PAIRS}])))
 def test_kernels_of_the_library_are_plain(sizes: Sizes, expected: set[tuple[str, str]]) -> None:
-    """What is left is outside of every loop over edges. Kernels of other graphs call no such function at all."""
+    """The remaining calls of overflow functions are outside of loops over edges.
+
+    Kernels for small graphs have no such calls.
+    """
     found = set()
     for name in stdlib.names():
         program = vlang.load(name)

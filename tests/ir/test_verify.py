@@ -70,7 +70,7 @@ def plan(target: str = "numba") -> Plan:
 
 # ------------------------------------------------------------------------------------------------------------ damage
 def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
-    """The program with each expression replaced for which `change` gives another one."""
+    """The program with each expression replaced by the result of `change`, unless the result is None."""
     value = program() if body is None else body
     if isinstance(value, f.Expr):
         changed = change(value)

@@ -2,9 +2,9 @@
 
 After a pass, a superstep computes reductions over vertices (of a `let`, or of `until`) and then the messages of the
 next pass, which may belong to the next superstep. Some of these computations read only the present values of one vertex
-at a time. They can run on a block of vertices as soon as the block has its new values. These values are then still in
-the cache, and another pass over all vertices is saved. With and without fusion, a reduction merges one partial result
-per block, so its result has the same bits.
+at a time. Such computations can run on a block of vertices as soon as the block has its new values. The new values are
+then still in the cache, and another pass over all vertices is saved. With and without fusion, a reduction merges one
+partial result per block, so its result has the same bits.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ class Crew:
     """A crew of up to `room` helper threads, which are started on first use.
 
     Attributes:
-        counter: the address of an i64 that is 0 at the start of each launch; kernels take their tasks from it.
+        counter: the address of an i64 that is 0 at the start of each launch; kernels take task numbers from this
+            counter.
     """
 
     def __init__(self, room: int) -> None:

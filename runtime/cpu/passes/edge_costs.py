@@ -1,4 +1,4 @@
-"""The costs of edges on this machine for one thread. They are measured once and kept in the cache directory.
+"""The costs of edges on this machine for one thread. The costs are measured once and kept in the cache directory.
 
 The choice between push and pull depends only on ratios of these costs. The ratios differ by a factor of three between
 machines, because sequential reads depend on memory and prefetching, and random reads on the private caches of a core.
@@ -79,7 +79,7 @@ def costs_of(edges: int) -> Costs:
 def _costs_in(folder: Path | None) -> Costs:
     """The costs from a cache directory, or measured now and kept there.
 
-    Without a cache directory, they are kept in the memory of the process.
+    Without a cache directory, the costs are kept in the memory of the process.
     """
     known = kept_costs()
     if known is None:

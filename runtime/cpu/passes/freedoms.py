@@ -84,7 +84,7 @@ class Freedoms:
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
         """Possibly reorder the listed vertices in place; returns whether the order changed.
 
-        If so, each vertex becomes a task.
+        If the order changed, each vertex becomes a task.
         """
         return False
 
@@ -131,11 +131,13 @@ class Freedoms:
         return False
 
     def before_push(self, frontier: Frontier) -> None:
-        """Called before a push. It may reorder or repeat entries and add vertices (rule P), or delay entries (rule A).
+        """Called before a push.
+
+        The method may reorder or repeat entries and add vertices (rule P), or delay entries (rule A).
         """
 
     def after_push(self, frontier: Frontier) -> None:
-        """Called after a push. It adds the delayed entries to the next frontier."""
+        """Called after a push. The method adds the delayed entries to the next frontier."""
 
 
 PLAIN = Freedoms()

@@ -42,7 +42,8 @@ def should_notify(
 def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:
     """Whether notify-pull over pages on disk reads fewer bytes than a full pass.
 
-    The receivers are known only after the notification, so this assumes that they are spread evenly over the pages.
+    The receivers are known only after the notification, so the estimate assumes that the receivers are spread evenly
+    over the pages.
 
     Args:
         notified: the bytes of the pages along which changed vertices notify, without pages in memory.
@@ -94,9 +95,9 @@ def should_look(
 ) -> bool:
     """Whether unreached vertices should look for a neighbour in the frontier, instead of a push by the frontier.
 
-    An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that each edge does so
-    with the probability reached / edges. By the published rule (costs is None), vertices begin to look if reached >
-    left_edges / 14, and stop if active < n / 24 (Beamer et al.).
+    An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that each edge leads to
+    the frontier with the probability reached / edges. By the published rule (costs is None), vertices begin to look if
+    reached > left_edges / 14, and stop if active < n / 24 (Beamer et al.).
 
     Args:
         costs: the costs of edges; None for the published rule.

@@ -412,7 +412,7 @@ class Passes:
         return edges
 
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
-        """For listed vertices, "exchange" the values in the two buffers of a field, or "copy" to the next buffer."""
+        """Swap (action "exchange") or copy ("copy") the values of listed vertices between the buffers of a field."""
         made = row_kernel(self.state.arrays, self.graph.n, action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):

@@ -38,7 +38,7 @@ def bytes_of_pointers(n: int) -> tuple[int, int]:
 class Pointed:
     """The vertices that point at each vertex, for each field along which passes gather.
 
-    In a row, vertices are in increasing order of their numbers outside of the run (see `Order`).
+    In a row, vertices are in increasing order of their dense numbers (see `Order`).
 
     Args:
         graph: the graph.

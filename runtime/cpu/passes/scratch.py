@@ -42,7 +42,7 @@ def grouped_words(degree: int, words: int, keys: int) -> int:
 class Scratch:
     """Scratch memory for `workers` workers, each with space for the vertex with the longest row.
 
-    Shorter rows leave the rest of the space untouched, so that it takes no physical memory. Raises OutOfMemory.
+    Shorter rows leave the rest of the space untouched, so that the rest takes no physical memory. Raises OutOfMemory.
 
     Args:
         structures: the structures that the pass needs for a vertex.

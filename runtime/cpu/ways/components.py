@@ -64,7 +64,7 @@ class Components(CpuWay):
         return "" if _fits(loop.copied, graph) else "its relation is not symmetric in a directed graph"
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """No roles, as this way launches none of the plan's kernels."""
+        """No roles, because this way launches none of the plan's kernels."""
         return frozenset()
 
     def begin(

@@ -22,7 +22,7 @@ FULL = frozenset({"messages", "compute", "pull", "fused"})
 
 
 class Running(Protocol):
-    """The part of a machine that ways use. Ways access state, graph and threads through `passes`."""
+    """The part of a machine that the ways use. Ways access state, graph and threads through `passes`."""
 
     passes: Passes
     options: Options
@@ -104,7 +104,7 @@ class CpuWay(ABC):
         return 0
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
-        """The error message if the options require this way but no loop of the plan can run so; otherwise ""."""
+        """The error message if the options require this way but no loop of the plan can run this way; otherwise ""."""
         return ""
 
 

@@ -104,7 +104,7 @@ class Priority(CpuWay):
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
         """The pool of runs for the buckets, and a bit per vertex.
 
-        Packed edges are not added, as they replace converted weights, which are counted elsewhere.
+        Packed edges are not included, because they replace converted weights, which another estimate includes.
         """
         return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8
 
@@ -185,9 +185,9 @@ def _vary(graph: Counts, name: str) -> bool:
 class PriorityLoop:
     """A loop whose only pass may run in priority order; a `vlang.runtime.engine.machine.Loop`.
 
-    In a round all workers together empty one bucket. The loop reports rounds as supersteps. Per vertex it needs about
-    17 bytes of memory for buckets, and one bit for the vertices that wait for space in the buckets. If edges are packed
-    into words, the graph keeps 4 more bytes per edge.
+    In a round all workers together empty one bucket. The loop reports rounds as supersteps. Per vertex the loop needs
+    about 17 bytes of memory for buckets, and one bit that is set while the vertex waits for space in the buckets. If
+    edges are packed into words, the graph keeps 4 more bytes per edge.
 
     Args:
         stage: the pass.
@@ -326,7 +326,7 @@ def runs_of(n: int, workers: int) -> int:
 def choose_delta(stage: StageSpec, out: Adjacency) -> float:
     """The width of a bucket, a power of two, from the mean weight and the mean degree.
 
-    Buckets are wide for low degrees, as every bucket costs a barrier. They are narrow for high degrees, so that few
+    Buckets are wide for low degrees, as every bucket costs a barrier. Buckets are narrow for high degrees, so that few
     edges lead back into the same bucket (measurements: docs/internals/performance.md).
     """
     spec = _spec_of(stage)

@@ -1,9 +1,9 @@
 """Loops of one pass that pushes, on the CPU. A superstep traverses only the edges of active vertices.
 
 The WALK_... layout (vlang.runtime.plan.layouts.pass_words) describes a frontier. A superstep reads the fields and
-combines contributions in separate words. At its end the words of the changed vertices are copied to the fields. So the
-state and the counts after a superstep equal those of a full pull for any number of threads. Loops with a uniform
-frontier are in vlang.runtime.cpu.ways.reach.
+combines contributions in separate words. At the end of a superstep, the words of the changed vertices are copied to the
+fields. So the state and the counts after a superstep equal those of a full pull for any number of threads. Loops with a
+uniform frontier are in vlang.runtime.cpu.ways.reach.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def push_stage(spec: LoopSpec) -> StageSpec | None:
 
 
 def pushed_directions(loop: LoopSpec) -> tuple[str, ...]:
-    """The adjacency directions along which the passes of a loop push: the opposites of the directions they gather from.
+    """The adjacency directions along which the passes of a loop push: the opposites of their gather directions.
     """
     return tuple(OPPOSITE[stage.domain] for stage in loop.stages if stage.domain is not None)
 
@@ -153,7 +153,7 @@ class _Frontier:
 class PushLoop(FrontierLoop):
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
 
-    It needs 8 bytes of memory per vertex for each of two queues.
+    The loop needs 8 bytes of memory per vertex for each of two queues.
 
     Args:
         spec: the loop.

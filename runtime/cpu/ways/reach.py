@@ -1,9 +1,10 @@
 """Loops with a uniform frontier (rule X2) on the CPU, such as breadth-first search.
 
-The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push every worker marks receivers
-in its own bitmap, without atomic operations, and then the bitmaps are united. In a look every unreached vertex searches
-its in-edges for a neighbour in the frontier. While the frontier is narrow, one call runs many supersteps, with queues.
-vlang.runtime.plan.layouts.reach_words has the layout of the arrays that workers share.
+The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push every worker thread marks
+receivers in its own bitmap, without atomic operations, and then the bitmaps are united. In a look, the opposite of a
+push, every unreached vertex searches its in-edges for a neighbour in the frontier. While the frontier is narrow, one
+call runs many supersteps, with queues. vlang.runtime.plan.layouts.reach_words has the layout of the arrays that workers
+share.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Reach(CpuWay):
 class ReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    Per vertex it needs a few bits of memory, and one more bit for each thread.
+    Per vertex the loop needs a few bits of memory, and one more bit for each thread.
 
     Args:
         stage: the pass.

@@ -1,8 +1,9 @@
 """Pushed sums: supersteps of loops in delta form that traverse only the out-edges of vertices with a delta to send.
 
 One worker adds contributions to the accumulators of the receivers, sender by sender in increasing order, which is the
-order within every row. Then the receivers apply. So the state after a superstep is bit-identical to that of a full
-pull. Vertices that receive nothing cost no time. While the frontier is narrow, one call runs many supersteps.
+order within every row. After all senders, the receivers run `apply`. So the state after a superstep is bit-identical to
+that of a full pull. Vertices that receive nothing cost no time. While the frontier is narrow, one call runs many
+supersteps.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class _Room:
 class SumPushes:
     """Runs the supersteps of a loop that push sums.
 
-    It needs 5 bytes of memory per vertex, and the accumulators of the pass.
+    Pushes need 5 bytes of memory per vertex, and the accumulators of the pass.
 
     Attributes:
         legal: whether supersteps may push.

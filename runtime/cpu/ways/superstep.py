@@ -247,16 +247,18 @@ class Superstep:
     def _notifies(self, skipping: Skipping) -> bool:
         """Whether notify-pull is cheaper than a full pass.
 
-        If pushed sums replace notify-pull, this is False, because a push would already have been chosen if few vertices
-        had changed.
+        If pushed sums replace notify-pull, the result is False, because a push would already have been chosen if few
+        vertices had changed.
         """
         instead = self._done > 0 and self._pushes is not None and self._pushes.instead
         return not instead and not self._most_changed() and skipping.chosen(self._mode)
 
     def _most_changed(self) -> bool:
-        """Whether more than half of the vertices are active. If so, the edges along which they notify are not counted.
+        """Whether more than half of the vertices are active.
 
-        Counting them takes up to a third of a superstep on small graphs.
+        If so, the edges along which these vertices notify are not counted.
+
+        Counting the edges takes up to a third of a superstep on small graphs.
         """
         passes = self._passes
         return self._done > 0 and self._mode == "auto" and len(self._spec.stages) == 1 and \
@@ -264,7 +266,7 @@ class Superstep:
             2 * self.stats.active > passes.graph.n
 
     def _push_next(self, pushes: Pushes) -> bool:
-        """Whether the next superstep pushes. This is False if the next superstep must be a full pass."""
+        """Whether the next superstep pushes. The result is False if the next superstep must be a full pass."""
         if not self._complete or not pushes.legal or self._part is not None or (self._again and self._done == 0):
             return False
         return self._free.choose("P", lambda: self._mode == "push" or pushes.pays(self.stats.active))

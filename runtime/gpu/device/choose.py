@@ -81,7 +81,7 @@ def open_device(name: str, gpu_memory: int | None = None) -> Device:
 
 
 def check_device(asked: str) -> None:
-    """Check that a device requested by name exists, without opening it. Raises DeviceError if it does not."""
+    """Check that a device requested by name exists, without opening it. Raises DeviceError if it does not exist."""
     kind, index = parse_device(asked)
     if kind == "gpu":
         from vlang.runtime.gpu.device.gpus import check_gpu  # start-up

@@ -1,8 +1,9 @@
 """Entry points of the kernels: the parameters of each template, its `extern "C"` function, and its shared memory.
 
 The text of a plan has templates over the struct of a pass, but no entry points, so that only kernels that are launched
-are compiled. `entry` returns the function to append to the text, and `shared_bytes` the dynamic shared memory of a
-launch. The constants equal those with the same names in vlang/emit/cuda/skeletons/*.cuh.
+are compiled. `entry` returns the function to append to the text, and `shared_bytes` returns the size of the dynamic
+shared memory of a launch. The constants have the same values as the constants of the same names in
+vlang/emit/cuda/skeletons/*.cuh.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def row_block_count(edges: int, vertices: int) -> int:
 def cell_count(vertices: int, replicas: int) -> int:
     """The number of cells in shared memory for a shard with R replicas.
 
-    It is rounded up to a multiple of 16, so that each component of a cell is aligned.
+    The number is rounded up to a multiple of 16, so that each component of a cell is aligned.
     """
     return -(-vertices * replicas // 16) * 16
 

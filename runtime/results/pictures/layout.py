@@ -14,7 +14,7 @@ _PULL = 0.05  # the force towards the middle, which keeps components together
 
 
 def force_layout(n: int, source: NDArray[Any], target: NDArray[Any]) -> NDArray[np.float64]:
-    """Positions of the vertices in the unit square, float64[n, 2]. They depend only on the graph.
+    """Positions of the vertices in the unit square, float64[n, 2]. The positions depend only on the graph.
 
     All vertices repel each other, and edges pull their ends together (Fruchterman and Reingold, Graph drawing by
     force-directed placement, 1991). The initial positions are eigenvectors of the Laplacian, which unfold the graph.

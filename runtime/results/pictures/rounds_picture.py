@@ -47,7 +47,7 @@ def plot_rounds(rounds: Sequence[Round]) -> Picture:
 
 def _panel(axes: Any, at: NDArray[np.int64], values: NDArray[np.float64], label: str, colours: Sequence[str],
            every: int) -> None:
-    """One bar per round. The scale is logarithmic if values differ by more than a factor of 100."""
+    """Draw one bar per round. The scale is logarithmic if values differ by more than a factor of 100."""
     axes.bar(at, values, width=0.85 * every if len(at) < 300 else float(every), color=colours, linewidth=0)
     axes.set_ylabel(label)
     axes.grid(axis="x", visible=False)

@@ -61,7 +61,7 @@ def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
         edge: the writer of the function that is called for every edge.
         d: the dialect.
         grouped: the grouped gather.
-        place: code of the offset of its table.
+        place: code of the offset of the table of this gather.
     """
     whole, types = grouped.whole, grouped.components
     assert whole.key is not None

@@ -4,7 +4,7 @@ If one thread owns an accumulator, a join is a plain update. Lanes of a warp use
 function `shared_OP(T* place, T value)` of atomics.cuh joins a contribution. In global memory, where contributions are
 pushed, the function `improve_OP(T* place, T value) -> bool` joins a contribution and returns whether the cell changed.
 Both functions are overloaded for T, the type of the *cell*. Integers narrower than 32 bits use cells of 32 bits. A pair
-of such values shares one 64-bit word whose order is that of the pairs (`order_key`, `pack`).
+of such values shares one 64-bit word; the order of words is the order of pairs (`order_key`, `pack`).
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def cell_type(type_: Type) -> Scalar | None:
 def packed(type_: Tuple) -> bool:
     """Whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
 
-    This requires two components of at most 32 bits, and a second component that is not a float: the bits of floats give
-    no total order, because there are two zeros and NaN.
+    Such tuples have two components of at most 32 bits, and a second component that is not a float: the bits of floats
+    give no total order, because there are two zeros and NaN.
     """
     return len(type_.items) == 2 and all(t.bits <= 32 and t != BOOL for t in type_.items) and \
         not type_.items[1].floating

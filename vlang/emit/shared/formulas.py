@@ -178,7 +178,7 @@ class Writer:
         return (method(self, expr),)
 
     def mixed(self, expr: f.Op) -> str:
-        """Code of the hash of a seed and a key, a vertex or an integer, which are the operands of `expr`."""
+        """Code of the hash of the two operands of `expr`: a seed, and a key that is a vertex or an integer."""
         seed, key = (self.value(arg) for arg in expr.args)
         if expr.args[1].type == VERTEX:
             key = self.name(f"known({', '.join((key, *self.place.numbers()))})")

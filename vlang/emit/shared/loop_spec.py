@@ -24,8 +24,8 @@ class Reader:
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
         reads_changes: Whether the pass reads changes of neighbours. If so, every active vertex must notify its
-            receivers. A vertex that was active before must notify them too, because its receivers must run again
-            without its change.
+            receivers. A vertex that was active in the superstep before must notify its receivers, too, because they
+            must run again without its change.
     """
 
     notifying: frozenset[str]
@@ -93,7 +93,7 @@ class LoopPlan:
 def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
     """The changes of neighbours that an expression reads, except inside the expressions in `beyond`.
 
-    They become messages, since a neighbour may have updated its sent value before a receiver reads it.
+    Such changes become messages, because a neighbour may have updated its sent value before a receiver reads the value.
     """
     if expr in beyond:
         return []
@@ -155,8 +155,8 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
 def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
     """The rule that allows vertices to run in any order; "" if none does.
 
-    A vertex with an unsent change must stay active. In a delta loop, this is sure only if its `activate when` tests
-    changes.
+    A vertex with an unsent change must stay active. In a delta loop, such a vertex is sure to stay active only if
+    `activate when` tests changes.
     """
     if fact.kind == "delta":
         cond = repeat.activate.cond if repeat.activate is not None else None

@@ -130,8 +130,8 @@ def median32_read(room: Structures, at: i64) -> u64:
     """The median of k keys: key number (k - 1) // 2, from 0, of the sorted keys; 0 if there are none.
 
     The keys are partitioned by the highest bit in which they differ, and the part with the median is partitioned again,
-    until all its keys are equal. This takes at most one partition per bit of a key, and on average two passes over all
-    keys.
+    until all its keys are equal. The algorithm takes at most one partition per bit of a key, and on average two passes
+    over all keys.
     """
     space = room[0]
     low, high = at + 1, at + 1 + i64(space[at])

@@ -2,8 +2,8 @@
 
 The functions `bind`, `ready`, `wanted`, `identity`, `gather`, `prepare`, `conclude` and `apply` are generated from the
 program. These functions fill the structures of counting.py. A task with page -1 is one vertex of more than SEGMENT
-edges, whose row may be in several pages. These tasks come first, the longest before the others, so that the short tasks
-balance the load.
+edges, whose row may be in several pages. Tasks with page -1 come first, in order of decreasing length, so that the
+short tasks balance the load.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

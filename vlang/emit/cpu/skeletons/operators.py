@@ -1,4 +1,7 @@
-"""Integer and float operations that differ from those of Python. These functions are part of every generated module."""
+"""Integer and float operations that differ from the operations of Python.
+
+These functions are part of every generated module.
+"""
 
 import numpy as np
 

@@ -1,12 +1,13 @@
-"""Supersteps of a loop that adds changes: one worker runs many of them in one call.
+"""Supersteps of a loop that adds changes: one worker runs many such supersteps in one call.
 
 Each vertex with a change to send adds the change to the accumulators of its receivers. Senders run in increasing order,
-which is also the order of a gather. Then the receivers apply, in increasing order. `pour` and `poured`, which store and
-load such an accumulator, are generated from the program. Layout: SUM_... in runtime/plan/layouts/sum_words.py.
+which is also the order of a gather. After all senders, the receivers run `apply`, in increasing order. `pour` and
+`poured`, which store and load such an accumulator, are generated from the program. Layout: SUM_... in
+runtime/plan/layouts/sum_words.py.
 
 Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the number of edges and vertices
 of a frontier at which the call ends. Output: [3] supersteps run; [4] entries and [5] edges of the last frontier;
-[6] vertices changed by the last superstep; [7] vertices active after it.
+[6] vertices changed by the last superstep; [7] vertices active after the last superstep.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -58,8 +59,8 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, SEGMENT
 def mark(marks: Pointer[u8], tops: Pointer[u8], v: i64) -> None:
     """Mark a vertex that applies in this superstep, by two plain stores of bytes.
 
-    To set a bit, a worker would have to read the word before it writes it. This would stall where the word has just
-    been written, since neighbours often share a word.
+    To set a bit, a worker would have to read the word before it writes it. Such a read would stall where the word has
+    just been written, since neighbours often share a word.
     """
     marks[v] = u8(1)
     tops[v >> 6] = u8(1)

@@ -43,7 +43,7 @@ class Added:
 
 
 class WayText(Protocol):
-    """Generates the code of a way. name: the name of the way in vlang.runtime.cpu.ways that runs it."""
+    """Generates the code of a way. name: the name of the way in vlang.runtime.cpu.ways that runs the loop."""
 
     @property
     def name(self) -> str: ...

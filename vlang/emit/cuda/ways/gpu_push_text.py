@@ -32,7 +32,7 @@ class PushText(GpuWayText):
         self._push = push_of(stage.writer, stage.cells, stage.cell_reason)
 
     def facts(self) -> Mapping[str, Any]:
-        """How the pass pushes, or why it does not."""
+        """How the pass pushes, or the reason why it does not push."""
         return {"push": self._push.kind, "push_reason": self._push.reason, "priority": self._push.priority}
 
     def switches(self) -> Mapping[str, int]:

@@ -26,7 +26,7 @@ class Push:
     Attributes:
         kind: "direct", "cells", or "" if they cannot push.
         reason: why they push in this way, or cannot push.
-        writes: for each gather, in order, the write that it is joined into.
+        writes: for each gather, in order, the write into which the gather is joined.
         priority: "ascending" or "descending" values of the first field of the first write; "" for no order.
     """
 
