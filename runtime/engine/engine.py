@@ -375,7 +375,10 @@ class _Run:
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, begin: float, seconds: float, done: Sequence[Done],
               bound: int | None) -> None:
-        """Add rounds to the history, and report them. The first has number `first`, and each took `seconds`."""
+        """Add rounds to the history, and report them.
+
+        The first round has number `first`, and each round took `seconds`.
+        """
         number = self._numbers[id(spec)]
         self.outcome.history.add(number, first, seconds, done)
         for one in listeners():

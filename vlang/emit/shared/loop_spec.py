@@ -23,7 +23,7 @@ class Reader:
         notifying: Fields read at neighbours; a vertex that changes one of them must notify its receivers.
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
-        reads_changes: Whether the pass reads changes of neighbours. If so, every active vertex must notify its
+        reads_changes: Whether the pass reads changes of neighbours. In such a pass, every active vertex must notify its
             receivers. A vertex that was active in the superstep before must notify its receivers, too, because they
             must run again without its change.
     """

@@ -1,4 +1,4 @@
-"""How active vertices push on a GPU, if the facts of a loop allow it, or why they cannot."""
+"""How active vertices push on a GPU, or the reason why the facts of a loop do not allow a push."""
 
 from __future__ import annotations
 
