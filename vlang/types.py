@@ -9,8 +9,8 @@ from vlang.times import UNITS
 
 __all__ = [
     "BOOL", "CATEGORY", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE",
-    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet",
-    "common", "converts", "scalar_named",
+    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "NamedSize", "Scalar", "Tuple", "Type", "Vector",
+    "VertexSet", "common", "converts", "scalar_named",
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
@@ -71,6 +71,37 @@ class Scalar:
         return (1 << (self.bits - (self.kind in ("int", "time")))) - 1
 
 
+class NamedSize(int):
+    """A number of components that constants of the program decide, such as the `2 * k` of `float[2 * k]`.
+
+    The checker uses it before the values of the constants are known. It equals only a size of the same text. Its
+    value as an int is the largest number of components.
+    """
+
+    text: str
+
+    def __new__(cls, most: int, text: str) -> NamedSize:
+        """A size whose text, with names of constants, is `text`."""
+        size = super().__new__(cls, most)
+        size.text = text
+        return size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedSize) and self.text == other.text
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __format__(self, spec: str) -> str:
+        return self.text
+
+
 @dataclass(frozen=True)
 class Vector:
     """The type of a vector, `T[k]`: k numbers or bools."""
@@ -126,7 +157,7 @@ CONVERSIONS = frozenset({"int", "float", *(s.name for s in _NUMBERS)}) - {"f16"}
 def scalar_named(name: str, precision: int = 32) -> Scalar:
     """The scalar type with this name; `int` and `float` have `precision` bits (32 or 64).
 
-    Raises KeyError if the name is not that of a scalar type.
+    Raises KeyError if there is no scalar type with this name.
     """
     if name in ("int", "float"):
         name = f"{name[0]}{precision}"

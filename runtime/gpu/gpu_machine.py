@@ -268,7 +268,7 @@ class GpuMachine:
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """The topology of an adjacency direction, with the columns that `stage` reads, or no columns if it is None."""
+        """The topology of an adjacency direction with the columns of `stage`; without columns if `stage` is None."""
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
@@ -328,7 +328,7 @@ class GpuMachine:
         self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for it."""
+        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""
         buffers: list[Buffer] = []
         for slot in slots:
             source = self.state.buffers[slot]

@@ -40,7 +40,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
         options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
             80 % of the free host memory.
 
-    Raises OutOfMemory if the budget is too small even for streaming. The message says how much is needed.
+    Raises OutOfMemory if the budget is too small even for streaming. The message says how much memory is needed.
     """
     stored = graph.stored
     assert stored is not None

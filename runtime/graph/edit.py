@@ -48,7 +48,7 @@ class Change:
     inserted: Graph
 
     def moved(self, vertices: NDArray[Any]) -> NDArray[Any]:
-        """Convert old vertex numbers to new ones."""
+        """Convert old vertex numbers to new vertex numbers."""
         return vertices if self.places is None else self.places[vertices]
 
 

@@ -145,7 +145,7 @@ class HeldGraph:
     ) -> Self:
         """A graph whose edges stay on disk.
 
-        Programs stream its pages; methods that need adjacency lists raise GraphError.
+        Programs stream the pages; methods that need adjacency lists raise GraphError.
 
         Args:
             stored: the edges.

@@ -206,7 +206,7 @@ def csv_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None, mark: str
 
     Args:
         values: array[rows].
-        missing: bool[rows]; a missing value becomes an empty field. The array is None if no value is missing.
+        missing: bool[rows]; a missing value becomes an empty field. `missing` is None if no value is missing.
         mark: the separator of the fields, a comma or a tab. A string that contains the separator is quoted.
     """
     texts, quoted = _texts(values), _QUOTED[mark]

@@ -98,7 +98,7 @@ class StateFolder:
     def generations(self) -> Sequence[Generation]:
         """The state files, newest first. Damaged files, whose number is unknown, come before all others.
 
-        Raises CheckpointError if a file is no state file, and DiskError if it cannot be read.
+        Raises CheckpointError if a file is not a state file, and DiskError if it cannot be read.
         """
         found = []
         for name in _NAMES:

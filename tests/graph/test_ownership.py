@@ -88,7 +88,7 @@ def overwrite(arrays: list[Any]) -> None:
 def test_the_arrays_of_the_caller_may_change(way: str) -> None:
     """Changes of the caller's arrays before or after the first call do not affect the graph.
 
-    They must not affect column ranges either, because ranges decide which checks are skipped.
+    Such changes must not affect column ranges either, because ranges decide which checks are skipped.
     """
     make, _ = WAYS[way]()
     whole = make()

@@ -15,6 +15,7 @@ import numpy as np
 
 from tests.reference import operators as ops
 from tests.reference.checking_rules import failures_of, infinite, operand_of
+from tests.reference.constants import sized
 from tests.reference.evaluate import Evaluator, _keep, reads_change
 from tests.reference.graph import RefGraph
 from tests.reference.interpreter import _Machine
@@ -55,8 +56,9 @@ def run_checked(file: t.File, graph: RefGraph, params: Mapping[str, Any], fields
                 max_rounds: int | None = None, precision: int = 32) -> Outcome:
     """Run a program in check mode. Raises Failed."""
     with np.errstate(all="ignore"):
+        file, constants = sized(file, params)
         machine = _Checking(file, graph, precision, max_rounds, dict(fields or {}))
-        machine.bind(params, dict(graph.columns))
+        machine.bind(params, dict(graph.columns), constants)
         machine.watcher.on = True
         return machine.run()
 

@@ -65,7 +65,7 @@ class Expressions:
         return symbol
 
     def value(self, node: t.Expr, at: Sight) -> Value:
-        """The type and level of an expression. They are also entered in the tables."""
+        """The type and level of an expression. The function also enters both in the tables."""
         if self._level >= MOST_LEVELS:
             too_deep(self.run, node)
             return Value(None)
@@ -108,7 +108,9 @@ class Expressions:
         help_: str | tuple[str, ...] = ()
         source_item, target_item = item(source), item(target)
         if source_item and target_item and not converts(source, target):
-            if source_item.floating and target_item.integral:
+            if isinstance(source, Vector) and isinstance(target, Vector) and source.size != target.size:
+                help_ = "vectors fit where their sizes are the same literal, or the same expression of constants"
+            elif source_item.floating and target_item.integral:
                 help_ = "`floor(x)`, `round(x)` and `int(x)` give an int"
             elif source_item == TEXT:
                 help_ = "a text stands for the name of a category, or for a time: declare `category`, `date` or `time`"

@@ -43,7 +43,7 @@ class Lane:
         self.modules: OrderedDict[tuple[str, ...], tuple[int, Mapping[str, Any]]] = OrderedDict()
 
     def stream(self) -> int:
-        """An idle stream, or a new one."""
+        """An idle stream, or a new stream."""
         return self.streams.pop() if self.streams else int(self._runtime.streamCreateWithFlags(_NON_BLOCKING))
 
     def forget(self) -> None:
@@ -53,7 +53,10 @@ class Lane:
             self._driver.moduleUnload(module)
 
     def close(self, errors: tuple[type[Exception], ...]) -> None:
-        """Free everything. On a lost device there is nothing to free, and errors of the given types are ignored."""
+        """Free the resources of the lane.
+
+        On a lost device there is nothing to free, and errors of the given types are ignored.
+        """
         acts: list[tuple[Callable[..., Any], tuple[int, ...]]] = [(self.staging.close, ())]
         acts += [(self._runtime.streamDestroy, (stream,)) for stream in self.streams]
         acts += [(self._driver.moduleUnload, (module,)) for module, _ in self.modules.values()]
@@ -64,7 +67,7 @@ class Lane:
 
 
 class Card:
-    """A GPU of this process. Threads may share it.
+    """A GPU of this process. Threads may share a card.
 
     Attributes:
         gpu: the properties of the GPU.
@@ -144,7 +147,7 @@ class Card:
 
     # ------------------------------------------------------------------------ lanes
     def lane(self) -> Lane:
-        """An idle lane, or a new one."""
+        """An idle lane, or a new lane."""
         with self._lock:
             return self._lanes.pop() if self._lanes else Lane(self.runtime, self.driver)
 
@@ -158,7 +161,7 @@ class Card:
         lane.close(self._errors)
 
     def close(self) -> None:
-        """Free everything that is idle; for tests."""
+        """Free all idle resources of the card; for tests."""
         self.shrink(0)
         for lane in self._lanes:
             lane.close(self._errors)

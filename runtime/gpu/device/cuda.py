@@ -43,9 +43,9 @@ class CudaDevice:
     """The GPU with number `index`, for one run in one thread. See `device.Device`.
 
     The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. Idle memory, and memory that graphs
-    keep on the GPU between runs, counts as free. A run that needs this memory frees it. The driver's own context (some
-    hundred MB per process) is not counted. Streams, buffers, loaded modules and memory are used again by later runs
-    (`vlang.runtime.gpu.device.card`).
+    keep on the GPU between runs, counts as free, because a run that needs memory can free it. The driver's own context
+    (some hundred MB per process) is not counted. Streams, buffers, loaded modules and memory are used again by later
+    runs (`vlang.runtime.gpu.device.card`).
 
     Args:
         index: the number of the GPU.
@@ -155,7 +155,7 @@ class CudaDevice:
         return self._card.allocate(nbytes, arena.budget - arena.used - arena.cached - nbytes)
 
     def release(self, pointer: int, size: int) -> None:
-        """Return memory of the arena to the device, after its queued work.
+        """Return memory of the arena to the device, after the queued work has ended.
 
         When this object is closing, the card keeps the memory.
         """

@@ -20,7 +20,7 @@ __all__ = ["result_array"]
 
 
 class _LockedBlock(Block):
-    """A page-locked block, if the system allows that."""
+    """A block of memory, which is page-locked if the system allows page-locking."""
 
     __slots__ = ("_locks", "_process")
 

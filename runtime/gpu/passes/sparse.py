@@ -80,7 +80,7 @@ class SparseMachine(Protocol):
         """The device address of the frame, after pending values were written."""
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An adjacency direction ("in", "out" or "both") with the columns of a stage, or no columns if it is None."""
+        """The topology of an adjacency direction with the columns of `stage`; without columns if `stage` is None."""
 
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,

@@ -171,7 +171,7 @@ def share_memory(
 ) -> dict[str, int]:
     """Divide `free` bytes among several adjacency directions; returns the bytes of each.
 
-    If not all of them fit completely, the smallest directions stay on the device, as long as the others can still be
+    If not all directions fit completely, the smallest directions stay on the device, as long as the others can still be
     streamed. The remaining bytes are divided among the other directions in proportion to their sizes.
 
     Args:

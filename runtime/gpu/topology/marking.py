@@ -1,4 +1,4 @@
-"""Counts active vertices by page, and sorts a queue of them, on the device."""
+"""Counts the active vertices of each page, and sorts a queue of active vertices, on the device."""
 
 from __future__ import annotations
 

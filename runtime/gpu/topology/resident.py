@@ -87,7 +87,7 @@ class Resident:
         self._empty.discard(key)
 
     def lock(self, key: Hashable, what: str, array: NDArray[Any]) -> int:
-        """Page-lock a host array of the graph; returns its address for kernels, or 0 if they cannot read it."""
+        """Page-lock a host array of the graph; returns its address for kernels, or 0 if kernels cannot read it."""
         address = self._device.register(array)
         if address and self._device.shelf.take(self._run, self._copies.number, ("lock", key)) is None:
             self._locks.append((("lock", key), what, array))

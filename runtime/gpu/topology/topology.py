@@ -257,7 +257,9 @@ class Topology:
         return event
 
     def _arriving(self, pages: Sequence[int]) -> Generator[tuple[int, PageViews]]:
-        """Read pages from disk, and yield them as they arrive. Buffers are reused only after the copies of their pages.
+        """Read pages from disk, and yield them as they arrive.
+
+        A buffer is reused only after the copy of its page has ended.
         """
         if not pages:
             return

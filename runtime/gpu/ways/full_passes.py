@@ -165,7 +165,7 @@ class FullPasses:
 
     # -------------------------------------------------------------------------- passes
     def run(self, stage: StageSpec) -> int:
-        """Run a pass over all edges that it reads; returns the number of edges.
+        """Run a full pass over edges; returns the number of edges.
 
         The messages of the pass must be up to date.
         """

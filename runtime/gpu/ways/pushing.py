@@ -199,11 +199,11 @@ class PushLoop:
     final state, but an intermediate state may be ahead of the same number of synchronous supersteps. At the start every
     vertex counts as active.
 
-    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). Such a superstep does
-    not use early exit, because early exit would not reduce the number of pages to copy. Such a superstep does not use
-    priorities either, because all active vertices should use a page while the page is on the device. If kernels can
-    also read pages in host memory, a launch returns to the host when the frontier has many edges, and the host runs a
-    superstep over pages.
+    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). A superstep over
+    pages does not use early exit, because early exit would not reduce the number of pages to copy. A superstep over
+    pages does not use priorities either, because all active vertices should use a page while the page is on the device.
+    If kernels can also read pages in host memory, a launch returns to the host when the frontier has many edges, and
+    the host runs a superstep over pages.
 
     Args:
         machine: the machine of the run.

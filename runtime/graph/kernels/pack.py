@@ -30,7 +30,7 @@ def spans(entries: Any, first: Any, last: Any, offsets: Any, each: Any, sums: An
         entries: u64, input and output.
         first, last: the range; first is a multiple of `each`.
         offsets: u64[n + 1].
-        each: entries of a group.
+        each: the number of entries in a group.
         sums: i64, output: for each group of `each` entries, the number of their edges.
     """
     for group in range(first // each, (last + each - 1) // each):

@@ -107,7 +107,7 @@ class Adjacency:
             return self._stored[name]
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """An object derived from these lists, such as pages or cache blocks. `make` builds it on first use.
+        """An object derived from these lists, such as pages or cache blocks. `make` builds the object on first use.
 
         The object is cached under `key`; only one thread builds it. If the object depends on a column, the key is a
         tuple with the column's name.

@@ -76,7 +76,8 @@ class Directory:
             n, m: the number of vertices, and of edges in this direction.
 
         Raises:
-            ValueError: the words are not the directory of a graph with n vertices and m edges. The message says why.
+            ValueError: the words are not the directory of a graph with n vertices and m edges. The message gives the
+                reason.
         """
         _need(len(words) >= _HEAD, "the directory is cut off")
         counts = words[:5].tolist()

@@ -151,7 +151,7 @@ def stripe_to_bytes(size: int, fingerprint: bytes, number: int, stripes: int) ->
 
 
 def stripe_from_bytes(data: bytes, size: int, fingerprint: bytes, number: int, stripes: int) -> None:
-    """Check the header of a stripe. Raises ValueError if it differs from the arguments.
+    """Check the header of a stripe. Raises ValueError if the header differs from the arguments.
 
     Args:
         data: the first bytes of the stripe.

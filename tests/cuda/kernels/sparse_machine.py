@@ -93,7 +93,7 @@ class SampleMachine:
 
     Args:
         device: an emulated device.
-        arcs: by adjacency direction.
+        arcs: the arcs of each adjacency direction.
         field: initial values of the field.
         pages: number of pages.
         parts: partial results of a pass.

@@ -1,7 +1,8 @@
 """Random programs with graphs and inputs: typed, correct by construction, and certain to end.
 
 All values are exact except those of fields of kind "real", which no condition reads. So exact results are compared bit
-by bit, and the others within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds them down.
+by bit, and results of kind "real" within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds
+them down.
 """
 
 from __future__ import annotations
@@ -281,7 +282,7 @@ class Writer:
         return f"{self.overall('i64')} > {self.e.number(0, 50)}"
 
     def fixpoint(self) -> None:
-        """A loop whose fields change monotonically. It ends because each field has finitely many values."""
+        """A loop whose fields change monotonically. The loop ends because each field has finitely many values."""
         e = self.e
         forms = [e.pick(self.fixpoint_forms()) for _ in range(e.number(1, 2))]
         bodies = [form() for form in forms]
@@ -299,7 +300,10 @@ class Writer:
             self.kinds.update(new)
 
     def fixpoint_forms(self) -> list[Callable[[], Moving]]:
-        """The forms of fixpoint loops. Each gives a gather, an apply, and the kinds of the fields that it declares."""
+        """The forms of fixpoint loops.
+
+        Each form gives a gather, an apply, and the kinds of the fields that it declares.
+        """
         return [self._label, self._distance, self._flag, self._bits, self._widest, self._tree]
 
     def _ends(self) -> tuple[str, str]:
@@ -411,7 +415,9 @@ def started(w: Writer, group: bool = False) -> Generated:
     params: dict[str, Any] = {"s": e.number(0, graph.n - 1), "k": w.whole(-3, 9), "t": e.number(-8, 8) / 4}
     if group:
         params["group"] = [e.number(0, graph.n - 1) for _ in range(e.number(0, min(3, graph.n)))]
-    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices' if group else ''})")
+    if group and e.chance(50):
+        params["size"] = e.number(1, 5)
+    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices, size: const = 2' if group else ''})")
     w.graph_names = {"s": "vertex", "k": "int", "t": "float"}
     for name, drawn in columns.items():
         kind = "int" if drawn == "wide" else drawn

@@ -120,7 +120,7 @@ def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, d
         "vlang": {"version": __version__},
         "program": {"name": plan.name, "text": text},
         "option": options,
-        "parameter": {name: _shown(value) for name, value in call.scalars.items()},
+        "parameter": {name: _shown(value) for name, value in {**call.constants, **call.scalars}.items()},
         "field": {name: digest(array) for name, array in {**call.fields, **call.old}.items()},
         "graph": _graph(plan, call.graph.in_memory),
         "categories": {"names": hashlib.blake2b("\n".join(call.names).encode(), digest_size=16).hexdigest()},

@@ -43,7 +43,9 @@ class _Called:
 
 @contextmanager
 def observed(options: Options, name: str) -> Iterator[None]:
-    """A context manager for a run with the options `progress` and `trace`. name: what runs, for the title of the trace.
+    """A context manager for a run with the options `progress` and `trace`.
+
+    name: the name of the program, for the title of the trace.
 
     Raises BindError and DiskError if the trace cannot be written.
     """

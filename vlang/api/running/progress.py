@@ -42,7 +42,7 @@ class _Surface(Protocol):
         """Show a text. fraction: the part of the work that is done, 0 to 1; None if it is not known."""
 
     def close(self, last: str) -> None:
-        """Remove what is shown, or leave the text `last` in its place."""
+        """Remove the shown text, or replace it by the text `last`."""
 
 
 class _Lines:

@@ -77,7 +77,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     sent = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
             for number, names in keep.items()}
     origin = Origin(program.source, precision, program.derive, graph.as_stored, call.parameters, call.fields, sent,
-                    call.names)
+                    call.names, call.constants)
     result = result_of(opened.plan, graph, outcome, stages.falling, origin, opened.device, opened.reason,
                        {name: str(type_) for name, type_ in stages.program.shown.items()})
     if opened.placement is not None:
@@ -155,7 +155,7 @@ def _run_on(
 
 
 def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning about a float sum that overflowed. Runs the program once more to find the sum.
+    """The warning about a float sum that overflowed. Runs the program once more to find the sum that overflowed.
 
     Raises RangeError if the outputs do not show the overflow.
     """

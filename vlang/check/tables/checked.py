@@ -83,6 +83,8 @@ class Checked:
         precision: 32 or 64, the bits of `int` and `float`.
         warnings: the problems of severity "warning".
         laws: the result of testing the laws of each declared reduction.
+        values: the value of each constant, in whose place `file` has literals.
+        written: the tree of the text, with constants; None if the program has none, so that it is `file`.
     """
 
     file: t.File
@@ -93,3 +95,5 @@ class Checked:
     precision: int = 32
     warnings: tuple[object, ...] = field(default=())
     laws: dict[t.Reduction, Laws] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
+    written: t.File | None = None
