@@ -356,10 +356,7 @@ class _Run:
         return self.machine.loop(spec, bound, start)
 
     def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
-        """The CycleWatch of a loop.
-
-        If the loop continues from a checkpoint, the CycleWatch gets the copy stored there.
-        """
+        """The CycleWatch of a loop; if the loop continues from a checkpoint, with the copy that is stored there."""
         watch = CycleWatch(spec, self.machine)
         if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
             watch.keep(self._keeper.copy_of(here), here.numbers)
