@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec, SweepSpec
+from vlang.runtime.threads.moved import Moved
 
 __all__ = ["Done", "Loop", "Machine", "Start", "Stats", "Sweep", "Values"]
 
@@ -145,6 +146,9 @@ class Machine(Protocol):
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays have the same bits as the copy `kept`."""
+
+    def moved(self) -> Moved:
+        """The edges that the run has moved so far."""
 
     def synchronize(self) -> None:
         """Wait until all launched kernels and copies have ended."""

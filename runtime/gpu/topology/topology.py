@@ -189,7 +189,8 @@ class Topology:
         """Copy resident edges that are not on the device yet; called before each pass."""
         if not self._edges.missing:
             return
-        made = self._edges.copy()
+        made, copied = self._edges.copy()
+        self.traffic.copied += copied
         for name, table in self._tables.items():
             if f"places:{name}" in made:
                 for part in self.parts:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from vlang.options import Options
-from vlang.runtime.engine.trace import Round
+from vlang.runtime.engine.trace import Round, rounds_of
 from vlang.runtime.threads.activity import Supersteps, listened_by, unreported
 
 __all__ = ["observed"]
@@ -37,8 +37,8 @@ class _Called:
         If the function itself runs a program, the rounds of that run are not reported to it.
         """
         with unreported():
-            for number, done in enumerate(ran.done, ran.first):
-                self._function(Round(ran.loop, number, done.active, done.mode, ran.seconds, done.edges))
+            for one in rounds_of(ran.loop, ran.first, ran.seconds, ran.done, ran.moved):
+                self._function(one)
 
 
 @contextmanager

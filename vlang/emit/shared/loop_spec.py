@@ -45,13 +45,13 @@ class LoopPlan:
         fused: Whether the only pass of the loop also decides activity.
         reads_iteration: Whether a superstep depends on its number.
         skip: Whether rule N holds and is used.
-        skip_reason: Why it is used, or why not.
-        readers: For each pass over edges, the changes that make it run again for a vertex.
+        skip_reason: Why rule N is used, or why not.
+        readers: For each pass over edges, the changes that make the pass run again for a vertex.
         starts: Fields that need a copy from the start of the superstep.
         sent: Fields with an array of the values last sent.
         two_buffers: Fields whose value from before the pass is read after the pass.
         asynchronous: Whether updates in place are allowed.
-        asynchronous_reason: Why they are allowed, or why not.
+        asynchronous_reason: Why updates in place are allowed, or why not.
         together: Whether rule A holds as long as the parts of a neighbour's tuple are read together.
         copied: The result under rule K, or None.
         order: The rule that allows vertices to run in any order, as in LoopSpec.

@@ -24,8 +24,8 @@ class Push:
     """How active vertices push on a GPU.
 
     Attributes:
-        kind: "direct", "cells", or "" if they cannot push.
-        reason: why they push in this way, or cannot push.
+        kind: "direct", "cells", or "" if active vertices cannot push.
+        reason: why active vertices push in this way, or cannot push.
         writes: for each gather, in order, the write into which the gather is joined.
         priority: "ascending" or "descending" values of the first field of the first write; "" for no order.
     """
