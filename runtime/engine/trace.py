@@ -24,7 +24,8 @@ class Round:
     Attributes:
         loop: the number of the `repeat` or range in the program, from 0 in the order of the text.
         round: the number of the round in that loop, from 1.
-        active: the number of vertices that are active after the round and send in the next one; in a range, all.
+        active: the number of vertices that are active after the round and send in the next round; for a range, all
+            vertices.
         mode: "pull", "push", "notify-pull", ..., or "connect" for a whole loop that ran as a search for connected
             components (rule K, docs/internals/rule-k.md).
         seconds: wall-clock time.
