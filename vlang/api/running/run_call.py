@@ -22,9 +22,10 @@ from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.machines import open_machine
 from vlang.runtime.plan.plan import NO_WATCH
-from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy
+from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy, with_models
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.outcomes import result_of
+from vlang.runtime.results.rounds import Rounds
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
@@ -71,6 +72,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         remembered = _remembered(opened.plan, graph)
         slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
         outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch, folder)
+        streamed = opened.streamed()
     warnings = _overflows(program, call, outcome) if outcome.infinite else ()
     if draws is None and not warnings:
         warnings = _integers(program, call, outcome)
@@ -88,6 +90,9 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     result.resumed, result.remembered = resumed, remembered
     result.policy, result.choices = call.options.policy, choices_of(call.options)
     result.notes = policy_notes(opened.plan, call.options)
+    rounds, compared = with_models(opened.plan, call.options, lambda: result.history, streamed)
+    if compared:
+        result.history, result.notes = Rounds(rounds), (*result.notes, compared)
     return result
 
 
