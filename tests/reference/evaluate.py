@@ -425,7 +425,7 @@ class Evaluator:
         return Rows(len(vertices), None, {domain.name: vertices}), np.zeros(len(vertices), np.int64)
 
     def _edges(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """One row for each edge end of the vertex of each row, in the order of the stored edges."""
+        """For each row, one new row for each edge end of its vertex, in the order of the stored edges."""
         graph = self.graph
         assert rows.own is not None
         place = np.full(graph.n, -1)

@@ -309,7 +309,7 @@ class Program:
 
 
 def checked_graph(graph: object, name: str) -> Graph:
-    """Return the argument if it is a Graph. Raises BindError otherwise."""
+    """Return the argument if it is a Graph. Raises BindError for any other argument."""
     from vlang.runtime.graph.graph import Graph  # start-up
 
     if not isinstance(graph, Graph):
