@@ -60,7 +60,14 @@ class DeviceCopies:
         self.number = next(_numbers)
         self.lock = threading.RLock()
         self._holders: tuple[Holder, ...] = ()
+        self._parts: tuple[DeviceCopies, ...] = ()
         self._process = os.getpid()
+
+    def part(self) -> DeviceCopies:
+        """The copies of a part of the graph, which count as copies of the graph."""
+        made = DeviceCopies()
+        self._parts = (*self._parts, made)
+        return made
 
     def join(self, holder: Holder) -> None:
         """Record that a device keeps parts of the graph. The caller holds `lock`."""
@@ -71,13 +78,16 @@ class DeviceCopies:
         """What devices keep now. In a process forked from the one that used the device there is nothing."""
         if self._process != os.getpid():
             return ()
-        return tuple(copy for holder in self._holders for copy in holder.copies(self.number))
+        own = tuple(copy for holder in self._holders for copy in holder.copies(self.number))
+        return own + tuple(copy for part in self._parts for copy in part.listed())
 
     def release(self) -> None:
         """Free what devices keep; what a run uses now is freed when that run ends."""
         if self._process == os.getpid():
             for holder in self._holders:
                 holder.drop(self.number)
+            for part in self._parts:
+                part.release()
 
     def __del__(self) -> None:
         if getattr(self, "_process", None) == os.getpid():

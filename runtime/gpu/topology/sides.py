@@ -105,7 +105,10 @@ class DiskSide:
         offsets: uint64[n + 1].
         starts: int64[P + 1], the first edge of each page, and the number of edges.
         firsts: int64[P], the first vertex of each page.
+        first: 0, the first vertex over which passes run.
     """
+
+    first = 0
 
     def __init__(self, pages: DiskPages, kind: str) -> None:
         stored, cuts = pages.stored, pages.stored.cuts(kind)

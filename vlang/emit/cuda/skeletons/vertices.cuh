@@ -31,7 +31,8 @@ enum : u32 { FOLD_BYTES = 1024 };  // space for the accumulators of one reductio
 
 // Reductions over n vertices, with one partial result for each BLOCK vertices. One thread block reduces these vertices
 // in a fixed order: thread t processes vertices t, t + threads, ..., then trees merge the accumulators of the threads.
-template <class V> __device__ __forceinline__ void fold(u64* frame, u64 n) {
+// The partial result of vertices 0 to BLOCK - 1 has number `first` among all partial results.
+template <class V> __device__ __forceinline__ void fold(u64* frame, u64 n, u64 first) {
   static_assert(sizeof(typename V::Acc) <= FOLD_BYTES, "too many reductions in one value");
   const typename V::Env env = V::bind(frame);
   for (u64 block = blockIdx.x; block * BLOCK < n; block += gridDim.x) {
@@ -43,7 +44,7 @@ template <class V> __device__ __forceinline__ void fold(u64* frame, u64 n) {
     }
     acc = block_merge<V>(env, acc, shared_memory<typename V::Acc>(0));
     if (threadIdx.x == 0) {
-      V::put(env, i64(block), acc);
+      V::put(env, i64(first + block), acc);
     }
   }
 }
