@@ -150,7 +150,14 @@ def _no_column(name: str) -> NDArray[Any]:
 
 
 def rows_of(graph: Graph, kind: str, names: tuple[str, ...], first: int, last: int) -> Rows:
-    """The rows of the vertices from `first` to `last` - 1, with global numbers and with the columns `names`."""
+    """The rows of consecutive vertices, with global numbers.
+
+    Args:
+        graph: the whole graph.
+        kind: the adjacency direction.
+        names: the columns.
+        first, last: the vertices are `first` to `last` - 1.
+    """
     if graph.stored is not None:
         from vlang.runtime.cluster.stored_rows import stored_rows  # start-up
 
