@@ -1,7 +1,7 @@
 """Write the measured tables of README.md and docs/benchmarks.md, from two records in benchmarks/results.
 
-    python benchmarks/documents.py                           updates the tables from the records named in them
-    python benchmarks/documents.py CPU-RECORD GPU-RECORD     updates them from other records
+`python benchmarks/documents.py` updates the tables from the records that the documents name.
+`python benchmarks/documents.py CPU-RECORD GPU-RECORD` updates the tables from other records.
 
 A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. NAME is `cpu` or `gpu` for a
 whole record, `speed` for a selection of rows of both, or `claim` for one sentence.
@@ -44,7 +44,7 @@ SPEED = (
 
 
 class Pair(NamedTuple):
-    """Milliseconds of vlang and of another system for the same work."""
+    """Milliseconds of vlang and of another system for the same workload."""
 
     ours: float
     other: float

@@ -50,13 +50,13 @@ def open_machine(
     plan_for: Callable[[str], Plan], graph: Graph, options: Options, draws: Draws | None = None,
     placement: Placement | None = None,
 ) -> Iterator[Opened]:
-    """A context manager for the machine that the options select. It closes the machine at the end.
+    """A context manager that opens the machine that the options select, and closes the machine at the end.
 
     Args:
         plan_for: compiles the plan for "numba" or "cuda".
         graph: the graph to run on.
         options: the run options.
-        draws: random draws by which a CPU machine takes the freedoms of the plan (`--chaos`); None for an ordinary run.
+        draws: the random choices of a chaos run on a CPU (`--chaos`); None for an ordinary run.
         placement: where the edges of a graph on disk are; None lets `placement_of` decide.
 
     Raises:
@@ -196,7 +196,7 @@ def _on_cpu(
 
 
 def placement_of(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
-    """Decide where a run has the edges of a graph on disk; None for a graph in memory.
+    """Decide where the edges of a graph on disk are during a run; returns None for a graph in memory.
 
     Raises OutOfMemory, BindError.
     """

@@ -1,8 +1,8 @@
 """The programs that come with vlang: one `.vp` file each.
 
-What they give are values of vertices and of the whole graph. An induced subgraph as a graph of its own is not among
-them, nor is the k-truss, which needs a value for each edge that changes: a program cannot write edges, on purpose. How
-many edges an induced subgraph has, and the degrees in it, are what `egonet` and `cross_edges` count.
+The programs compute values of vertices and of the whole graph. No program returns a subgraph as a new graph. The
+k-truss is missing, because it needs a changing value for each edge, and programs cannot write edges by design. `egonet`
+and `cross_edges` count the edges and the degrees of an induced subgraph.
 """
 
 from __future__ import annotations

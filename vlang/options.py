@@ -75,7 +75,10 @@ def device_names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a run. Each field is one option; its default is that of a call without options."""
+    """The options of a run.
+
+    Each field is one option. The default of a field is the value of the option in a call without options.
+    """
 
     # Everyday options: keywords of a call, and options of the command line.
     threads: int | None = field(default=None, metadata=_about(

@@ -9,8 +9,8 @@ from vlang.times import UNITS
 
 __all__ = [
     "BOOL", "CATEGORY", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE",
-    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet",
-    "common", "converts", "scalar_named",
+    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "NamedSize", "Scalar", "Tuple", "Type", "Vector",
+    "VertexSet", "common", "converts", "scalar_named",
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
@@ -24,9 +24,9 @@ class Scalar:
     """The type of a single value.
 
     kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the kind
-    "integer", "number" or "text". Their final type follows from the context; without one that decides, it is `int` or
-    `float`, and a text has none. Categories and times exist in the checker only: `vlang.ir.forms.erase` replaces them
-    by integers of their number of bits.
+    "integer", "number" or "text". Their final type follows from the context. If the context decides no type, a number
+    becomes `int` or `float`, and a text has no type. At the end of lowering, `vlang.ir.forms.erase` replaces categories
+    and times by integers with the same number of bits.
     """
 
     name: str
@@ -69,6 +69,37 @@ class Scalar:
     def highest(self) -> int:
         """The largest value of an integer type; a signed type uses it for `inf`."""
         return (1 << (self.bits - (self.kind in ("int", "time")))) - 1
+
+
+class NamedSize(int):
+    """A number of components that constants of the program decide, such as the `2 * k` of `float[2 * k]`.
+
+    The checker uses it before the values of the constants are known. It equals only a size of the same text. Its
+    value as an int is the largest number of components.
+    """
+
+    text: str
+
+    def __new__(cls, most: int, text: str) -> NamedSize:
+        """A size whose text, with names of constants, is `text`."""
+        size = super().__new__(cls, most)
+        size.text = text
+        return size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedSize) and self.text == other.text
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __format__(self, spec: str) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The limits of the GPU and of its link to the host, measured in the same session as the runs compared with them.
 
-    python benchmarks/gpu/limits.py      measures and prints
+`python benchmarks/gpu/limits.py` measures the limits and prints them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Communities by the Louvain method: levels of local moves (move.vp), each on the graph of the communities before it.
+"""Communities by the Louvain method: levels of local moves (move.vp), each on the graph of the previous communities.
 
-    python examples/communities/louvain.py karate
+Usage: `python examples/communities/louvain.py karate`.
 
-V. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre, Fast unfolding of communities in large networks (2008).
+The method is from Blondel, Guillaume, Lambiotte, Lefebvre, Fast unfolding of communities in large networks (2008).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def louvain(src: Labels, dst: Labels, weight: Weights, n: int, seed: int = 1) ->
     """The community of each vertex, from 0 in the order of first members, and the modularity.
 
     Args:
-        src, dst: the ends of each undirected edge, int64[m], from 0 to n - 1; each edge once.
+        src, dst: the ends of each undirected edge, int64[m], from 0 to n - 1; each edge is listed once.
         weight: the weights, float64[m], >= 0.
         n: the number of vertices.
         seed: of the random turns.

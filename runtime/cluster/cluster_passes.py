@@ -29,7 +29,7 @@ __all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
 
 
 class RankFreedoms(Freedoms):
-    """The choices of a rank. Every choice before an exchange follows from values that all ranks have.
+    """The run-time choices of a rank. A choice that affects an exchange depends only on values known to all ranks.
 
     beside: the number of ranks on this machine, which share its processors.
     """
@@ -42,42 +42,42 @@ class RankFreedoms(Freedoms):
         return Cpu(threads or max(1, available_threads() // self._beside))
 
     def levels_together(self) -> bool:
-        """Never, as values are exchanged after each level."""
+        """False, because the ranks exchange values after each level."""
         return False
 
 
 class LocalPages(InMemory):
-    """The pages of a rank, without tasks over its pads."""
+    """The pages of a rank. The tasks over the pages cover only vertices that the rank owns."""
 
     def __init__(self, graph: LocalGraph, page_size: int) -> None:
         super().__init__(graph, page_size)
-        self._low = graph.numbers.low
+        self._owned = graph.numbers.low, graph.numbers.high
 
     def pages(self, kind: str) -> Pages:
         """The pages of an adjacency direction."""
         if kind not in self._known:
             made = super().pages(kind)
-            if self._low and not kind.startswith(RECEIVERS):
-                made = replace(made, tasks=_from(made.tasks, self._low))
+            if not kind.startswith(RECEIVERS):
+                made = replace(made, tasks=_within(made.tasks, *self._owned))
             self._known[kind] = made
         return self._known[kind]
 
 
-def _from(tasks: NDArray[np.int64], low: int) -> NDArray[np.int64]:
-    """The tasks over vertices, without vertices below `low`."""
-    cut = tasks[tasks[:, 2] > low]
-    cut[:, 1] = np.maximum(cut[:, 1], low)
+def _within(tasks: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
+    """The tasks over vertices, cut to the vertices from `low` to `high` - 1."""
+    cut = tasks[(tasks[:, 2] > low) & (tasks[:, 1] < high)]
+    np.clip(cut[:, 1:], low, high, out=cut[:, 1:])
     return np.ascontiguousarray(cut)
 
 
 @dataclass
 class ClusterPasses(Passes):
-    """`Passes` of one rank: each runs over the owned vertices, after the mirrors that it reads have been updated.
+    """The passes of one rank. A pass updates the mirrors that it reads, and then runs over the vertices of the rank.
 
     Attributes:
         transport: the transport of the rank.
         folds: the reductions over vertices of the plan, by kernel.
-        senders: the passes with messages, by the kernel that computes these.
+        senders: the passes that use messages, by the name of the kernel that computes the messages.
         parts: the partial results of the blocks of the whole graph, by slot.
     """
 
@@ -89,9 +89,10 @@ class ClusterPasses(Passes):
         super().__post_init__()
         assert isinstance(self.graph, LocalGraph)
         self.local, self.numbers = self.graph, self.graph.numbers
-        self._by_vertex = _from(vertex_tasks(self.numbers.high, 4 * BLOCK), self.numbers.low)
-        self._by_block = vertex_tasks(self.numbers.high, BLOCK)
-        self.ahead = Ahead(self.state, self.numbers.low, self.numbers.high)
+        low, high = self.vertices = self.numbers.low, self.numbers.high
+        self._by_vertex = _within(vertex_tasks(high, 4 * BLOCK), low, high)
+        self._by_block = vertex_tasks(high, BLOCK)[low // BLOCK :]
+        self.ahead = Ahead(self.state, low, high)
         self.exchange = Exchange(self.numbers, self.transport, self.state)
         self._costs: Costs | None = None  # no cached property, as these share a lock in CPython 3.11
         self._fresh: set[str] = set()  # arrays whose mirrors are up to date
@@ -99,7 +100,7 @@ class ClusterPasses(Passes):
 
     @property
     def costs(self) -> Costs | None:
-        """The edge costs of rank 0, so that all ranks choose alike."""
+        """The costs per edge measured on rank 0. All ranks use these costs, so that all ranks make the same choices."""
         if self.switching != "published" and self._costs is None:
             mine = np.array(astuple(costs_of(self.graph.m)))
             self._costs = Costs(*gathered(self.transport, mine, "the costs of an edge")[0].tolist())
@@ -107,7 +108,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """The arrays whose mirrors a pass reads and that may be out of date."""
+        """The arrays of which a pass reads mirrors that may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
     def refresh(self, stage: StageSpec) -> None:
@@ -118,7 +119,10 @@ class ClusterPasses(Passes):
             self._renewed(slots)
 
     def _renewed(self, slots: Iterable[str]) -> None:
-        """Note that the mirrors of arrays are up to date. A copy start:F is overwritten in each superstep."""
+        """Record that the mirrors of some arrays are up to date.
+
+        Arrays `start:F` are not recorded, because each superstep overwrites these arrays.
+        """
         self._fresh.update(slot for slot in slots if not slot.startswith("start"))
 
     def changed(self) -> None:
@@ -131,9 +135,6 @@ class ClusterPasses(Passes):
         self.exchange.forget(slot)
 
     # ------------------------------------------------------------------------------------------------ passes
-    def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """Does nothing: cache blocks read the senders of a row by local number, which is not their order in the row."""
-
     def begin(self, stage: StageSpec) -> None:
         """Does nothing: before the first superstep, reductions and messages are computed when they are needed."""
 
@@ -151,23 +152,27 @@ class ClusterPasses(Passes):
         return counted
 
     def send_all(self, stage: StageSpec) -> None:
-        """See `Passes.send_all`; for owned vertices."""
+        """Like `Passes.send_all`, but only for vertices that this rank owns."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self._fresh -= set(stage.near)
         super().send_all(stage)
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
-        """See `Passes.send`; for those of the listed vertices that this rank owns."""
+        """Like `Passes.send`, but only for the listed vertices that this rank owns."""
         self._fresh -= set(stage.near)
-        high = self.numbers.high
-        shorts = int(np.searchsorted(lists.short[: lists.shorts], high))
-        longs = int(np.searchsorted(lists.long_vertices[: lists.longs], high))
-        super().send(stage, replace(lists, shorts=shorts, longs=longs))
+        short, long = (np.searchsorted(vertices, self.vertices).tolist() for vertices in
+                       (lists.short[: lists.shorts], lists.long_vertices[: lists.longs]))
+        super().send(stage, replace(
+            lists, short=lists.short[slice(*short)], long_vertices=lists.long_vertices[slice(*long)],
+            shorts=short[1] - short[0], longs=long[1] - long[0]))
 
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
     ) -> None:
-        """See `Passes.split`. Flags of changed vertices are first sent to mirrors; marks are for owned ones only."""
+        """See `Passes.split`.
+
+        The flags of changed vertices are first sent to the mirrors. Only owned vertices keep their marks.
+        """
         if flags is marks:
             marks[: self.numbers.low] = marks[self.numbers.high :] = 0
         else:
@@ -175,19 +180,19 @@ class ClusterPasses(Passes):
         super().split(flags, bit, pages, lists, marks)
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
-        """See `Passes.reached`; counted over all ranks."""
+        """Like `Passes.reached`, but summed over all ranks."""
         return summed(self.transport, [super().reached(flags, kind)], "edges of changed vertices")[0]
 
     def receivers(self, kind: str) -> None:
-        """None: all ranks must choose alike, and each knows its own rows only."""
+        """Returns None: each rank knows only its own rows, but all ranks must make the same choice."""
 
     def agreed(self, stage: StageSpec, way: str, stats: Stats, edges: int) -> tuple[Stats, int]:
-        """The counts of a pass over all ranks, and the number of edges that all of them traversed.
+        """Add up the counts of a pass over all ranks; also returns the number of edges that all ranks traversed.
 
-        This also merges the partial results of reductions that were fused into the pass.
+        This method also merges the partial results of reductions that were fused into the pass.
 
         Args:
-            stage: the pass, after which the buffers of its fields have been exchanged.
+            stage: the pass. The two buffers of each field that it writes have been swapped already.
             way: "pull" for a full pass.
             stats, edges: the counts of this rank.
         """
@@ -203,7 +208,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ reductions
     def fold(self, fold: Fold) -> None:
-        """Reduce over all vertices of all ranks to one partial result per block, unless fused work has done it."""
+        """Reduce over all vertices, to one partial result per block, unless a pass has already run the reduction."""
         if fold.kernel in self.ahead:
             return
         if self.exchange.padded:
@@ -212,7 +217,7 @@ class ClusterPasses(Passes):
         self._merge([fold], (), fold.kernel)
 
     def _fold_first(self, folds: Sequence[Fold]) -> None:
-        """Reduce the first block again, after the values of its pads have arrived."""
+        """Reduce the first block of this rank again, after the values of its pads have arrived."""
         sends = [slot for kernel, stage in self.senders.items() if kernel in self.ahead for slot in self._near(stage)
                  if slot.startswith("work:")]
         self.exchange.update(sends, self._read_by(folds), None, "values and pads")
@@ -228,18 +233,22 @@ class ClusterPasses(Passes):
         return [slot for slot in read if (field_of(slot) is not None or slot in arrays) and slot in self.state.arrays]
 
     def _place_parts(self) -> None:
-        """Let kernels write the partial results of their blocks to the places of these in the whole graph."""
+        """Allocate space for the partial results of all blocks of the graph.
+
+        The kernels of this rank write the results of the rank's own blocks.
+        """
         self.parts: dict[str, NDArray[Any]] = {}
         blocks, first = -(-self.numbers.ranges.n // BLOCK), self.numbers.ranges.blocks(self.transport.rank)[0]
+        shift = first - self.numbers.low // BLOCK  # -1 at least, as there are at most as many mirrors as lower vertices
         self._widths: dict[str, int] = {}
         for spec in self.state.plan.arrays:
             if spec.length == "blocks":
-                array = self.parts[spec.slot] = np.zeros((blocks + 1) * spec.width, DTYPES[spec.dtype])
-                self._widths[spec.slot] = spec.width
-                self.state.put(spec.slot, array[first * spec.width :])
+                array = np.zeros((blocks + 2) * spec.width, DTYPES[spec.dtype])
+                self.parts[spec.slot], self._widths[spec.slot] = array[spec.width :], spec.width
+                self.state.put(spec.slot, array[(1 + shift) * spec.width :])
 
     def _merge(self, folds: Sequence[Fold], numbers: Sequence[int], where: str) -> list[int]:
-        """Exchange the partial results of reductions, and return the sums of numbers over all ranks."""
+        """Exchange the partial results of reductions, and return `numbers` summed over all ranks."""
         slots = [slot for fold in folds for slot in fold.arrays if slot in self.parts]
         low, high = self.numbers.ranges.blocks(self.transport.rank)
         mine = [np.array(numbers, np.int64).view(np.uint8)]

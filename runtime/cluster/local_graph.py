@@ -1,4 +1,4 @@
-"""The part of a graph that a rank has: the rows of its vertices, with local numbers."""
+"""The part of a graph that is in the memory of a rank: the rows of its vertices, with local vertex numbers."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ RECEIVERS = "to-"
 
 
 class LocalGraph(Graph):
-    """The rows of the vertices of one rank, a `Graph` for the passes of a run.
+    """A `Graph` with the rows of the vertices of one rank, for the passes of a run.
 
-    `adjacency("in")` has rows for pads, which are empty, and owned vertices. `adjacency("to-in")` has a row for each
-    local vertex, with its receivers among the owned ones. `m` is the number of edges of the whole graph, so that all
-    ranks choose alike.
+    `adjacency("in")` has a row for each local vertex, which is empty unless the rank owns the vertex.
+    `adjacency("to-in")` has a row for each local vertex, which lists its receivers among the owned vertices. `m` is the
+    number of edges of the whole graph, so that all ranks make the same choices.
 
     Attributes:
-        numbers: the local numbers.
+        numbers: the local vertex numbers of the rank.
     """
 
     numbers: LocalNumbers
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """The rows of a direction of the plan, or of a turned direction."""
+        """The rows of a direction that the plan reads, or of its transpose ("to-in" for "in")."""
         kind = self._stored_kind(kind)
         if kind not in self._rows:
             rows = self._rows[kind.removeprefix(RECEIVERS)]
@@ -51,9 +51,9 @@ class LocalGraph(Graph):
         return self._rows[kind]
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:
-        """The lengths of the rows of the local vertices in the whole graph, uint32[n].
+        """For each local vertex the length of its row in the whole graph, uint32[n].
 
-        For a turned direction they are 0 for pads and mirrors, so that a sum over all ranks counts each edge once.
+        For a transposed direction, pads and mirrors have length 0, so that a sum over all ranks counts each edge once.
         """
         if not kind.startswith(RECEIVERS):
             return self.numbers.local(super().row_lengths(kind))
@@ -63,7 +63,7 @@ class LocalGraph(Graph):
         return found
 
     def entries(self, kind: str) -> int:
-        """The number of edges of a direction in the whole graph."""
+        """The number of entries of an adjacency of the whole graph."""
         return self.m * (2 if kind == "both" and self.directed else 1)
 
     def _stored_kind(self, kind: str) -> str:
@@ -84,8 +84,8 @@ def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
 def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
     """The part of a graph that a rank needs to run a plan; all ranks call this with the same graph.
 
-    The rows of a graph on disk are read from the page file, and those of a graph in memory are copied. The part is kept
-    as long as the graph, for the next run that needs the same rows and columns.
+    The rows of a graph on disk are read from the page file, and the rows of a graph in memory are copied. The part
+    stays in memory as long as the graph, for the next run that needs the same rows and columns.
 
     Raises DiskError, GraphError and OutOfMemory.
     """
@@ -98,7 +98,7 @@ def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
 
 
 def _made(kinds: list[str], names: tuple[str, ...], graph: Graph, transport: Transport) -> LocalGraph:
-    """The part with the rows of these directions, and with these columns."""
+    """Build the part of the graph for this rank, with the rows of some directions and with some columns."""
     ranges = cut_ranges(work_of(graph, kinds), transport.size)
     first, last = ranges.of(transport.rank)
     found = {kind: rows_of(graph, kind, names, first, last) for kind in kinds}
@@ -138,10 +138,11 @@ def assembled(graph: Graph, numbers: LocalNumbers, found: dict[str, Rows]) -> Lo
     local._rows = {}
     for kind in tuple(found):
         rows = found.pop(kind)
-        offsets = np.concatenate([np.zeros(numbers.low, np.uint64), rows.offsets])
+        offsets = np.concatenate([np.zeros(numbers.low, np.uint64), rows.offsets,
+                                  np.full(numbers.n - numbers.high, rows.offsets[-1], np.uint64)])
         rows = Rows(offsets, numbers.translate(rows.targets, table), rows.columns)
         columns, lock = graph._adjacencies.columns, threading.RLock()
-        local._rows[kind] = Adjacency(kind, rows, columns, _no_column, lock, numbers.low)
+        local._rows[kind] = Adjacency(kind, rows, columns, _no_column, lock, (numbers.low, numbers.high))
     return local
 
 

@@ -1,4 +1,9 @@
-"""The local numbers of a rank: its pads, then its own vertices, then its mirrors in the order of the whole graph."""
+"""The local vertex numbers of a rank, which have the order of the numbers in the whole graph.
+
+The mirrors of lower vertices come first, then unused numbers up to a multiple of BLOCK, then pads, then the owned
+vertices, and last the mirrors of higher vertices. So the neighbours in a row have the same order by local number and by
+number in the graph, and full passes may read them from cache blocks (vlang.runtime.graph.topology.blocks).
+"""
 
 from __future__ import annotations
 
@@ -11,20 +16,21 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cluster.ranges import Ranges
 from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.plan.plan import BLOCK
 
 __all__ = ["LocalNumbers", "mirrors_of", "number_all", "number_vertices"]
 
 
 @dataclass(frozen=True)
 class LocalNumbers:
-    """Which vertices a rank has, by local number (see `Ranges` for pads).
+    """The local vertex numbers of one rank (see `Ranges` for pads).
 
     Attributes:
         ranges: the ranges of all ranks.
         rank: this rank.
         mirrors: uint32, the vertices of other ranks that are neighbours of owned ones, in increasing order.
         starts: int64[ranks + 1], where the mirrors of each rank begin in `mirrors`.
-        wanted: for each rank the local numbers of the owned vertices that it mirrors, uint32, in increasing order.
+        wanted: for each rank, the owned vertices that have a mirror there: local numbers, uint32, in increasing order.
     """
 
     ranges: Ranges
@@ -34,45 +40,57 @@ class LocalNumbers:
     wanted: Sequence[NDArray[np.uint32]]
 
     @property
+    def lower(self) -> int:
+        """The number of mirrors of vertices below the owned ones."""
+        return int(self.starts[self.rank])
+
+    @property
     def low(self) -> int:
-        """The local number of the first owned vertex, which is the number of pads."""
-        return self.ranges.pads(self.rank)
+        """The local number of the first owned vertex."""
+        return _first_owned(self.lower, self.ranges, self.rank)
 
     @property
     def high(self) -> int:
-        """The local number behind the last owned vertex."""
+        """The local number of the last owned vertex plus 1."""
         first, last = self.ranges.of(self.rank)
         return self.low + last - first
 
     @property
     def n(self) -> int:
         """The number of local vertices."""
-        return self.high + len(self.mirrors)
+        return self.high + len(self.mirrors) - self.lower
 
     def mirrors_of(self, rank: int) -> tuple[int, int]:
-        """The local numbers of the mirrors of a rank: the first, and the one behind the last."""
+        """The range of local numbers of the vertices that another rank owns: the first number, and the last plus 1."""
         first, last = self.starts[rank : rank + 2].tolist()
-        return self.high + first, self.high + last
+        shift = 0 if rank < self.rank else self.high - self.lower
+        return first + shift, last + shift
 
     def own(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The owned part of an array over the local vertices, as a view; [n k], k entries for each vertex."""
+        """A view of the entries of the owned vertices, in an array [n k] with k entries for each local vertex."""
         width = len(array) // self.n if self.n else 1
         return array[self.low * width : self.high * width]
 
     def local(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The entries of an array over all vertices, [n k], for the local vertices."""
+        """Copy the entries of the local vertices from an array [n k] of the whole graph; 0 for unused numbers."""
         width = len(array) // self.ranges.n if self.ranges.n else 1
         first, last = self.ranges.of(self.rank)
         rows = array.reshape(-1, width)
-        parts = [rows[first - self.low : last], rows[self.mirrors]]
-        found: NDArray[Any] = np.concatenate(parts).reshape(-1)
-        return found
+        found: NDArray[Any] = np.zeros((self.n, width), array.dtype)
+        found[: self.lower] = rows[self.mirrors[: self.lower]]
+        found[self.low - self.ranges.pads(self.rank) : self.high] = rows[first - self.ranges.pads(self.rank) : last]
+        found[self.high :] = rows[self.mirrors[self.lower :]]
+        return found.reshape(-1)
 
     def translate(self, vertices: NDArray[np.uint32], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The local numbers of owned vertices and mirrors. `table`, uint32[n of the graph], is overwritten."""
+        """The local numbers of some vertices that are owned or mirrored.
+
+        `table`, uint32[n of the graph], is overwritten.
+        """
         first, last = self.ranges.of(self.rank)
         table[first:last] = np.arange(self.low, self.high, dtype=np.uint32)
-        table[self.mirrors] = np.arange(self.high, self.n, dtype=np.uint32)
+        table[self.mirrors[: self.lower]] = np.arange(self.lower, dtype=np.uint32)
+        table[self.mirrors[self.lower :]] = np.arange(self.high, self.n, dtype=np.uint32)
         return table[vertices]
 
 
@@ -119,6 +137,12 @@ def _numbers(
     ranges: Ranges, rank: int, mirrors: NDArray[np.uint32], asked: Sequence[NDArray[np.uint32]]
 ) -> LocalNumbers:
     """The local numbers of a rank, whose owned vertices `asked[r]` are mirrored by rank r."""
-    shift = ranges.of(rank)[0] - ranges.pads(rank)
-    wanted = [(part - np.uint32(shift)).astype(np.uint32) for part in asked]
-    return LocalNumbers(ranges, rank, mirrors, np.searchsorted(mirrors, ranges.bounds), wanted)
+    starts = np.searchsorted(mirrors, ranges.bounds)
+    shift = _first_owned(int(starts[rank]), ranges, rank) - ranges.of(rank)[0]
+    wanted = [(part.astype(np.int64) + shift).astype(np.uint32) for part in asked]
+    return LocalNumbers(ranges, rank, mirrors, starts, wanted)
+
+
+def _first_owned(lower: int, ranges: Ranges, rank: int) -> int:
+    """The local number of the first owned vertex of a rank that has mirrors of `lower` lower vertices."""
+    return -(-lower // BLOCK) * BLOCK + ranges.pads(rank)

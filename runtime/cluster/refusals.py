@@ -1,4 +1,4 @@
-"""Which programs and options cannot run on several ranks, and why."""
+"""Refuses programs and options that cannot run on several ranks, with the reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPTIONS = {
 
 
 def refuse_options(options: Options) -> None:
-    """Raise BindError for an option that a run on several ranks does not have."""
+    """Raise BindError for an option that runs on several ranks do not support."""
     for name, why in _OPTIONS.items():
         if getattr(options, name) is not None:
             raise BindError(f"cluster and {name} do not go together: {why}")

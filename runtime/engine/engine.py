@@ -70,7 +70,8 @@ def run_plan(
         scalars: the given parameters, by name.
         fields: the given arrays of vertex fields, by name; they replace the initializers.
         options: the options of the run.
-        starts: the start of each loop that continues another run, by number of the loop; such a loop is entered once.
+        starts: the start of each loop that continues another run, by number of the loop; such a loop is executed only
+            once in the run.
         keep: the slots of arrays to return.
         goal: where to stop early; None to run to the end.
         watch: the values that are tested for infinities at the end of every block and of the run.
@@ -170,7 +171,7 @@ class _Run:
         return {name: now[name] for name in _SAVED}
 
     def _point(self, loop: Loop | None = None) -> None:
-        """Called between steps and supersteps: here a checkpoint may be written, or an interrupt may end the run."""
+        """Write a checkpoint if one is due, or end the run after an interrupt. Called between steps and supersteps."""
         if self._keeper is not None:
             self._keeper.point(Kept(self._so_far, self.outcome.history), loop)
 
@@ -181,7 +182,7 @@ class _Run:
         outcome.reason, outcome.converged, outcome.interrupted = interrupted(outcome.rounds), False, True
 
     def _look_inside(self) -> None:
-        """Test for infinities in values that the next pass through a block overwrites, until one has been found."""
+        """Look for infinite values that the next superstep overwrites, unless one has been found before."""
         self._refuse_faults()
         if self.outcome.infinite_inside:
             return
@@ -192,7 +193,7 @@ class _Run:
 
     # ------------------------------------------------------------------------ steps
     def _steps(self, steps: Sequence[Step], first: int = 0, run_pass: Callable[[StageSpec], int] | None = None) -> int:
-        """Run steps in order from number `first` on; returns the edges traversed, except edges that loops report.
+        """Run steps in order from number `first` on; returns the number of edges traversed outside of loops.
 
         `run_pass` replaces `machine.run_pass` in a sweep."""
         here = self._position.enter("steps", at=first, edges=0)
@@ -268,7 +269,7 @@ class _Run:
         return here.edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
-        """Run a `for i from a to b`. Its rounds are counted, limited and recorded like supersteps."""
+        """Run a `for i from a to b`. The rounds of the block are counted, limited and recorded like supersteps."""
         here, most = self._position.enter("range", low=0, high=0), self.options.max_rounds
         if not here.again:
             here.numbers |= {"low": int(self._value(spec.low)), "high": int(self._value(spec.high))}
@@ -332,7 +333,7 @@ class _Run:
             raise _Reached
 
     def _limit(self, spec: LoopSpec, here: Block, goal: Goal | None) -> int | None:
-        """The maximum number of supersteps by the program or the goal; None for no limit."""
+        """The maximum number of supersteps, which the goal or the program sets; None for no limit."""
         if goal is not None:
             return goal.supersteps
         if spec.limit is None:
@@ -342,7 +343,7 @@ class _Run:
         return here.numbers["limit"]
 
     def _begun(self, spec: LoopSpec, here: Block, bound: int | None) -> Loop:
-        """Begin a loop, anew or at the position of a checkpoint, with at most `bound` supersteps."""
+        """Begin a loop of at most `bound` supersteps, from its start or from the position of a checkpoint."""
         start = self._starts.get(spec.number)
         if here.again and self._keeper is not None and self._keeper.saved is not None:
             start = Start(flags=self._keeper.saved.flags, placed=True, rounds=here.at)
@@ -355,7 +356,10 @@ class _Run:
         return self.machine.loop(spec, bound, start)
 
     def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
-        """The CycleWatch of a loop; it has the copy in the checkpoint if the loop continues there."""
+        """The CycleWatch of a loop.
+
+        If the loop continues from a checkpoint, the CycleWatch gets the copy stored there.
+        """
         watch = CycleWatch(spec, self.machine)
         if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
             watch.keep(self._keeper.copy_of(here), here.numbers)
@@ -371,7 +375,7 @@ class _Run:
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, begin: float, seconds: float, done: Sequence[Done],
               bound: int | None) -> None:
-        """Add rounds to the history, of which each took `seconds` and the first has number `first`; report them."""
+        """Add rounds to the history, and report them. The first has number `first`, and each took `seconds`."""
         number = self._numbers[id(spec)]
         self.outcome.history.add(number, first, seconds, done)
         for one in listeners():
@@ -404,7 +408,7 @@ class _Run:
         return rounds + len(done)
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
-        """Record which vertices are final; returns why the loop ended (`reason` if all are), and if it converged."""
+        """Record which vertices are final; returns why the loop ended, and whether it converged."""
         final = self.outcome.final = final_vertices(spec, self.machine.array, target)
         if final.all():
             return reason, True

@@ -17,10 +17,10 @@ _PART = 1 << 16  # values that are tested at a time, so that temporary arrays ar
 
 
 def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, int], ...]:
-    """The numbers of the operations that failed, each with the position of its vertex in the ids, or -1 for no vertex.
+    """The numbers of the operations that failed, each with the index of the id of its vertex, or -1 for no vertex.
 
     Args:
-        watch: the names of the fields and graph-level values that have the numbers.
+        watch: the names of the fields and graph-level values in which kernels store the numbers.
         machine: the machine of the run.
         graph: the graph of the run.
     """

@@ -60,7 +60,7 @@ class Loop(Protocol):
         """The counts of the last superstep."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run at least one superstep, and at most `room` if that is not None; returns their records.
+        """Run at least one superstep, and at most `room` supersteps unless `room` is None; returns one record for each.
 
         Several supersteps may run only if the end of the loop depends only on the number of active vertices, and every
         superstep but the last left active vertices. The result is empty for a single superstep that may still be

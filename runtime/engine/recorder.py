@@ -1,4 +1,4 @@
-"""Records what a run does, and writes it in the Trace Event Format, which Perfetto and chrome://tracing show.
+"""Records the events of a run, and writes them in the Trace Event Format, which Perfetto and chrome://tracing show.
 
 The format is described in "Trace Event Format" (Google, 2016): an object with a list `traceEvents`. Complete events
 (`X`) have a begin and a duration in microseconds, counters (`C`) have values, and metadata (`M`) name processes and
@@ -39,7 +39,7 @@ class Recorder:
     whose transfer ended since the superstep before.
 
     Args:
-        most: the maximum number of events; later ones are counted, and the trace says so.
+        most: the maximum number of events; later events are only counted, and the trace contains their number.
 
     Attributes:
         left_out: the number of events that were not recorded.
@@ -85,7 +85,7 @@ class Recorder:
             moved = {}
 
     def write(self, file: IO[bytes] | gzip.GzipFile, name: str = "vlang") -> None:
-        """Write the trace as JSON. name: what ran, for the title of the process."""
+        """Write the trace as JSON. name: the name of the process in the trace."""
         tracks = {_SUPERSTEPS: "supersteps", **{number: "run" if ident == self._main else f"thread {number}"
                                                 for ident, number in self._tracks.items()}}
         heads = [_named("process_name", 0, name), *(_named("thread_name", at, text) for at, text in tracks.items())]
@@ -124,11 +124,11 @@ def check_trace(path: str) -> None:
 
 @contextmanager
 def recorded(path: str | os.PathLike[str], name: str = "vlang") -> Iterator[None]:
-    """A context manager that records what happens, also if it fails, and writes the trace at its end.
+    """A context manager that records the block inside it, and writes the trace at the end, even after an exception.
 
     Args:
         path: a file that ends in .json or .json.gz; it is written atomically.
-        name: what runs.
+        name: the name of the process in the trace.
 
     Raises BindError for another suffix, and DiskError.
     """

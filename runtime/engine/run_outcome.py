@@ -17,7 +17,7 @@ __all__ = ["Goal", "Kept", "Outcome", "Stopped"]
 
 @dataclass(frozen=True)
 class Goal:
-    """The early end of a run: the number of a loop, and the number of its supersteps to run."""
+    """The early end of a run: the number of a loop, and the number of supersteps after which this loop ends the run."""
 
     loop: int
     supersteps: int

@@ -150,7 +150,8 @@ class History:
     def unpacked(modes: object, arrays: Sequence[NDArray[Any]], loops: int) -> History:
         """Convert the result of `packed` back to a history.
 
-        `loops` is the number of loops in the program. Raises ValueError if the values are not a history of it.
+        `loops` is the number of loops in the program. Raises ValueError if the values are not a history of this
+        program.
         """
         history, at = History(), 0
         table, seconds, rows = arrays

@@ -38,15 +38,15 @@ _DEGREES = (("in", "in"), ("out", "out"), ("all", "both"))
 class GpuMachine:
     """A machine (see vlang.runtime.engine.machine) with one GPU.
 
-    The constructor copies the state, and the topology that every run of the plan needs, to the device. It compiles, or
-    loads from disk, the kernels that every run launches. Work is queued on the default stream.
+    The constructor copies the state, and the topology that every run of the plan needs, to the device. The constructor
+    also compiles, or loads from disk, the kernels that every run launches. Work is queued on the default stream.
 
     Args:
         device: an open device.
         plan: the compiled program.
         graph: the graph of the run.
         options: the options of the run.
-        disk: the pages of a graph whose edges are streamed from disk; None for one in memory.
+        disk: the pages of a graph whose edges are streamed from disk; None for a graph in memory.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class GpuMachine:
             raise
 
     def _put_tables(self) -> None:
-        """Put the tables of vertices that the plan reads on the device, unless they are there from an earlier run."""
+        """Copy to the device the vertex tables that the plan reads, unless an earlier run left them there."""
         plan, graph = self.plan, self.graph
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
@@ -223,12 +223,13 @@ class GpuMachine:
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute and store a graph-level value."""
         if spec.fold is not None:
-            self.fold(spec, self.n, 0)
+            self.fold(spec, 0, self.n, 0)
         self.merge(spec)
 
-    def fold(self, spec: ScalarSpec, n: int, first: int) -> None:
-        """Reduce over vertices 0 to n - 1; the partial result of the first block has number `first`."""
-        self.launch("fold", f"v{spec.index}", (), -(-n // BLOCK), (self.frame, n, first), shared=shared_bytes("fold"))
+    def fold(self, spec: ScalarSpec, low: int, high: int, first: int) -> None:
+        """Reduce over vertices `low` to `high` - 1; the partial result of the first block has number `first`."""
+        blocks = -(-max(0, high - low) // BLOCK)
+        self.launch("fold", f"v{spec.index}", (), blocks, (self.frame, low, high, first), shared=shared_bytes("fold"))
 
     def merge(self, spec: ScalarSpec) -> None:
         """Compute a graph-level value from the partial results of its reductions, if it has any, and store it."""
@@ -243,7 +244,7 @@ class GpuMachine:
     def run_full(self, stage: StageSpec) -> int:
         """Run a pass over all vertices, including its messages.
 
-        The two buffers of its fields are swapped afterwards, unless the pass runs in place.
+        The two buffers of each field that the pass writes are swapped afterwards, unless the pass runs in place.
 
         Returns:
             The number of edges traversed.
@@ -291,11 +292,11 @@ class GpuMachine:
             del self._in_place[stage.name]
 
     def counted(self) -> Stats:
-        """The counts of the last pass; waits for it."""
+        """The counts of the last pass; waits until the pass has ended."""
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """The topology of an adjacency direction, with the columns that `stage` reads, or no columns if it is None."""
+        """The topology of an adjacency direction with the columns of `stage`; without columns if `stage` is None."""
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
@@ -304,7 +305,7 @@ class GpuMachine:
         Args:
             kind: adjacency direction, "in", "out" or "both".
             stage: the stage that reads the pages; None for notifications.
-            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+            items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
             count: device address of the number of items.
             queued: whether the items are entries of a queue.
         """
@@ -332,7 +333,8 @@ class GpuMachine:
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first way that can run it.
 
-        `bound` is the maximum number of supersteps, and `start` the state of an earlier run; either may be None.
+        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both arguments may be
+        None.
         """
         begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
         return next(loop for loop in begun if loop is not None)
@@ -354,7 +356,7 @@ class GpuMachine:
         self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for it."""
+        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""
         return self._copies.keep(slots)
 
     def forget(self, kept: object) -> None:
@@ -375,7 +377,8 @@ class GpuMachine:
         self.device.synchronize()
 
     def values(self) -> Values:
-        """The values of the output fields and of the globals; arrays are on the device if the options say so."""
+        """The values of the output fields and the globals; the option `device_arrays` keeps the arrays on the device.
+        """
         globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
         fetch = self.state.hand_over if self.options.device_arrays else self.state.array
         return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)

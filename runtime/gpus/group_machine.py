@@ -122,7 +122,8 @@ class GroupMachine:
                 for slot in slots if low < high else ():
                     size = part.itemsize(slot)
                     source = other.pointer(slot) + (low - first + other.numbers.low) * size
-                    yield Move(owner, source, rank, part.pointer(slot) + (low - begin) * size, (high - low) * size)
+                    target = part.pointer(slot) + (part.first_pad + low - begin) * size
+                    yield Move(owner, source, rank, target, (high - low) * size)
 
     def _partials(self, fold: Fold) -> Iterator[Move]:
         """The copies of the partial results of a reduction from each GPU to all others."""

@@ -118,10 +118,16 @@ class PartMachine(GpuMachine):
                                  self.pointer(slot) + self.numbers.low * self.itemsize(slot))
 
     # ------------------------------------------------------------------------------------------- reductions
+    @property
+    def first_pad(self) -> int:
+        """The local number of the first vertex of the block in which the owned vertices begin."""
+        return self.numbers.low // BLOCK * BLOCK
+
     def fold_own(self, spec: ScalarSpec) -> None:
         """Reduce the blocks whose last vertex the GPU owns."""
         low, high = self.numbers.ranges.blocks(self.numbers.rank)
-        self.fold(spec, min((high - low) * BLOCK, self.numbers.high), low)
+        begin = self.first_pad
+        self.fold(spec, begin, min(begin + (high - low) * BLOCK, self.numbers.high), low)
 
     def partials(self, slot: str) -> tuple[int, int]:
         """The offset and the size, in bytes, of the partial results that `fold_own` computes in an array."""

@@ -53,7 +53,7 @@ class PrioritySpec:
         log: whether priorities are logarithms of the values.
         columns: the edge columns that contributions use; if empty, all edges have the same weight.
         low: True if the smallest values come first, False if the largest do.
-        field: the name of the field. Fields that are written together with it do not affect the order.
+        field: the name of the field. Other fields that the pass writes do not affect the order.
         packed: whether receiver and column of an edge may be packed into one word (runtime/graph/topology/packed.py).
         refined: whether the width of buckets may change while the loop runs.
     """
@@ -277,7 +277,7 @@ class SweepSpec:
     Attributes:
         field: the name of the field.
         up: True if the sweep goes from the smallest value to the largest, False for the opposite.
-        guard: the slot of a u8 array; only vertices with a nonzero entry take part. None if all vertices do.
+        guard: the slot of a u8 array; only vertices with a nonzero entry take part. None if all vertices take part.
         level: the scalar that holds the current value.
         steps: the steps of the sweep.
         line: the line in the program.
@@ -357,8 +357,8 @@ class Contract:
         domain: for kind "edge", the direction of the edges.
         text: the condition as in the program; for "needs" the properties, separated by spaces.
         line: the line in the program.
-        bounds: if not empty, bounds that are equivalent to the condition. If the ranges of the columns prove them, no
-            edge is read.
+        bounds: if not empty, bounds that are equivalent to the condition. If the ranges of the columns prove these
+            bounds, no edge is read.
     """
 
     name: str
@@ -373,7 +373,7 @@ Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRang
 
 
 def every_step(steps: Iterable[Step]) -> Iterator[Step]:
-    """Every step of a tree, each block before its steps."""
+    """All steps of a tree of steps; a block comes before the steps inside it."""
     for step in steps:
         yield step
         if not isinstance(step, (StageSpec, ScalarSpec, Contract)):

@@ -1,4 +1,4 @@
-"""The table of policies, and what the option `policy` does: fill the options that the caller left open, or refuse."""
+"""The table of policies. The option `policy` sets the options that the caller did not set, or the run is refused."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ POLICIES: Mapping[str, Policy] = {policy.name: policy for policy in (GARAPH, GTS
 
 
 def with_policy(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a call with the choices of their policy, which do not replace values that the caller gave.
+    """Add the choices of the policy to the options of a call. Values that the caller gave are not replaced.
 
     Args:
         values: the options that the caller gave, by name, as stored in `Options`.
 
     Raises:
-        BindError: the policy has no choices for the device, or a value contradicts what defines the policy.
+        BindError: the policy has no choices for the device, or a value of the caller contradicts a choice that defines
+            the policy.
     """
     policy = POLICIES.get(values.get("policy") or "auto")
     if policy is None:
@@ -50,7 +51,7 @@ def device_of(name: str) -> str:
 
 
 def refuse_policy(plan: Plan, options: Options) -> None:
-    """Raise BindError if the policy of a run, or updates in place that were asked for, cannot run the plan."""
+    """Raise BindError if the policy cannot run the plan, or if no loop permits the requested updates in place."""
     reason = _refused(plan, options)
     if reason:
         raise BindError(f"policy={options.policy!r} cannot run {plan.name}: {reason}; choose another policy, or leave "
@@ -80,7 +81,7 @@ def choices_of(options: Options) -> dict[str, Any]:
 
 
 def policy_lines(plan: Plan, options: Options) -> list[str]:
-    """The lines of `vlang explain --stage plan` on the policy, its choices, and choices of the caller."""
+    """The lines about the policy in `vlang explain --stage plan`: its choices, and the choices of the caller."""
     from_caller = choices_of(options)
     policy = POLICIES.get(options.policy)
     if policy is None:
@@ -104,7 +105,7 @@ def _refused(plan: Plan, options: Options) -> str:
 
 
 def _choices(policy: Policy, device: str) -> tuple[Choice, ...]:
-    """The choices of a policy for a device. Raises BindError if it has none."""
+    """The choices of a policy for a device. Raises BindError if the policy has none for this device."""
     kind = "auto" if device == "auto" else "cpu" if device == "cpu" else "gpu"
     found = policy.choices.get(kind)
     if found is None:

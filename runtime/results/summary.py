@@ -15,7 +15,7 @@ __all__ = ["counted", "summary_of", "summary_text"]
 
 
 def summary_of(result: Result) -> dict[str, Any]:
-    """`Result.summary_dict`."""
+    """See `Result.summary_dict`."""
     return {
         "program": result.program,
         "vertices": len(result),
@@ -41,7 +41,7 @@ def summary_of(result: Result) -> dict[str, Any]:
 
 
 def summary_text(result: Result, described: Iterable[str]) -> str:
-    """`Result.summary`. described: a line for each field, without its name."""
+    """See `Result.summary`. described: a line for each field, without its name."""
     lines = [
         f"{counted(result.rounds, 'round', 'rounds')}, "
         f"{'converged' if result.converged else 'not converged'}: {result.reason}",
@@ -53,5 +53,5 @@ def summary_text(result: Result, described: Iterable[str]) -> str:
 
 
 def counted(count: int, one: str, many: str) -> str:
-    """A number with its noun."""
+    """A number with a noun, which is in the plural unless the number is 1."""
     return f"{count:,} {one if count == 1 else many}"

@@ -1,4 +1,4 @@
-"""`progress=True` shows reading, compiling and rounds: in lines or a line of a terminal; else nothing."""
+"""`progress=True` shows reading, compiling and rounds, on plain lines or on one line of a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs on several processes under mpiexec; skipped where mpi4py and an MPI are not installed."""
+"""Runs on several processes under mpiexec; skipped if mpi4py or an MPI library is not installed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def vlang(*words: str, limit: float = 60) -> subprocess.CompletedProcess[str]:
 
 
 def test_command(tmp_path: Path) -> None:
-    """The same file from several ranks, and output from rank 0 alone; of a page file each rank reads a part."""
+    """Several ranks write the same result as one process.
+
+    Only rank 0 prints, and each rank reads a part of the page file.
+    """
     graph, ranks = tmp_path / "g.vg", "2"
     Graph.read("kron:9").save(graph)
     one, several = tmp_path / "one.npz", tmp_path / "several.npz"

@@ -1,4 +1,4 @@
-"""Programs of the library on several ranks, which are threads: the same bits as on one."""
+"""Programs of the library on several ranks, which are threads: the results have the same bits as on one rank."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, random_graph, to_graph
 from vlang import BindError, Graph, Program, Result, compile, load
+from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
 from vlang.runtime.cluster.thread_ranks import run_ranks
+from vlang.runtime.cluster.transport import Transport
 from vlang.runtime.graph.paged.in_memory import save
+from vlang.runtime.plan.plan import BLOCK
 
 REFUSED = {"components_jump": "line 14", "lcc": "line 16", "triangles": "line 15"}
 ALLOWED = [name for name in (*STDLIB, *MORE) if name not in REFUSED]
@@ -54,8 +57,10 @@ def on_ranks(size: int, name: str, graph: Graph, keywords: Mapping[str, Any]) ->
 def run_case(name: str, some: Case, graph: Graph, number: int) -> None:
     """Assert that a case has the same result on several ranks; `number` chooses the number of ranks and the mode."""
     size, mode = SIZES[number % len(SIZES)], ("auto", "notify-pull", "pull")[number % 3]
-    want = engine_run(program(name), some, graph, threads=1)
-    for found in run_ranks(size, lambda transport: engine_run(program(name), some, graph, threads=1, mode=mode)):
+    want, options = engine_run(program(name), some, graph, threads=1), {"mode": mode, "threads": 1}
+    if number % 2:
+        options["blocking"] = "always"
+    for found in run_ranks(size, lambda transport: engine_run(program(name), some, graph, **options)):
         assert_same(want, found)
 
 
@@ -69,7 +74,10 @@ def test_same_bits(name: str) -> None:
 
 
 def skewed(directed: bool) -> Graph:
-    """A graph of 13,000 vertices, whose first vertices have most edges: ranges end inside of blocks."""
+    """A graph of 13,000 vertices.
+
+    The first vertices have most edges, so that the ranges of ranks end inside of blocks.
+    """
     rng = np.random.default_rng(5)
     ends = (13_000 * rng.random((2, 60_000)) ** 5).astype(np.int64)
     hub = np.stack([np.arange(0, 13_000, 250), np.full(52, 1)])
@@ -91,9 +99,42 @@ def test_blocks_that_ranges_cut(name: str, directed: bool, keywords: dict[str, o
             assert_same(want, found)
 
 
+def test_cache_blocks() -> None:
+    """Several ranges of senders below, among and above the owned vertices; ranges end inside of blocks of folds."""
+    rng = np.random.default_rng(11)
+    ends = (180_000 * rng.random((2, 500_000)) ** 1.5).astype(np.int64)
+    graph = Graph.from_edges(*ends, directed=True, n=180_000)
+    want = program("pagerank")(graph, threads=1, max_rounds=3, research={"blocking": "never"})
+    for research in ({"blocking": "always"}, {"blocking": "never"}):
+        for found in on_ranks(3, "pagerank", graph, {"max_rounds": 3, "research": research}):
+            assert_same(want, found)
+
+
+def test_local_numbers() -> None:
+    """Local numbers are in the order of the graph, and pads begin at a multiple of BLOCK."""
+    def work(transport: Transport) -> LocalGraph:
+        return local_graph(program("pagerank").lower().plan, graph, transport)
+
+    graph = skewed(True)
+    for local in run_ranks(5, work):
+        numbers, rows = local.numbers, local.adjacency("in")
+        known = numbers.local(np.arange(graph.n))
+        lows, pads = known[: numbers.lower], numbers.ranges.pads(numbers.rank)
+        assert (np.diff(known[numbers.low :]) > 0).all()
+        assert (np.diff(lows) > 0).all()
+        assert (lows < numbers.ranges.of(numbers.rank)[0]).all()
+        assert (numbers.low - pads) % BLOCK == 0
+        inside = np.ones(len(rows), np.bool_)
+        inside[rows.offsets[:-1][np.diff(rows.offsets) > 0].astype(np.int64)] = False
+        assert (np.diff(rows.targets.astype(np.int64))[inside[1:]] >= 0).all()
+        own = known[numbers.low : numbers.high]
+        begin, end = (int(graph.adjacency("in").offsets[v]) for v in (own[0], own[-1] + 1))
+        assert np.array_equal(known[rows.targets], graph.adjacency("in").targets[begin:end])
+
+
 @pytest.mark.parametrize("layout", ["degree", "ids"])
 def test_page_files(tmp_path: Path, layout: str) -> None:
-    """Each rank reads its own rows of a page file; text ids, edge columns and both directions."""
+    """Each rank reads its own rows of a page file, with edge columns and in both directions."""
     save(skewed(True), tmp_path / "g.vg", layout=layout, page_bytes=4096)
     calls: list[tuple[str, dict[str, object]]] = [("sssp", {"source": 0}), ("hits", {}), ("degree", {})]
     for name, keywords in calls:

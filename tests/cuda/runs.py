@@ -158,7 +158,7 @@ def emulated(
         flags: see `compile_text`.
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
-        gpu: what outlives a run; None for nothing.
+        gpu: the GPU whose memory outlives a run; None for a new GPU.
     """
     libraries = _compiled(name, flags) if name else {}
     opened: list[EmulatedDevice] = []
@@ -189,7 +189,7 @@ def run(
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
         device: the option `device`: "emulated", or "emulated:0,1" for two devices.
-        options: of the run.
+        options: options of the run.
     """
     with emulated(name if ahead else "", seed, flags, lanes, unified) as opened:
         result = engine_run(program(name), _given(name, graph), device=device, **{**_limits(name), **options})

@@ -20,7 +20,7 @@ from vlang.runtime.plan.plan import LoopSpec
 
 
 class PlodText(GpuWayText):
-    """The emit half."""
+    """The part of the way that writes kernels."""
 
     name = "plod"
 
@@ -34,7 +34,7 @@ class PlodText(GpuWayText):
 
 
 class PlodWay(FullWay):
-    """The run half."""
+    """The part of the way that runs loops."""
 
     name = "plod"
     modes: tuple[str, ...] = ("plod",)

@@ -1,7 +1,7 @@
 """Smaller cases that still fail: graphs with fewer vertices and edges, programs with fewer statements and parts.
 
-Every step proposes a smaller case and takes it if it still fails (A. Zeller, R. Hildebrandt: Simplifying and isolating
-failure-inducing input, IEEE TSE 2002). It ends when no smaller case fails or no tries are left.
+Every step proposes a smaller case and takes it if it still fails (Zeller and Hildebrandt, Simplifying and isolating
+failure-inducing input, IEEE TSE 2002). The search ends when no smaller case fails or no tries are left.
 """
 
 from __future__ import annotations

@@ -239,7 +239,10 @@ class _Wide(Nested):
         """A vector whose components change monotonically. Nothing else reads its components."""
         e, kind, size = self.e, self.e.pick(["int", "u8", "i64", "float"]), self.e.number(1, 4)
         seeds = [self.quantised(kind, e.expr(kind, self.scope, 1)) for _ in range(size)]
-        name = self._declare(f"{SPELLED[kind]}[{size}]", f"[{', '.join(seeds)}]")
+        if e.chance(50):
+            name = self._declare(f"{SPELLED[kind]}[{e.pick(['size', '2 * size'])}]", seeds[0])
+        else:
+            name = self._declare(f"{SPELLED[kind]}[{size}]", f"[{', '.join(seeds)}]")
         words = [("min", "min({}, {})"), ("max", "max({}, {})")]
         word, text = e.pick([*words, *([("bitor", "{} | {}"), ("bitand", "{} & {}")] if kind != "float" else [])])
         acc, (domain, cond) = self.fresh("a"), self._ends()

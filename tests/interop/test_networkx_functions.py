@@ -217,7 +217,7 @@ def _paths_of_equal_length(graph: Graph, found: Any, wanted: Any, weight: str | 
 
 @pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"hits"}))
 def test_function(name: str) -> None:
-    """As NetworkX: with the graph converted for each call, and with a converted graph that it keeps."""
+    """The results are those of NetworkX, with a conversion for each call and with a cached conversion."""
     reference = getattr(nx.bipartite if name in ("color", "sets", "is_bipartite") else nx, name)
     draw = random.Random(SEED ^ zlib.crc32(name.encode()))
     ran = 0
@@ -244,7 +244,7 @@ def test_function(name: str) -> None:
 
 
 def test_views_that_hide_edges() -> None:
-    """The length of their rows counts what they hide."""
+    """The length of a view's row counts hidden edges, too, so it cannot be used."""
     for kind in KINDS:
         graph = kind([(1, 2), (2, 3), (3, 1), (3, 4)])
         view = nx.subgraph_view(graph, filter_edge=lambda *edge: 4 not in edge)

@@ -1,4 +1,4 @@
-"""Freedoms that the facts grant change no result on random small graphs (language.md 10.3 and 11)."""
+"""Loops that run under granted rules give unchanged results on random small graphs (language.md 10.3 and 11)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 60
 
 
 class Texts:
-    """Draws random loops over a few fields. Many have joined writes, for which rules can grant freedoms."""
+    """Draws random loops over a few fields. Many loops have joined writes, for which rules can be granted."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng

@@ -70,7 +70,7 @@ def plan(target: str = "numba") -> Plan:
 
 # ------------------------------------------------------------------------------------------------------------ damage
 def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
-    """The program with each expression replaced for which `change` gives another one."""
+    """The program with each expression replaced by the result of `change`, unless the result is None."""
     value = program() if body is None else body
     if isinstance(value, f.Expr):
         changed = change(value)
@@ -195,18 +195,61 @@ PROGRAMS: dict[str, tuple[Callable[[], f.Program], str]] = {
 }  # fmt: skip
 
 
+NARROWED = """\
+program q
+vertex near: int = 1
+repeat at most 3 times:
+    where near > 0:
+        where near < 3:
+            gather most = max(u.near for u -> self)
+            apply near = most
+"""
+
+
+def _narrowed(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
+    """The schedule of NARROWED, whose pass computes two masks before its gather, with a changed pass."""
+    whole = schedule(ir(NARROWED))
+    (loop,) = [step for step in whole.steps if isinstance(step, s.Loop)]
+    (stage,) = [step for step in loop.steps if isinstance(step, s.Stage) and step.gathers]
+    assert len(stage.before) == 2
+    steps = tuple(change(stage) if step is stage else step for step in loop.steps)
+    return replace(whole, steps=tuple(replace(step, steps=steps) if step is loop else step for step in whole.steps))
+
+
+AROUND = """\
+program q
+vertex far: int = degree
+where far > 2:
+    repeat at most 5 times:
+        let least = min(u.far for u in vertices)
+        activate when far > least
+"""
+
+
+def _around(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
+    """The schedule of AROUND, where only the activity of the loop reads the mask, with changed passes."""
+    whole = schedule(ir(AROUND))
+    return replace(whole, steps=tuple(change(step) if isinstance(step, s.Stage) else step for step in whole.steps))
+
+
 SCHEDULES: dict[str, tuple[Callable[[], s.Schedule], str]] = {
     "two passes of one name": (lambda: _stages(lambda x: replace(x, name="s0")), "A pass, an accumulator and a mask"),
     "a gather over other edges": (lambda: _stages(lambda x: replace(x, domain="both" if x.domain else None)),
                                   "All gathers of a pass go over its domain"),
     "a mask after what it guards": (lambda: _stages(lambda x: replace(x, after=x.after[::-1])),
                                     "In a pass, masks come before what they guard"),
+    "a mask before the mask that guards it": (lambda: _narrowed(lambda x: replace(x, before=x.before[::-1])),
+                                              "In a pass, masks come before what they guard"),
+    "gathers before the mask that guards them": (lambda: _narrowed(lambda x: replace(
+        x, before=(), after=(*x.before, *x.after))), "In a pass, masks come before what they guard"),
     "a guard that is nothing": (lambda: _stages(lambda x: replace(x, guard="nothing" if x.gathers else None)),
                                 "What guards is a mask"),
     "what is read is not stored": (lambda: _stages(
         lambda x: replace(x, after=tuple(w for w in x.after if isinstance(w, s.Mask))) if x.gathers else replace(
             x, after=(*x.after, s.Write(("far",), _NEW, None, steps().program.body[0].span)))),
         "What a pass reads of another one"),
+    "the mask around a loop is not stored": (lambda: _around(lambda x: replace(x, stored=frozenset())),
+                                             "What a pass reads of another one"),
     "something else is stored": (lambda: _stages(lambda x: replace(x, stored=frozenset({"nothing"}))),
                                  "A pass stores what it computes itself"),
     "a read anywhere of what is written": (lambda: _stages(lambda x: replace(x, after=(*x.after, s.Write(
@@ -256,7 +299,8 @@ def test_damaged_ir_is_found(what: str) -> None:
 @pytest.mark.parametrize("what", SCHEDULES)
 def test_a_damaged_schedule_is_found(what: str) -> None:
     damage, sentence = SCHEDULES[what]
-    verify_schedule(steps())
+    for text in (TEXT, NARROWED, AROUND):
+        verify_schedule(schedule(ir(text)))
     with pytest.raises(InternalError, match=f"\n  {sentence}"):
         verify_schedule(damage())
 

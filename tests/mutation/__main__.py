@@ -1,9 +1,9 @@
 """Plant mutations and report which survive: `python -m tests.mutation [--results FILE]`.
 
-Each mutation is planted alone in a copy of the tree, and the tests that should detect it run until one fails. The kill
-counts only if this test passes in the tree without the mutation. If the tests hang, the mutation counts as killed only
-if the hanging test takes less than a tenth of the time limit without it. Results are lines of FILE, so that an
-interrupted run continues.
+Each mutation is planted alone in a copy of the tree, and the test files that should detect it run until a test fails.
+A kill counts only if the failing test passes in the tree without the mutation. If the tests hang, the mutation counts
+as killed only if the hanging test takes less than a tenth of the time limit without it. Results are lines of FILE, so
+that an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ MOST_SURVIVORS = 2
               show_default=True)
 @click.option("--seed", default=SEED, show_default=True)
 @click.option("--limit", default=1800.0, show_default=True, help="Seconds for the tests of one mutation.")
+@click.option("--jobs", default=1, show_default=True, help="How many test files run at once, on two processors each.")
 @click.option("--only", default="", help="Run the mutations of paths that begin so.")
-def main(results: Path, seed: int, limit: float, only: str) -> None:
+def main(results: Path, seed: int, limit: float, jobs: int, only: str) -> None:
     results.parent.mkdir(parents=True, exist_ok=True)
     text = results.read_text(encoding="utf-8") if results.exists() else ""
     done = {one["site"]: Verdict(**one) for one in map(json.loads, text.splitlines())}
-    trials = Trials(copied(ROOT, results.parent / "tree"), results.parent / "cache", limit)
-    for site in drawn(ROOT, seed):
-        name = f"{site.path}:{site.line} {site.operator} {site.start}"
-        if name in done or not site.path.startswith(only):
-            continue
-        done[name] = trials.judge(name, site)
+    trials = Trials(copied(ROOT, results.parent / "tree"), results.parent / "trials", limit, jobs)
+    named = [(f"{site.path}:{site.line} {site.operator} {site.start}", site) for site in drawn(ROOT, seed)]
+    for verdict in trials.judge([(name, site) for name, site in named
+                                 if name not in done and site.path.startswith(only)]):
+        done[verdict.site] = verdict
         with results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(vars(done[name])) + "\n")
-        click.echo(f"{name}: {done[name].said()}")
+            file.write(json.dumps(vars(verdict)) + "\n")
+        click.echo(f"{verdict.site}: {verdict.said()}")
     left = [one for one in done.values() if not one.killed and one.changed not in JUDGED]
     killed = sum(one.killed for one in done.values())
     click.echo(f"{len(done)} mutations, {killed} killed, {len(left)} survived unjudged")

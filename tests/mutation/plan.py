@@ -20,7 +20,11 @@ SEED = 20261123
 
 @dataclass(frozen=True)
 class Area:
-    """A part of the tree. count: mutations to draw. kind: a key of SITES. operators: the choice. files: patterns."""
+    """A part of the tree.
+
+    count: the number of mutations to draw. kind: a key of SITES. operators: the operators to choose from. files:
+    patterns of file names.
+    """
 
     name: str
     count: int

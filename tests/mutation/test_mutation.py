@@ -91,13 +91,34 @@ TINY = {
 ])
 def test_verdicts(line: int, operator: str, killed: bool, by: str, note: str, tmp_path: Path,
                   monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
     for name, text in TINY.items():
-        (tmp_path / name).write_text(textwrap.dedent(text))
+        (tree / name).write_text(textwrap.dedent(text))
     monkeypatch.setattr(trial, "SILENCE", 12.0 if note else 90.0)
     monkeypatch.setattr(trial, "covering", lambda path: ("test_tiny.py",))
     sites = {(site.line, site.operator): site for site in logic_sites("tiny.py", TINY["tiny.py"])}
     site = sites[line, operator]
     monkeypatch.setattr(trial, "SHARE", 1.0)
-    verdict = Trials(tmp_path, tmp_path / "cache", 90.0 if note or killed else 4.0).judge("one", site)
+    trials = Trials(tree, tmp_path / "trials", 90.0 if note or killed else 4.0)
+    (verdict,) = trials.judge([("one", site)])
     assert (verdict.killed, verdict.by, verdict.note) == (killed, by, note)
-    assert (tmp_path / "tiny.py").read_text() == TINY["tiny.py"]
+    assert (tree / "tiny.py").read_text() == TINY["tiny.py"]
+
+
+def test_several_mutations_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a tree of its own; a test file that fails ends the other files of its mutation."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name, text in TINY.items():
+        (tree / name).write_text(text)
+    (tree / "test_slow.py").write_text("import time\nfrom tiny import f\n\n\ndef test_slow():\n"
+                                       "    time.sleep(0 if f(2) == 3 else 60)\n")
+    monkeypatch.setattr(trial, "covering", lambda path: ("test_slow.py", "test_tiny.py"))
+    sites = {(site.line, site.operator): site for site in logic_sites("tiny.py", TINY["tiny.py"])}
+    named = [("f", sites[2, "add"]), ("g", sites[6, "compare"])]
+    verdicts = {one.site: one for one in Trials(tree, tmp_path / "trials", jobs=4).judge(named)}
+    by = {name: one.by for name, one in verdicts.items()}
+    assert by == {"f": "test_tiny.py::test_f", "g": "test_tiny.py::test_g"}
+    assert verdicts["f"].seconds < 60
+    assert (tree / "tiny.py").read_text() == TINY["tiny.py"]

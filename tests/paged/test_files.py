@@ -32,7 +32,10 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def path(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page file of `graph`, of over 100 pages per direction. Its rows are in the order of the ids, as in memory."""
+    """The page file of `graph`, of over 100 pages per direction.
+
+    The rows of the file are in the order of the ids, as in memory.
+    """
     made = tmp_path_factory.mktemp("pages") / "r.vg"
     save(graph, made, layout="ids", page_bytes=4096)
     assert PageFile.open(made).directory("in").count > 100
@@ -89,7 +92,7 @@ def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None
 
 
 def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
-    """So they need no memory to merge the two directions, which other ways of the same loop need."""
+    """So components need no memory to merge the two directions. Other ways of the same loop need it."""
     file, components = PageFile.open(path), load("components")
     found = components(Graph.open(path), memory="230K")
     assert {row.mode for row in found.history} == {"connect"}

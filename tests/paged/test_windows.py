@@ -68,7 +68,7 @@ def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
 
 
 def test_a_copy_of_the_state_is_in_the_file_too(path: Path) -> None:
-    """The search for cycles, which copies the state, begins at superstep 64. This loop then still runs."""
+    """The search for cycles, which copies the state, begins at superstep 64. The loop still runs at that superstep."""
     slow = {"damping": 0.999, "tol": 1e-9, "max_rounds": 70}
     want = PAGERANK(Graph.open(path), **slow)
     assert want.rounds == 70
@@ -100,7 +100,7 @@ def test_which_arrays_move() -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "cdlp"])
 def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, weighted: Path) -> None:
-    """A run with the least budget of the error message succeeds and, pages apart, uses nearly all of it."""
+    """A run with the least budget of the error message succeeds and, apart from pages, uses nearly all of it."""
     program, options = load(name), {"source": 1} if name == "sssp" else {}
     file = weighted if name == "sssp" else path
     want, disk, least = program(Graph.read(file), **options), Graph.open(file), 2200 << 10

@@ -290,7 +290,10 @@ class Evaluator:
             return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), wide)
 
     def _within(self, sides: tuple[Value, ...], result: Value) -> Value:
-        """A result. In the body of a reduction, an infinite one from finite integers raises OverflowError."""
+        """Return a result.
+
+        In the body of a reduction, an infinite result of finite integers raises OverflowError.
+        """
         if self._mode == "exact" and item(result.type).kind == "int":
             refuse_infinite(sides, result)
         return result
@@ -387,7 +390,10 @@ class Evaluator:
         return result if expr.default is None else with_default(result, counts, self.eval(expr.default, rows, env))
 
     def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """One row for each pair of the vertex of a row and any vertex, which is the one that the domain names."""
+        """One row for each pair of a row's vertex and any vertex of the graph.
+
+        The domain's variable is the second vertex.
+        """
         assert rows.own is not None
         n, count = self.graph.n, len(rows.own)
         others = np.tile(np.arange(n), count)
@@ -453,7 +459,7 @@ def _points(test: t.Expr, name: str) -> bool:
 
 
 def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
-    """The rows for which `holds`."""
+    """The rows and groups at which `holds` is true."""
     kept = np.flatnonzero(holds)
 
     def pick(part: Array | None) -> Array | None:

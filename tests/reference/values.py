@@ -202,8 +202,8 @@ def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
         raise TypeError(f"{source} does not become {target}")
     result = np.asarray(data).astype(dtype(target))
     if source.integral and target.integral:
-        limited = np.minimum(np.maximum(exactly(data), target.lowest), target.highest)
-        result = np.array(limited.tolist(), dtype(target)).reshape(np.shape(data))
+        limited = [min(max(number, target.lowest), target.highest) for number in np.ravel(data).tolist()]
+        result = np.array(limited, dtype(target)).reshape(np.shape(data))
     if source.kind == "int":
         top, bottom = (np.inf, -np.inf) if target.floating else (target.highest, target.lowest)
         result = np.where(data == source.highest, np.asarray(top, result.dtype), result)

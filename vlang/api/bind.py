@@ -71,7 +71,10 @@ def _copied(value: Any) -> Any:
 
 @contextmanager
 def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """A context manager that adds a hint to errors of an argument named like an option, which may have been meant."""
+    """A context manager around the binding of an argument.
+
+    If an option has the same name, errors also explain the option.
+    """
     try:
         yield
     except (BindError, GraphError) as error:
@@ -84,7 +87,8 @@ def _for_option(name: str, what: str, program: str) -> Iterator[None]:
 def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | None) -> Any:
     """The value of a parameter in the form that the engine takes. Raises BindError or GraphError.
 
-    shown: its type, if that is `category` or a type of times. A category stays a text, which `name_run` replaces.
+    shown: the type of the parameter, if it is `category` or a type of times. A category stays a text; later, `name_run`
+        replaces the text by a number.
     """
     if shown == CATEGORY:
         if not isinstance(value, str) or not value:
@@ -149,9 +153,9 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
 
 
 def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, Any]:
-    """Arrays for the vertex fields given, as stored: shape [n], or [n * k] for vectors, in row-major order.
+    """The stored arrays of the vertex fields that a call passes: shape [n], or [n * k] for vectors, in row-major order.
 
-    A field of type `category` is a `Coded`, which `name_run` replaces.
+    A field of type `category` is a `Coded`; later, `name_run` replaces it by an array.
 
     Args:
         program: the IR, with the declarations of the fields.
@@ -232,7 +236,10 @@ def _shape(decl: f.FieldDecl, graph: Graph) -> str:
 
 
 def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
-    """Integers as stored; infinite floats become the type's `inf`."""
+    """Convert an array to the stored integers of a field.
+
+    Infinite floats become `inf` or `-inf` of the field's type.
+    """
     dtype = np.dtype(("uint" if type_.kind == "uint" else "int") + str(type_.bits))
     result = np.empty(array.shape, dtype=dtype)
     if array.dtype.kind == "f" and np.isnan(array).any():

@@ -103,7 +103,7 @@ def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Va
 
 
 def _moving(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> bool:
-    """Whether the field has an old value in this place. Reports it if not."""
+    """Whether the field has an old value in this place. If not, reports the reason."""
     if at.loop is None:
         x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` needs a superstep, and there is no `repeat` here",
                      node.span)

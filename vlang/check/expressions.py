@@ -108,7 +108,9 @@ class Expressions:
         help_: str | tuple[str, ...] = ()
         source_item, target_item = item(source), item(target)
         if source_item and target_item and not converts(source, target):
-            if source_item.floating and target_item.integral:
+            if isinstance(source, Vector) and isinstance(target, Vector) and source.size != target.size:
+                help_ = "vectors fit where their sizes are the same literal, or the same expression of constants"
+            elif source_item.floating and target_item.integral:
                 help_ = "`floor(x)`, `round(x)` and `int(x)` give an int"
             elif source_item == TEXT:
                 help_ = "a text stands for the name of a category, or for a time: declare `category`, `date` or `time`"
@@ -274,7 +276,7 @@ class Expressions:
 
     def _of_times(self, node: t.Expr, op: str, left: tuple[t.Expr, Type], right: tuple[t.Expr, Type],
                   at: Sight) -> Type | None:
-        """The type of an operation on times: the difference of two is a number, and a number moves one."""
+        """The type of an operation on times: time - time is a number; time + number and time - number are times."""
         kinds = [type_ if isinstance(type_, Scalar) else None for _, type_ in (left, right)]
         times = [kind for kind in kinds if kind is not None and kind.kind == "time"]
         if op == "-" and kinds[0] is not None and all(kind is not None and (kind in times or kind == TEXT)

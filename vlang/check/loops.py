@@ -151,8 +151,8 @@ def _added(loop: _Loop, write: _Write) -> t.Expr | None:
 def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
     """How an expression depends on the fields that the loop writes: "constant", "linear" or None.
 
-    It is "constant" if it does not depend on them, "linear" if it is linear in the x of neighbours and depends on no
-    other such field, and None otherwise.
+    "constant": the expression depends on none of these fields. "linear": it is linear in the x of neighbours, and
+    depends on no other of these fields. None: any other expression.
     """
     run = loop.run
     symbol = run.symbols.get(node) if isinstance(node, (t.Name, t.Member)) else None

@@ -17,7 +17,7 @@ from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_gra
 from vlang.cli.ranks import as_rank, launched_ranks, start_ranks
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
-from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of
+from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
 from vlang.errors import BindError, GraphError
 from vlang.options import ALL_GPUS, EVERYDAY, device_names
 
@@ -137,6 +137,7 @@ def _run(
             note(_ranks_note(rank, graph))
     _refuse_gpus(loaded, options)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
+    loaded, words = with_constants(loaded, words)
     with memory_budget(loaded, graph, reading, options, quiet), \
             _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
         read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)

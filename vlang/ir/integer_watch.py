@@ -1,9 +1,9 @@
 """Integers that become infinite from finite operands: which fields may, and how a second run finds the statement.
 
 Some operations on finite integers may give an infinity. A run only tests whether an output that such an operation
-writes holds an infinity at the end. If one does, and the values of the run do not rule out an overflow, the program
-runs once more. In that run, every statement with such an operation also writes a bool field (a note) that records the
-overflow.
+writes holds an infinity at the end. If an output does, and the values of the run do not rule out an overflow, the
+program runs once more. In that run, every statement with such an operation also writes a bool field (a note) that
+records the overflow.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def _named(reduce: f.Reduce, name: str) -> f.Expr:
 
 
 def _with(expr: f.Expr, parts: Mapping[f.Expr, f.Expr]) -> f.Expr:
-    """The expression with others in the place of some of its parts."""
+    """The expression with the parts that are keys of `parts` replaced."""
     if expr in parts:
         return parts[expr]
     return f.rebuild(expr, tuple(_with(child, parts) for child in f.children(expr)))

@@ -1,7 +1,8 @@
 """Float sums that overflow to infinity although every term is finite: which values to watch, and how to find the sum.
 
-A run only tests whether a stored value that depends on a float sum is infinite. If one is, the program runs once more
-with a note for every such sum: a bool field that says for each vertex whether the sum overflowed.
+A run only tests whether a stored value that depends on a float sum is infinite. If such a value is infinite, the
+program runs once more with a note for every such sum: a bool field that says for each vertex whether the sum
+overflowed.
 """
 
 from __future__ import annotations

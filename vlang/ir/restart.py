@@ -45,8 +45,8 @@ def restarts(facts: Facts) -> tuple[Restart, ...]:
 def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
     """Whether a superstep depends on nothing but the fields and values at its start.
 
-    So it must not depend on its number, on what was sent in earlier supersteps, on fields declared in its own block,
-    or on loops inside it.
+    So the superstep must not depend on its number, on what was sent in earlier supersteps, on fields declared in its
+    own block, or on loops inside it.
     """
     if loop.reads_iteration or scope.inner is not None or scope.local:
         return False

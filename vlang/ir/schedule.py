@@ -60,7 +60,7 @@ class _Open:
 
     @property
     def named(self) -> set[str]:
-        """Accumulators, and masks evaluated after the gathers: no gather of the pass can read them."""
+        """The accumulators, and the masks that are evaluated after the gathers. No gather of the pass can read them."""
         return {g.name for g in self.gathers} | {m.name for m in self.after if isinstance(m, Mask)}
 
 

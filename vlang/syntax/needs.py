@@ -1,6 +1,6 @@
 """Properties that a program requires of its graph: `require undirected`, `require simple`, `require loopless`.
 
-Each of these words has this meaning if it stands alone after `require`, unless the program declares it as a name.
+Such a word names a property only if it stands alone after `require` and the program does not declare it as a name.
 """
 
 from __future__ import annotations

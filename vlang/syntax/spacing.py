@@ -49,12 +49,12 @@ class Piece:
 
     @property
     def opens(self) -> bool:
-        """Whether it is an opening bracket."""
+        """Whether the piece is an opening bracket."""
         return self.kind in _OPENING
 
     @property
     def closes(self) -> bool:
-        """Whether it is a closing bracket."""
+        """Whether the piece is a closing bracket."""
         return self.kind in _CLOSING
 
 
@@ -86,7 +86,7 @@ class Row:
 
     @property
     def single(self) -> bool:
-        """Whether it has no continuation lines."""
+        """Whether the row has no continuation lines."""
         return not any(piece.broken for piece in self.pieces)
 
 
@@ -169,7 +169,7 @@ def _spaced(before: list[Piece], kind: str) -> bool:
 
 
 def _sign(pieces: list[Piece]) -> bool:
-    """Whether the last piece is the sign of an operand, not an operator between two."""
+    """Whether the last piece is the sign of an operand, not an operator between two operands."""
     return pieces[-1].kind in _SIGNS and (len(pieces) < 2 or pieces[-2].kind not in _OPERANDS)
 
 

@@ -92,7 +92,7 @@ def long_groups(pages: PageCuts, longs: NDArray[np.int64], others: NDArray[np.in
 
 
 def release(windows: Windows | None, tasks: Tasks) -> None:
-    """Release the windows of the vertices of tasks, page by page.
+    """Release the parts of windows that contain the vertices of some tasks, page by page.
 
     A released part that is needed again is read back from the file on access.
     """

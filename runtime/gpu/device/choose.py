@@ -97,7 +97,7 @@ def all_gpus() -> str:
 
 
 def open_device(name: str, gpu_memory: int | None = None) -> Device:
-    """Open the device "gpu" or "gpu:K". Raises DeviceError, which says why it is missing and how to fix that."""
+    """Open the device "gpu" or "gpu:K". Raises DeviceError, which says why the device is missing."""
     kind, index = parse_device(name)
     return _factories()[kind](index, gpu_memory)
 
@@ -114,7 +114,8 @@ def check_device(asked: str) -> None:
 def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], int]) -> Choice:
     """Choose the device for a run.
 
-    "auto" takes the first GPU if there is one, the state fits it and the graph has at least AUTO_EDGES edges.
+    "auto" means the first GPU, if it exists, if the vertex state fits into its memory, and if the graph has at least
+    AUTO_EDGES edges; otherwise the CPU.
 
     Args:
         asked: the option `device`.

@@ -1,4 +1,4 @@
-"""Streams, events, kernels and memory of the CUDA driver, as `CudaDevice` hands them out."""
+"""Objects of `CudaDevice` that represent streams, events, kernels and memory of the CUDA driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts tables and edges of one direction on a device, where they are not there from an earlier run."""
+"""Copies the tables and edges of one direction to a device, unless an earlier run left them there."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def upload_own(device: Device, at: int, layout: Footprint, tables: Mapping[str, 
     Args:
         device: the device.
         at: the device address of the tables.
-        layout: their layout.
-        tables: the rows of each use.
+        layout: the layout of the tables.
+        tables: the page rows of each `Use`, by name.
     """
     values: dict[str, NDArray[Any]] = {}
     for name, shards in layout.shards.items():
@@ -77,11 +77,11 @@ class ResidentEdges:
         device: the device.
         side: the edges.
         arrays: the arrays by key.
-        parts: what the run uses of the graph on the device.
+        parts: the parts of the graph that the run uses on the device.
 
     Attributes:
         at: the device address of each array by key.
-        missing: the keys of the arrays whose values are not there yet.
+        missing: the keys of the arrays whose values are not on the device yet.
     """
 
     def __init__(self, device: Device, side: Side, arrays: Mapping[str, Stored], parts: Resident) -> None:

@@ -33,7 +33,7 @@ class Slots:
 
     A page that is not cached replaces the oldest page that the same pass does not need any more. A pass processes
     cached pages first, so no page is evicted before the pass has used it, and every slot has a page that the next full
-    pass can use. With LRU and passes in page order there would be no hits.
+    pass can use. If the least recently used page were replaced, passes in page order would find no page in the cache.
     """
 
     def __init__(self, addresses: Sequence[int]) -> None:

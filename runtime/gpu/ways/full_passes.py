@@ -166,7 +166,10 @@ class FullPasses:
 
     # -------------------------------------------------------------------------- passes
     def run(self, stage: StageSpec) -> int:
-        """Run a pass over all its edges; returns their number. Messages must be up to date."""
+        """Run a full pass over edges; returns the number of edges.
+
+        The messages of the pass must be up to date.
+        """
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
         topology = self.topologies[stage.domain or "in"]
@@ -251,7 +254,7 @@ class FullPasses:
         Args:
             kind: adjacency direction, "in", "out" or "both".
             stage: the stage that reads the pages; None for notifications.
-            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+            items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
             count: device address of the number of items.
             queued: whether the items are entries of a queue.
         """
@@ -277,11 +280,14 @@ class FullPasses:
         sweep_slices(self.topologies[kind], name, sliced, launch, self._packer(kind, name))
 
     def _gathers(self, asked: str) -> bool:
-        """Whether pushes may gather rows: on request, and by published formulas. Measured costs do not count it yet."""
+        """Whether pushes may gather rows, because an option requests this or selects the published formulas."""
         return asked == "compact" or (asked == "auto" and self.machine.options.switching == "published")
 
     def _packer(self, kind: str, name: str) -> Packer | None:
-        """What gathers rows on the CPU; None if no row may be gathered. Raises BindError if rows must be gathered."""
+        """The packer that gathers rows on the CPU, or None.
+
+        Raises BindError if the option `transfer` requires a packer that cannot be created.
+        """
         topology, asked = self.topologies[kind], self.machine.options.transfer
         if not self._gathers(asked):
             return None
@@ -327,14 +333,14 @@ class FullPasses:
 
 
 def _use(kind: str, stage: StageSpec | None) -> str:
-    """The name of the use for which a stage reads a direction; stage None stands for notifications."""
+    """The name of the `Use` with which a stage reads a direction; stage None stands for notifications."""
     if stage is None:
         return NOTIFY
     return stage.name if stage.domain == kind else pushed_use(stage.name)
 
 
 def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
-    """The uses of all passes, by adjacency direction and name."""
+    """The `Use` of every pass, by adjacency direction and name."""
     uses: dict[str, dict[str, Use]] = {}
     for stage in machine.plan.stages:
         if stage.domain is None or stage.gpu is None:

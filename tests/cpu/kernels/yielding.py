@@ -1,12 +1,12 @@
 """Kernels that yield to another thread between any two accesses to memory.
 
-    python -m tests.cpu.kernels.yielding PROGRAM... [--plant BUG]
+Usage: `python -m tests.cpu.kernels.yielding PROGRAM... [--plant BUG]`.
 
 An update is lost only if threads switch between a read and the write that depends on it, which is rare on few
-processors. Here a call that sleeps at random precedes every load, store and atomic operation of a kernel, so that
-workers interleave inside every update of a shared word. Each program runs on a graph with hubs, with several workers,
-and must give the bits of one worker that pulls. With --plant, an atomic operation of the kernels is first replaced by
-plain accesses, and then some run must differ.
+processors. In this module, a call that sleeps at random precedes every load, store and atomic operation of a kernel, so
+that workers interleave inside every update of a shared word. Each program runs on a graph with hubs, with several
+workers, and must give the bits of one worker that pulls. With --plant, an atomic operation of the kernels is first
+replaced by plain accesses, and then some run must differ.
 
 The module runs in its own process with its own cache, because its machine code differs from that of ordinary runs.
 """
@@ -124,7 +124,8 @@ def _random() -> vlang.Graph:
 def _copied(reduction: str) -> tuple[vlang.Program, vlang.Graph, dict[str, Any]]:
     """A loop that copies values over stars whose spokes are far apart, so that several workers update each root.
 
-    The values increase or decrease along the spokes of a star, or have one bit each, so that any lost one shows.
+    The values increase or decrease along the spokes of a star, or have one bit each, so that any lost value changes the
+    result.
     """
     spokes = np.arange(HUBS * SPOKES)
     graph = vlang.Graph.from_edges(HUBS + spokes, spokes % HUBS, n=HUBS + len(spokes), directed=False)

@@ -221,7 +221,7 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
 
 
 def test_calls_in_quick_succession_ask_for_free_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking the system takes as long as a search of a small graph. A call that differs asks again."""
+    """Asking the system takes as long as a search of a small graph. A call with other arguments asks again."""
     asked: list[int] = []
 
     def free() -> int:

@@ -49,7 +49,7 @@ def case(program: Program, graph: RefGraph, seed: int = 1) -> Case:
 
 
 def check(program: Program, graph: RefGraph, cuts: tuple[dict[str, Any], ...] = CUTS) -> None:
-    """Assert that a program gives the interpreter's result for every cut."""
+    """Assert that a program gives the interpreter's result for every partition of the work."""
     found = case(program, graph)
     assert_as_interpreted(program, found, assert_cut_free(program, found, cuts), interpreted(program, found))
 

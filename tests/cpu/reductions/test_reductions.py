@@ -1,4 +1,4 @@
-"""Every reduction over every type, in every direction: the engine against the interpreter, for every cut."""
+"""Every reduction over every type, in every direction: the engine against the interpreter."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class Body:
         self.number = 0
 
     def add(self, reduction: str, value: str, type_: str, domain: str, default: str, cond: str = "u != self") -> None:
-        """Add one gather. default: the value of a vertex without contributions; every `mean` has one, others some."""
+        """Add one gather.
+
+        default: the value of a vertex without contributions, used for every `mean` and for some other reductions.
+        """
         k = self.number
         self.number += 1
         text = f"{reduction}({value} for {domain}"

@@ -1,4 +1,4 @@
-"""Gathers of `change(u.f)`: each change is sent once, to the receivers of active vertices only, under every cut."""
+"""Gathers of `change(u.f)`: each change is sent exactly once, to the receivers of active vertices only."""
 
 from __future__ import annotations
 

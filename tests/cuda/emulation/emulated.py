@@ -57,7 +57,7 @@ class Operation:
 
 @dataclass(eq=False)
 class EmulatedStream:
-    """Work in order. queued, done: total numbers of operations."""
+    """A queue of operations that run in order. queued, done: total numbers of operations."""
 
     queue: deque[Operation] = field(default_factory=deque)
     queued: int = 0
@@ -81,7 +81,7 @@ class EmulatedKernel:
 
 
 class EmulatedGpu:
-    """What outlives the emulated devices of several runs: memory and page locks that graphs keep, and their shelf.
+    """An emulated GPU, which outlives the emulated devices of several runs. Graphs keep memory and page locks on it.
 
     name: the name of the device for users.
     """
@@ -122,18 +122,18 @@ class EmulatedDevice:
         order: one of ORDERS for all launches; None changes it from launch to launch.
         flags: further options of g++.
         unified: whether kernels may read registered host memory.
-        multiprocessors: their number.
+        multiprocessors: the number of multiprocessors.
         shared: bytes of shared memory per block.
         lanes: lanes that a multiprocessor runs at the same time.
         libraries: kernels compiled ahead, by text.
-        gpu: what outlives this object; None for nothing.
+        gpu: the GPU whose memory outlives this object; None for a new GPU.
         world: the streams of all devices of a run, whose work happens in any order; None for a single device.
 
     Attributes:
         launches: number of launches, by kernel name.
-        most: the largest number of bytes allocated at any time, with what is kept and idle.
+        most: the largest number of bytes allocated at any time, including memory that graphs keep and idle memory.
         uploaded: the number of bytes uploaded.
-        locked: the number of host arrays that were page-locked and had not been.
+        locked: the number of host arrays that this device page-locked; arrays locked earlier do not count.
     """
 
     def __init__(
@@ -423,7 +423,7 @@ class EmulatedDevice:
             raise
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """Blocks of a kernel that run at the same time; 0 if not even one fits."""
+        """The number of blocks of a kernel that run at the same time; 0 if not even one block fits."""
         assert isinstance(kernel, EmulatedKernel)
         assert threads > 0
         assert threads % 32 == 0, f"{kernel.name}: {threads} threads are no whole number of warps"

@@ -43,7 +43,7 @@ class Program:
 
 
 class Library:
-    """Compiled kernels. Only one launch at a time, because the scheduler has one state."""
+    """Compiled kernels. Only one launch runs at a time, because the scheduler has one state."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self.path = path

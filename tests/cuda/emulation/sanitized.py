@@ -1,6 +1,6 @@
 """Emulated kernels under the sanitizers of g++.
 
-    python -m tests.cuda.emulation.sanitized address|thread kernels|programs NAME...
+Usage: `python -m tests.cuda.emulation.sanitized address|thread kernels|programs NAME...`.
 
 The sanitizer's library is loaded before Python, see `sanitized`. A report ends the process.
 """

@@ -97,7 +97,7 @@ def log_of(
 ) -> str:
     """The messages of NVRTC; raises if it rejects the text.
 
-    optimised: compile as for a run. It takes three times as long and only makes the machine code faster.
+    optimised: compile as for a run. Optimisation takes three times as long and only makes the machine code faster.
     """
     entries = dict(entry(template, struct, *constants) for template, struct, constants in kernels)
     return _log(whole_source(text, entries), architecture, ptxas, optimised)
@@ -175,7 +175,7 @@ def corpus() -> tuple[Generated, ...]:
 
 @pytest.mark.parametrize("number", range(CORPUS))
 def test_random_program(number: int) -> None:
-    """Compile each kernel of a program for one architecture, which samples all pairs of the two."""
+    """Compile each kernel of a program for one architecture, as a sample of all pairs of kernels and architectures."""
     drawn = corpus()[number]
     program = compile(drawn.text)
     plan = plan_of(program, columns=number % 2 == 0)

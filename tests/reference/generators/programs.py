@@ -160,7 +160,7 @@ class Writer:
         return f"{over}({body} for {domain}{cond} by g = {_plain(keys[key])}{having}{default})"
 
     def pointed(self, kind: str, scope: Scope) -> str:
-        """A reduction over the vertices that point here; over edges if no field can point."""
+        """A reduction over the vertices whose pointer is this vertex; over edges if there is no pointer field."""
         pointers = [name for name, known in scope.fields.items() if known == "vertex"]
         if not pointers:
             return self.gathered(kind, scope)
@@ -309,7 +309,7 @@ class Writer:
         return self.e.pick(["u -> self", "self -> u", "u -- self"]), cond
 
     def _start(self, kind: str) -> str:
-        """An initial value that differs from the rest at one vertex or at some."""
+        """An initial value that is different at one vertex or at several vertices."""
         source = self.e.pick([n for n, k in self.graph_names.items() if k == "vertex"] or ["none"])
         where = self.e.pick([f"self == {source}", self.e.expr("bool", self.scope, 1)])
         return f"{self.e.pick(['0', '1', '3'])} if {where} else {kind}"
@@ -411,7 +411,9 @@ def started(w: Writer, group: bool = False) -> Generated:
     params: dict[str, Any] = {"s": e.number(0, graph.n - 1), "k": w.whole(-3, 9), "t": e.number(-8, 8) / 4}
     if group:
         params["group"] = [e.number(0, graph.n - 1) for _ in range(e.number(0, min(3, graph.n)))]
-    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices' if group else ''})")
+    if group and e.chance(50):
+        params["size"] = e.number(1, 5)
+    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices, size: const = 2' if group else ''})")
     w.graph_names = {"s": "vertex", "k": "int", "t": "float"}
     for name, drawn in columns.items():
         kind = "int" if drawn == "wide" else drawn

@@ -1,7 +1,7 @@
 """Verifiers of the other programs of the standard library by independent algorithms, some from SciPy; see `verify`.
 
-They evaluate definitions directly on dense matrices, so graphs have at most some hundred vertices. Parallel edges
-count with their multiplicity. Properties that are defined on simple graphs only are verified on simple graphs.
+The verifiers evaluate definitions directly on dense matrices, so graphs have at most some hundred vertices. Parallel
+edges count with their multiplicity. Properties that are defined on simple graphs only are verified on simple graphs.
 """
 
 from __future__ import annotations

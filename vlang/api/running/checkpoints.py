@@ -1,4 +1,4 @@
-"""Runs with checkpoints: which run a checkpoint belongs to, and how a run continues from one."""
+"""Runs with checkpoints: checks that a checkpoint belongs to a run, and continues a run from a checkpoint."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, d
         "vlang": {"version": __version__},
         "program": {"name": plan.name, "text": text},
         "option": options,
-        "parameter": {name: _shown(value) for name, value in call.scalars.items()},
+        "parameter": {name: _shown(value) for name, value in {**call.constants, **call.scalars}.items()},
         "field": {name: digest(array) for name, array in {**call.fields, **call.old}.items()},
         "graph": _graph(plan, call.graph.in_memory),
         "categories": {"names": hashlib.blake2b("\n".join(call.names).encode(), digest_size=16).hexdigest()},
@@ -147,7 +147,10 @@ def _graph(plan: Plan, graph: Graph) -> dict[str, str]:
 
 
 def _structure(plan: Plan) -> str:
-    """A checksum of the steps and slots of a plan. One program text always has one checksum in a version of vlang."""
+    """A checksum of the steps and slots of a plan.
+
+    A version of vlang always computes the same checksum for the same program text.
+    """
     steps = [(type(step).__name__, getattr(step, "name", ""), getattr(step, "line", 0))
              for step in every_step(plan.steps)]
     text = json.dumps([steps, sorted(plan.slots), sorted(plan.scalars.items())])

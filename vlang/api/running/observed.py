@@ -32,7 +32,10 @@ class _Called:
         """Does nothing."""
 
     def rounds(self, ran: Supersteps) -> None:
-        """Call the function with each round. A run inside the function does not report to it."""
+        """Call the function with each round.
+
+        If the function itself runs a program, the rounds of that run are not reported to it.
+        """
         with unreported():
             for number, done in enumerate(ran.done, ran.first):
                 self._function(Round(ran.loop, number, done.active, done.mode, ran.seconds, done.edges))

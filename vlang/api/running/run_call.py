@@ -87,7 +87,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     sent = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
             for number, names in keep.items()}
     origin = Origin(program.source, precision, program.derive, graph.as_stored, call.parameters, call.fields, sent,
-                    call.names)
+                    call.names, call.constants)
     result = result_of(opened.plan, graph, outcome, stages.falling, origin, opened.device, opened.reason,
                        {name: str(type_) for name, type_ in stages.program.shown.items()})
     if opened.placement is not None:
@@ -102,7 +102,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
 
 def _remembered(plan: Plan, graph: Graph) -> str:
-    """A sentence if the graph keeps the numbers of common neighbours that a run is about to use; "" otherwise."""
+    """A sentence for the result if the graph has cached the numbers of common neighbours that a run uses; else ""."""
     kinds = {stage.domain for stage in plan.stages if (COMMON, "u32") in stage.columns}
     if not kinds or not all(kind is not None and graph.holds(kind, COMMON) for kind in kinds):
         return ""
@@ -110,7 +110,7 @@ def _remembered(plan: Plan, graph: Graph) -> str:
 
 
 def renumbered(graph: Graph, options: Options) -> bool:
-    """Whether the rows of a run are in another order than the ids: by the graph, or as parts have local numbers."""
+    """Whether vertices are stored in another order than that of their ids, because of the graph or of several parts."""
     return graph.order is not None or here() is not None or len(device_names(options.device)) > 1
 
 
@@ -184,7 +184,7 @@ def check_call(program: Program, call: Call) -> None:
 
 
 def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
-    """Run a version of the program with notes, and return its fields."""
+    """Run a version of the program that also writes note fields (`vlang.ir.integer_watch`), and return its fields."""
     return _again(call, program, NO_WATCH).values.fields
 
 

@@ -1,8 +1,9 @@
 """Proves or refutes the laws of a declared reduction with z3, if z3 is installed.
 
-A proof holds for all operands that the contracts allow, and for all finite values of the parameters. It leaves out
-operands for which an integer overflows 64 bits, since such a run ends with an error. The caller must confirm a
-counterexample: it may depend on a value that the formulas leave undetermined, such as a quotient by zero.
+A proof holds for all operands that the contracts allow, and for all finite values of the parameters. A proof leaves out
+operands for which an integer overflows 64 bits, since a run with such an overflow ends with an error. The caller must
+confirm a counterexample, since it may depend on a value that the formulas leave undetermined, such as a quotient by
+zero.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Found:
         proved: whether all laws hold.
         idempotent: whether f(a, a) = a holds as well.
         operands: operands that may break a law; each is a number or a tuple of numbers.
-        given: the values of the parameters for which these operands may break it.
+        given: the values of the parameters for which these operands may break the law.
     """
 
     proved: bool = False

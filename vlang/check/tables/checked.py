@@ -66,8 +66,8 @@ class Checked:
     """A correct program with its tables.
 
     If a call of a `fn` leaves out an argument, the default of the parameter is used. An update (`x += e`) has no node
-    for `x + e`; the type of that sum is `common` of the types of x and e. A shift has the type of its left operand,
-    unless that operand is a literal.
+    for `x + e`; the type of this sum is that of `vlang.types.common` for x and e. A shift has the type of its left
+    operand, unless that operand is a literal.
 
     Attributes:
         file: the tree.
@@ -83,6 +83,8 @@ class Checked:
         precision: 32 or 64, the bits of `int` and `float`.
         warnings: the problems of severity "warning".
         laws: the result of testing the laws of each declared reduction.
+        values: the value of each constant, in whose place `file` has literals.
+        written: the tree of the text, with constants; None if the program has none, so that it is `file`.
     """
 
     file: t.File
@@ -93,3 +95,5 @@ class Checked:
     precision: int = 32
     warnings: tuple[object, ...] = field(default=())
     laws: dict[t.Reduction, Laws] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
+    written: t.File | None = None

@@ -90,7 +90,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Function:
-    """A generated function. Its name determines its parameters and which skeletons call it.
+    """A generated function. The name of the function determines its parameters and the skeletons that call it.
 
     Attributes:
         name: the name by which skeletons call it.

@@ -18,7 +18,7 @@ __all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
 
 @dataclass
 class Frame:
-    """The slots of a program with their types, numbered in the order in which they are first used.
+    """The slots of a program with their types, numbered in the order of their first use.
 
     Attributes:
         reductions: The reductions that the program declares, by name.
@@ -168,7 +168,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Times:
-    """Which arrays hold the past values of fields.
+    """The arrays that hold the past values of fields.
 
     Attributes:
         previous: The slot kind of `old(f)`: "field" before a pass, "next" after it.

@@ -303,7 +303,7 @@ class StageWriter:
         """The end of a superstep for one vertex: compute the flags changed and active, and update the values last sent.
 
         Returns: The code of the flags; and, if neighbours read changes, the names of two bools: whether the vertex is
-        active, and whether it was.
+        active, and whether it was active in the superstep before.
         """
         assert self.plan is not None
         sent: list[str] = []

@@ -1,6 +1,6 @@
-"""Functions of the hops between all pairs of nodes: closeness, harmonic centrality, eccentricity and their like.
+"""Functions of the hops between all pairs of nodes: closeness, harmonic centrality, eccentricity and similar functions.
 
-No pair is stored. Searches from 512 nodes run at once, and each node adds up what arrives at it.
+No distances of pairs are stored. Searches from 512 nodes run at once, and each node sums its distances from them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ _SOURCES = 64 * _WORDS
 
 
 class _Sums(NamedTuple):
-    """For each node, over the other sources that reach it: their number, and of the hops the sum, the sum of inverses
-    and the largest; [nodes]."""
+    """Sums for each node over the other sources that reach it; arrays of shape [nodes].
+
+    reached: the number of these sources. far: the sum of their hops. near: the sum of the inverses of their hops.
+    farthest: the largest number of hops.
+    """
 
     reached: NDArray[np.int64]
     far: NDArray[np.int64]

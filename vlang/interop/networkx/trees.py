@@ -45,13 +45,13 @@ def single_source_dijkstra_path(
 def _paths(
     G: VlangGraph, lengths: NDArray[Any], parents: NDArray[Any], near: NDArray[np.bool_]
 ) -> dict[Any, list[Any]]:
-    """The path to each node that is near, nearest first: that to its parent, and itself. The source is its own parent.
+    """The path to each requested node, nearest nodes first. The source is its own parent.
 
     Args:
         G: the graph.
-        lengths: of the paths, which increase from parent to child; [nodes].
-        parents: positions, [nodes].
-        near: which nodes are asked for; with a node its parent.
+        lengths: the length of the path to each node, [nodes]; it increases from parent to child.
+        parents: the position of the parent of each node, [nodes].
+        near: whether a node is requested, [nodes]; the parents of requested nodes must be requested as well.
     """
     places = np.flatnonzero(near)
     places = places[np.argsort(lengths[places], kind="stable")]

@@ -98,7 +98,7 @@ def _write(scope: LoopScope, leaf: Leaf, apply: f.Apply) -> Write:
 
 
 def _tuple_form(apply: f.Apply) -> tuple[Operator, f.Expr] | None:
-    """`(x, y) = min((x, y), e)`. The old tuple must come first: of two tuples that count as equal, it wins."""
+    """`(x, y) = min((x, y), e)`. The old tuple must come first, because `min` returns the first of two equal tuples."""
     value = apply.value
     if not (isinstance(value, f.Op) and value.op in ("min", "max")):
         return None

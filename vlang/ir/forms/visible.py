@@ -114,7 +114,10 @@ class LoopScope:
 
     @cached_property
     def reads_iteration(self) -> bool:
-        """Whether the loop reads `iteration`; reads in an inner loop do not count, since they mean its own number."""
+        """Whether the loop reads `iteration`.
+
+        Reads in an inner loop do not count, since they give the number of that loop.
+        """
         blocks = {s for s in statements(self.loop.body) if isinstance(s, f.Repeat)}
         inner = {s for block in blocks for s in statements(block.body)}
         own = [s for s in statements(self.loop.body) if s not in inner]

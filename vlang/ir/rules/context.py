@@ -28,10 +28,10 @@ LETTERS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a rule grants its freedom for a loop, with the reason.
+    """Whether a rule is granted for a loop, with the reason.
 
     Attributes:
-        granted: Whether the rule grants its freedom.
+        granted: Whether the rule is granted.
         reason: The reason in words, for `vlang explain`.
         letter: For a refusal, a letter explained in LETTERS; "" if granted.
         marks: Refinements of the verdict, such as "+self" or "insert".
@@ -86,7 +86,7 @@ class Context:
 
     @property
     def integers(self) -> tuple[str, ...]:
-        """The written integer fields to which sums are added, so that a value may leave the type."""
+        """The written integer fields to which sums are added, so that a value may overflow its type."""
         types = {decl.name: decl.type for decl in self.scope.program.fields}
         return tuple(name for write in self.writes for name in write.fields if whole(types[name]) is not None)
 
@@ -120,7 +120,8 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 def beyond_edges(ctx: Context) -> Verdict | None:
     """The refusal of every rule about neighbours in a loop that also gathers along pointers; None for other loops.
 
-    Such a gather reads the vertices whose field names this vertex. They are found anew whenever the field has changed.
+    Such a gather reads the vertices whose field names this vertex. These vertices are found anew whenever the field has
+    changed.
     """
     for name, gather in ctx.scope.gathers.items():
         key = gather.reduce.key
@@ -153,7 +154,7 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
     """The own fields that the writes `some` read, except on the left side of an idempotent or delta form.
 
-    Reads on the left side do not count because (x v a) v a = x v a. This holds only if x does not move otherwise in
+    Reads on the left side do not count because (x v a) v a = x v a. This holds only if nothing else changes x in
     between, so every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()

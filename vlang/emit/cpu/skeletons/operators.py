@@ -1,4 +1,7 @@
-"""Integer and float operations that differ from those of Python. They are part of every generated module."""
+"""Integer and float operations that differ from the operations of Python.
+
+These functions are part of every generated module.
+"""
 
 import numpy as np
 
@@ -116,7 +119,7 @@ def half_to_float(h):
 
 @inner
 def float_to_half(x):
-    """The 16 bits of the IEEE half nearest to an f32; ties go to the even one."""
+    """The 16 bits of the IEEE half nearest to an f32; ties go to the even half."""
     sign = np.int64(0x8000) if np.copysign(np.float32(1.0), x) < 0 else np.int64(0)
     a = np.float64(abs(x))
     if a != a:

@@ -26,7 +26,7 @@ class Push:
     Attributes:
         kind: "direct", "cells", or "" if they cannot push.
         reason: why they push in this way, or cannot push.
-        writes: for each gather, in order, the write that it is joined into.
+        writes: for each gather, in order, the write into which the gather is joined.
         priority: "ascending" or "descending" values of the first field of the first write; "" for no order.
     """
 
@@ -37,7 +37,7 @@ class Push:
 
 
 def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Push:
-    """How active vertices of a stage may push. cell_reason: why the stage has no cells; "" if it has."""
+    """How active vertices of a stage may push. cell_reason: why the stage has no cells; "" if it has cells."""
     plan, stage = writer.plan, writer.stage
     joined, reason = joined_writes(writer)
     if plan is None or reason:
