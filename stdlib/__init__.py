@@ -54,7 +54,7 @@ def source(name: str) -> str:
 
 
 def summary(name: str) -> str:
-    """What the program `name` computes, in one line: the first line of its text. Raises KeyError if there is none."""
+    """A summary of the program `name`: the first line of its text. Raises KeyError if there is none."""
     return source(name).partition("\n")[0].lstrip("# ").strip()
 
 

@@ -157,7 +157,7 @@ CONVERSIONS = frozenset({"int", "float", *(s.name for s in _NUMBERS)}) - {"f16"}
 def scalar_named(name: str, precision: int = 32) -> Scalar:
     """The scalar type with this name; `int` and `float` have `precision` bits (32 or 64).
 
-    Raises KeyError if the name is not that of a scalar type.
+    Raises KeyError if there is no scalar type with this name.
     """
     if name in ("int", "float"):
         name = f"{name[0]}{precision}"

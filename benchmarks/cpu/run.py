@@ -69,7 +69,10 @@ class Session:
         yield from self.parts(parts)
 
     def figure(self, work: Work, given: Input, sides: Contest) -> Figure:
-        """One workload: compare the results, then run both sides, the unit and one thread in turn."""
+        """Measure one workload.
+
+        Results are compared; then both sides, the C++ PageRank and vlang on one thread run in turn.
+        """
         try:
             sides.same(sides.ours(self.threads)[1], sides.other()[1])
         except AssertionError as error:

@@ -1,4 +1,4 @@
-"""One job of the disk measurements, run in a separate process. It prints its figures as JSON.
+"""One job of the disk measurements, run in a separate process. The job prints its figures as JSON.
 
 Usage: `python benchmarks/disk/works.py JOB '{"argument": value}'`.
 """

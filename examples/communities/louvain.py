@@ -59,7 +59,7 @@ def moved(src: Labels, dst: Labels, weight: Weights, n: int, seed: int) -> tuple
 
 
 def contracted(src: Labels, dst: Labels, weight: Weights, n: int) -> tuple[Labels, Labels, Weights]:
-    """The edges between communities, with the weights of parallel ones added up. n: the number of communities."""
+    """The edges between communities, with the weights of parallel edges added up. n: the number of communities."""
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     pairs, at = np.unique(low * n + high, return_inverse=True)
     return pairs // n, pairs % n, np.bincount(at, weight)

@@ -30,7 +30,7 @@ RECEIVERS = "to-"
 class LocalGraph(Graph):
     """A `Graph` with the rows of the vertices of one rank, for the passes of a run.
 
-    `adjacency("in")` has a row for each local vertex, which is empty unless the rank owns the vertex.
+    `adjacency("in")` has a row for each local vertex. The row is empty unless the rank owns the vertex.
     `adjacency("to-in")` has a row for each local vertex, which lists its receivers among the owned vertices. `m` is the
     number of edges of the whole graph, so that all ranks make the same choices.
 

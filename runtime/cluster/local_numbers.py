@@ -41,7 +41,7 @@ class LocalNumbers:
 
     @property
     def lower(self) -> int:
-        """The number of mirrors of vertices below the owned ones."""
+        """The number of mirrors of vertices that are lower than the owned vertices."""
         return int(self.starts[self.rank])
 
     @property

@@ -29,6 +29,7 @@ from vlang.runtime.gpu.ways.ways import WAYS, candidates
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
 from vlang.runtime.threads.activity import timed
+from vlang.runtime.threads.moved import Moved
 
 __all__ = ["GpuMachine"]
 
@@ -372,6 +373,14 @@ class GpuMachine:
         return self._copies.others(slot, value)
 
     # ---------------------------------------------------------------------------- end
+    def moved(self) -> Moved:
+        """The edges that the run has moved so far: copied, read in place, and read from disk."""
+        return self.passes.moved(None if self._disk is None else self._disk.reading)
+
+    def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
+        """Count edges that a launch has read through the rows of the pages (see `SparseMachine`)."""
+        self.passes.read_in_place(kind, stage, edges)
+
     def synchronize(self) -> None:
         """Wait until all queued kernels and copies have ended."""
         self.device.synchronize()

@@ -254,7 +254,8 @@ put = put_min  # a default; the engine appends an assignment for the reduction t
 def join(parents, values, tasks, count, counter):
     """Make the root the parent of every vertex, and combine the value of the vertex into the value of the root.
 
-    Roots are not skipped, as in graphs with many isolated vertices the branch would be mispredicted half of the time.
+    Roots are not skipped, because in graphs with many isolated vertices the branch would be mispredicted half of the
+    time.
     """
     while True:
         task = fetch_add(counter, 0, 1)

@@ -1,4 +1,4 @@
-"""GTS: state on the GPU, and the topology streamed to it page by page through a cache of pages."""
+"""GTS: state on the GPU, and the topology streamed to the GPU page by page through a cache of pages."""
 
 from __future__ import annotations
 

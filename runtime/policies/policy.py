@@ -19,8 +19,8 @@ class Choice:
         option: the name of the option.
         value: its value, as stored in `Options`.
         why: the reason, and the section of the paper.
-        defines: whether this value is an essential part of the system. If so, another value of the caller is refused;
-            otherwise the caller's value replaces the value of the policy.
+        defines: True if the system would not be the same with another value, so that another value of the caller is
+            refused; False if the caller's value replaces the value of the policy.
     """
 
     option: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -90,7 +90,8 @@ class DeviceCopies:
             for part in self._parts:
                 part.release()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", None) == os.getpid():
+    def __del__(self, getpid: Callable[[], int] = os.getpid) -> None:
+        """getpid: bound here, since `os` is gone for a graph that lives until the interpreter ends."""
+        if getattr(self, "_process", None) == getpid():
             for holder in self._holders:
                 holder.abandon(self.number)

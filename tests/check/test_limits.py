@@ -1,4 +1,4 @@
-"""Limits of the compiler: a program that exceeds one gets a diagnostic at the line, after bounded work."""
+"""Limits of the compiler: a program that exceeds a limit gets a diagnostic at the line, after bounded work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new way of a GPU takes one file for its text and one for its runs, and is then listed, explained and selectable."""
+"""A new way of a GPU takes one file for its text and one file for its runs, and can then be selected and explained."""
 
 from __future__ import annotations
 

@@ -87,7 +87,10 @@ def drawn(seed: int, count: int) -> list[Generated]:
 
 
 def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> list[Generated]:
-    """Distinct programs drawn by Hypothesis. They are not run here, so nothing fails and nothing is shrunk."""
+    """Distinct programs drawn by Hypothesis.
+
+    The function does not run the programs, so nothing fails and nothing is shrunk.
+    """
     found: dict[str, Generated] = {}
 
     @seeded(seed)
@@ -102,7 +105,7 @@ def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> lis
 
 
 def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Iterator[Fuzzed]:
-    """The program on its own graph and on others with the same kinds of columns.
+    """The program on its own graph and on other graphs with the same kinds of columns.
 
     The other graphs are reversed, denser with half of the edges at one vertex, larger, or have all edges in both
     directions.

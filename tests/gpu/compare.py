@@ -31,7 +31,7 @@ PAGE = 1 << 16  # bytes of neighbours: about twenty pages of the graphs below
 
 
 def _missing() -> str:
-    """Why there is no GPU for tests; "" if there is one."""
+    """The reason why there is no GPU for tests; "" if there is a GPU."""
     try:
         gpus()
     except DeviceError as error:

@@ -252,7 +252,10 @@ def test_views_that_hide_edges() -> None:
 
 
 def test_hits() -> None:
-    """Scores by ARPACK are near; on a graph of two equal parts, NetworkX returns one of many vectors."""
+    """NetworkX computes scores by ARPACK, so they only agree approximately.
+
+    On a graph of two equal parts, NetworkX returns one of many valid vectors.
+    """
     draw = random.Random(SEED)
     for kind in KINDS:
         graph = _graph(draw, kind, 40, 200)

@@ -92,7 +92,7 @@ def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None
 
 
 def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
-    """So components need no memory to merge the two directions. Other ways of the same loop need it."""
+    """So components need no memory to merge the two directions. Other ways of the same loop need this memory."""
     file, components = PageFile.open(path), load("components")
     found = components(Graph.open(path), memory="230K")
     assert {row.mode for row in found.history} == {"connect"}

@@ -91,7 +91,10 @@ def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_which_arrays_move() -> None:
-    """Arrays that a gather reads at the neighbour stay in memory, with both buffers of a field; others move."""
+    """Arrays that a gather reads at the neighbour stay in memory, with both buffers of a field.
+
+    Other arrays move to the file.
+    """
     pagerank, cdlp = PAGERANK.plan(frozenset()), load("cdlp").plan(frozenset())
     assert pagerank.scattered == {"work:message.s1.0"}
     assert in_order(pagerank) == {"field:rank", "next:rank", "degree:out", "later:message.s1.0"}

@@ -266,7 +266,7 @@ class Evaluator:
         return read(convert(result, type_), type_)
 
     def _argument_type(self, param: t.Param, env: Env) -> Type:
-        """The type of a parameter of a `fn`: the declared type, else that of the default, else `float`."""
+        """The type of a parameter of a `fn`: the declared type, else the type of the default, else `float`."""
         if param.type is not None:
             return declared(param.type, self.precision)
         if param.default is not None:

@@ -71,7 +71,7 @@ class RefGraph:
 def ref_graph(
     n: int, edges: list[tuple[int, int]], directed: bool = True, **columns: Any
 ) -> RefGraph:
-    """A RefGraph from edges listed once each; an undirected one gets the opposite directions."""
+    """A RefGraph from edges listed once each; an undirected graph also gets the opposite directions."""
     src = np.array([u for u, _ in edges], np.int64)
     dst = np.array([v for _, v in edges], np.int64)
     arrays = {name: np.asarray(column) for name, column in columns.items()}

@@ -149,7 +149,10 @@ def listed_once(graph: RefGraph) -> tuple[Array, Array, dict[str, Array]]:
 
 
 def to_graph(graph: RefGraph) -> Graph:
-    """The same graph for the engine. Its ids are those of the graph or 0 .. n-1, so results have the same order."""
+    """The same graph for the engine.
+
+    The ids are those of the test graph or 0 .. n-1, so results have the same order.
+    """
     from vlang import Graph
 
     src, dst, listed = listed_once(graph)

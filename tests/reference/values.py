@@ -138,7 +138,7 @@ class _Weak:
 
     Attributes:
         make: A function that computes them in a scalar type.
-        counts: Whether a counter (`N`, `iteration`) is inside. Then they are computed in 64 bits and converted.
+        counts: Whether a counter (`N`, `iteration`) is inside. Such elements are computed in 64 bits and converted.
         apart: Whether the operands, rather than the value, are converted to the type of the place.
         literal: The value of an integer literal.
     """
@@ -177,7 +177,7 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
 
 
 def folded_literals(op: str, a: Value, b: Value) -> Value | None:
-    """An operation on two finite integer literals, which is exact; None for others."""
+    """The exact result of an operation on two finite integer literals; None for other operands."""
     left, right = literal_number(a), literal_number(b)
     if op not in _FOLDED or not (isinstance(left, int) and isinstance(right, int)):
         return None
@@ -277,9 +277,12 @@ def meet(a: Type, b: Type) -> Type:
 
 
 def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apart: bool = False) -> Value:
-    """A value of `type_`. `make` computes its elements in a scalar type, for a weak type when the type is known.
+    """A value of `type_`.
 
-    operands: the operands of `make`. apart: whether they, rather than the value, get the type of the place of use.
+    `make` computes its elements in a scalar type; for a weak type, it is called when the type of the context is known.
+
+    operands: the operands of `make`. apart: whether the operands, rather than the value, get the type of the place of
+        use.
     """
     scalar = item(type_)
     if not scalar.weak:

@@ -96,7 +96,9 @@ def _own_names(program: Program) -> Collection[str]:
 
 
 def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The options of `options=...`, by name; of an `Options` object those that differ from their defaults.
+    """The options of `options=...`, by name.
+
+    From an `Options` object, only options that differ from their defaults are taken.
 
     Raises BindError for a wrong type or an unknown name.
     """

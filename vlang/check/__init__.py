@@ -44,8 +44,8 @@ def check(file: t.File, precision: int = 32, values: Mapping[str, int] | None = 
         precision: the number of bits of `int` and `float`, 32 or 64.
         values: the values of constants that do not have their defaults.
 
-    Raises ProgramError with all problems of the text, in order. It is a ProgramTypeError if all problems are wrong
-    types (V106).
+    Raises ProgramError with all problems of the text, in order. The error is a ProgramTypeError if all problems are
+    wrong types (V106).
     """
     checked, problems = problems_of(file, precision, values=values)
     if checked is None:

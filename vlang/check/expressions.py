@@ -65,7 +65,7 @@ class Expressions:
         return symbol
 
     def value(self, node: t.Expr, at: Sight) -> Value:
-        """The type and level of an expression. They are also entered in the tables."""
+        """The type and level of an expression. The function also enters both in the tables."""
         if self._level >= MOST_LEVELS:
             too_deep(self.run, node)
             return Value(None)

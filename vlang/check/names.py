@@ -1,4 +1,4 @@
-"""Finds what a name, `self` or `v.f` refers to, and checks whether it may be read in its context."""
+"""Resolves names, `self` and `v.f`, and checks whether they may be read in their context."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ __all__ = ["command", "warn"]
 
 
 class _Run(RunCommand):
-    """The command `run`. Its help also describes the program, if the command line names one."""
+    """The command `run`. The help also describes the program, if the command line names a program."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         name = ctx.params.get("program")
@@ -90,7 +90,10 @@ def _run(
     top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, rank: Transport | None,
     given: dict[str, Any],
 ) -> None:
-    """Run the command, with its options, in this process; `rank` is None unless it is one of several ranks."""
+    """Run the command, with its options, in this process.
+
+    `rank` is None unless this process is one of several ranks.
+    """
     if program is None or graph is None:
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
@@ -206,7 +209,7 @@ def _draw(result: Result, path: str, quiet: bool) -> None:
 
 
 def _ranks_note(rank: Transport, graph: str) -> str:
-    """A line with the number of ranks, and with what each of them reads."""
+    """A line with the number of ranks, and with the part of the graph that each rank reads."""
     share = "" if graph.endswith(".vg") else "the whole graph, and keeps "
     return f"{rank.size} ranks, rank 0 prints; each reads {share}the edges of its vertices"
 

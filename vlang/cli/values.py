@@ -203,7 +203,10 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
 
 
 def _table_column(name: str, source: str) -> tuple[str, str] | None:
-    """The file and column of the source `FILE:COLUMN`. The source `FILE` means the column `name`. Otherwise None."""
+    """The file and column of the source `FILE:COLUMN`.
+
+    The source `FILE` means the column `name`. None for another source.
+    """
     path, colon, column = source.rpartition(":")
     if colon and column and os.path.exists(path):
         return path, column

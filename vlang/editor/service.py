@@ -1,6 +1,6 @@
 """Services for editors: pure functions of a program text and a character offset in it.
 
-They also work for programs with errors: lines that do not parse are left out (`vlang.syntax.recovery`).
+The services also work for programs with errors: lines that do not parse are left out (`vlang.syntax.recovery`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Integers that become infinite from finite operands: which fields may, and how a second run finds the statement.
 
-Some operations on finite integers may give an infinity. A run only tests whether an output that such an operation
-writes holds an infinity at the end. If an output does, and the values of the run do not rule out an overflow, the
-program runs once more. In that run, every statement with such an operation also writes a bool field (a note) that
-records the overflow.
+Some operations on finite integers may give an infinity. At the end of a run, the outputs that such operations write are
+tested for infinities. If an output has an infinity, and the values of the run do not rule out an overflow, the program
+runs once more. In that run, every statement with such an operation also writes a bool field (a note) that records the
+overflow.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ class _Notes:
         return f.Apply(span, (place.note,), f.Op(BOOL, "or", (f.Field(BOOL, place.note, "self"), now)))
 
     def _fresh(self, wish: str) -> str:
-        """A name that neither the program nor another note has."""
+        """A name that is used neither by the program nor by another note."""
         name = f"{wish}_{len(self.made)}"
         while name in self._program.names or name in self.made:
             name += "_"

@@ -137,7 +137,7 @@ class _Notes:
         return f.Accumulator(reduce.type, name) if reduce.domain.edges else f.GraphValue(reduce.type, name, "let")
 
     def _fresh(self, wish: str) -> str:
-        """A name that neither the program nor another note has."""
+        """A name that is used neither by the program nor by another note."""
         name = f"{wish}_{len(self.made)}"
         while name in self._program.names or name in self.made:
             name += "_"

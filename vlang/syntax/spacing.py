@@ -174,7 +174,9 @@ def _sign(pieces: list[Piece]) -> bool:
 
 
 def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
-    """The comments and blank lines between the last row and the next one. Also sets the remark of the last row.
+    """The comments and blank lines between the last row and the next one.
+
+    The function also sets the remark of the last row.
 
     gap: the text between the rows. depth: the depth of the next row. A comment between a block and a row outside of
     it belongs to the innermost block whose lines begin at or left of the column of the comment.

@@ -61,7 +61,7 @@ class Levels:
         return Levels(ordered[begins], vertices[order], np.append(begins, len(ordered)).astype(np.int64))
 
     def _among(self, table: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each entry of `order` is in a list of vertices, bool array."""
+        """For each entry of `order`, whether the entry is in a list of vertices; bool array."""
         marks = np.zeros(max(int(self.order.max(initial=0)), int(table.max(initial=0))) + 1, np.bool_)
         marks[table] = True
         found: NDArray[np.bool_] = marks[self.order]

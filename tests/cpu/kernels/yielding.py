@@ -157,7 +157,7 @@ def _compiled_so(planted: str) -> None:
 
 
 def main(names: Sequence[str], planted: str = "") -> int:
-    """Run programs; print a line for each, and return 1 if one differs."""
+    """Run programs; print a line for each, and return 1 if a result differs."""
     _compiled_so(planted)
     status = 0
     for name in names:

@@ -22,6 +22,7 @@ from vlang.runtime.plan.plan import (
     ROW_SHARDS,
     ROW_TARGETS,
     ROW_WORDS,
+    SEGMENT,
 )
 
 pytestmark = needs_compiler
@@ -39,7 +40,8 @@ def library() -> Library:
     wanted = [("segments", ()), ("finish", ()), ("finish_list", ()), ("pull_shards", ()),
               *(k for k in KERNELS if k[0] != "pull_shards")]
     entries = dict(entry(template, struct, *constants) for struct in SAMPLES for template, constants in wanted)
-    entries |= dict([entry("compute", "plain"), entry("messages", "total"), entry("messages_list", "total"),
+    entries |= dict([entry("pull_shards", "copies"), entry("compute", "plain"),
+                     entry("messages", "total"), entry("messages_list", "total"),
                      entry("fold", "folded"), entry("scalar", "folded"), entry("scalar", "constant")])
     entries |= dict(entry(name) for name in PREPARATIONS)
     return compile_text(sample_text(), entries)
@@ -230,6 +232,19 @@ def test_rows_that_only_just_fit() -> None:
         for struct in ("total", "apart", "several"):
             state, _ = swept(struct, rows, ("pull_stream", ()), SEED, (64, 256)[number % 2])
             check(struct, rows, state, SEED, f"{struct} {degrees[:9]}")
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_lanes_update_different_copies(replicas: int) -> None:
+    """Neighbouring edges are joined to different copies: to each copy, if a vertex has at least as many edges."""
+    rows = mixed(np.random.default_rng(SEED), 200, hub=True)
+    state = state_of("least", np.random.default_rng(SEED), rows)
+    device = Device("least", rows, state, 64, "random", SEED)
+    device.struct = "copies"  # with the cells of "least"
+    device.page(("pull_shards", (replicas,)), 0, rows.n)
+    degrees = np.diff(rows.offsets.astype(np.int64))
+    seen = (degrees <= SEGMENT) & (state.chosen != 0)
+    np.testing.assert_array_equal(-state.results[0][seen], np.minimum(degrees[seen], replicas))
 
 
 @pytest.mark.parametrize("threads", [64, 256])

@@ -211,7 +211,7 @@ def flip(file: Path, at: int) -> None:
 
 
 def test_a_damaged_page_reaches_no_kernel(small: Path, tmp_path: Path) -> None:
-    """A damaged page gives one error that names the file and the page. So does a truncated file."""
+    """A damaged page gives one error that names the file and the page. A truncated file gives such an error, too."""
     file = tmp_path / "x.vg"
     file.write_bytes(small.read_bytes())
     disk = Graph.open(file)
@@ -256,7 +256,7 @@ def test_short_reads_are_continued(small: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_page_that_cannot_be_read() -> None:
-    """If the read of a page fails, there is one error, and every buffer is released."""
+    """If the read of a page fails, the run raises one error and releases every buffer."""
     for kind, page in (("in", 0), ("in", 77)):
         with streaming(2), emulated("pagerank") as devices:
             graph = opened(to_graph(GRAPH), PAGE, 0.0, (kind, page))

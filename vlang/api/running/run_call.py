@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from vlang.api.running.edge_notes import edge_notes
+from vlang.api.running.input_notes import input_notes
 from vlang.api.running.memory import within_budget
 from vlang.api.running.observed import observed
 from vlang.api.running.planned import planned
@@ -93,7 +93,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     if opened.placement is not None:
         result.placement = opened.placement.text
         result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
-    result.warnings = (*graph.warnings, *call.notes, *short, *edge_notes(stages, graph, program.source), *warnings,
+    result.warnings = (*graph.warnings, *call.notes, *short, *input_notes(stages, call, program.source), *warnings,
                        *problems)
     result.resumed, result.remembered = resumed, remembered
     result.policy, result.choices = call.options.policy, choices_of(call.options)
@@ -165,7 +165,7 @@ def _run_on(
 
 
 def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning about a float sum that overflowed. Runs the program once more to find the sum.
+    """The warning about a float sum that overflowed. Runs the program once more to find the sum that overflowed.
 
     Raises RangeError if the outputs do not show the overflow.
     """

@@ -36,7 +36,7 @@ _COMMUTATIVE = frozenset({"+", "*", "^"}) | _IDEMPOTENT
 
 
 def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
-    """The laws of a declared reduction. Reports V301 and returns None if one does not hold."""
+    """The laws of a declared reduction. Reports V301 and returns None if a law does not hold."""
     if symbol.type is None:
         return None
     operators = _structure(node.value, node.left, node.right)

@@ -155,7 +155,7 @@ class Run:
         return [s.type for s in self.arguments.get(symbol, ())]
 
     def least_arguments(self, symbol: Symbol) -> int:
-        """The number of arguments that a call must pass: those up to the last parameter without default."""
+        """The number of arguments that a call must pass: all arguments up to the last parameter without default."""
         if not isinstance(symbol.decl, t.Function):
             return 2
         needed = [i for i, p in enumerate(symbol.decl.params) if p.default is None]

@@ -211,7 +211,7 @@ class StageWriter:
         return tuple(slots)
 
     def send(self) -> Function:
-        """The function `send`: computes the messages of a vertex, which expressions read as the neighbour."""
+        """The function `send`: computes the messages of a vertex. In the expressions, this vertex is the neighbour."""
         d, scope = self.dialect, self.scope(there="v")
         scope.sends = True
         writer = self.writer(scope)

@@ -96,7 +96,7 @@ def _failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared
 
     Args:
         expr: The expression, without reductions.
-        span: The place to report for expressions without a place: that of the expression around them.
+        span: The place to report for expressions that have no place of their own.
         guards: Conditions that are true wherever the expression is evaluated.
         compared: See `failures`.
     """

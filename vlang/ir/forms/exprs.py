@@ -185,7 +185,7 @@ class Reduce(Expr):
     def over(self) -> str:
         """The domain of the pass that computes the reduction.
 
-        This is the kind of the reduction's domain, or "pointing:FIELD" for a pointer FIELD.
+        The name of this domain is the kind of the reduction's domain, or "pointing:FIELD" for a pointer FIELD.
         """
         pointer = self.key if self.domain.kind == "pointing" else None
         return f"pointing:{pointer.name}" if isinstance(pointer, Field) else self.domain.kind

@@ -47,8 +47,8 @@ class Verdict:
 class Context:
     """The analysis of one loop.
 
-    Where a write joins a tuple, only the first component moves in one direction. When the first
-    component improves, the others may become larger or smaller.
+    Where a write joins a tuple, only the first component moves in one direction. When the first component improves, the
+    other components may become larger or smaller.
 
     Attributes:
         scope: The loop in its program.
@@ -132,7 +132,7 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
 
 def by_groups(ctx: Context) -> Verdict | None:
-    """The refusal of all rules but N in a loop with a grouped gather or one along pointers; None for other loops.
+    """The refusal of all rules but N in a loop with a grouped gather or a gather along pointers; None for other loops.
 
     The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
     """
@@ -189,7 +189,7 @@ def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]
 def _activation(
     scope: LoopScope, writes: tuple[Write, ...], directions: dict[str, str | None]
 ) -> tuple[bool, str]:
-    """Whether activation is the default one, by the criteria of language.md section 9, and the reason."""
+    """Whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
     activate = scope.loop.activate
     if activate is None:
         return True, "no `activate when`: a vertex is active if a field applied in the loop changed"
