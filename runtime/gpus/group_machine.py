@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from vlang.runtime.gpus.mirrors import Mirrors
 from vlang.runtime.gpus.part_machine import PartMachine
 from vlang.runtime.gpus.traffic import Move, Traffic
 from vlang.runtime.plan.plan import Fold, LoopSpec, ScalarSpec, StageSpec, SweepSpec, field_of
+from vlang.runtime.threads.moved import Moved
 
 __all__ = ["GroupMachine"]
 
@@ -65,6 +67,10 @@ class GroupMachine:
     def others(self, slot: str, value: int) -> int:
         """The number of entries of a u8 or u32 vertex array that differ from `value`."""
         return sum(part.others(slot, value) for part in self._parts)
+
+    def moved(self) -> Moved:
+        """The edges that all GPUs have moved so far."""
+        return reduce(Moved.plus, (part.moved() for part in self._parts))
 
     def values(self) -> Values:
         """The values of the output fields and of the globals."""
