@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.gpu.device.device import Device
     from vlang.runtime.gpu.gpu_machine import GpuMachine
+    from vlang.runtime.policies.cost_models import StreamedPages
     from vlang.runtime.storage.ring import Reading
 
 __all__ = ["Opened", "open_machine", "placement_of"]
@@ -35,6 +36,7 @@ class Opened:
         reason: why this device was chosen.
         placement: where the edges of a graph on disk are during the run; None for other graphs.
         reading: counts of the bytes read from disk so far; None if nothing is streamed.
+        streamed: returns the pages that are streamed to a GPU, by adjacency direction.
     """
 
     machine: Machine
@@ -43,6 +45,7 @@ class Opened:
     reason: str
     placement: Placement | None = None
     reading: Reading | None = None
+    streamed: Callable[[], Mapping[str, StreamedPages]] = dict
 
 
 @contextmanager
@@ -96,7 +99,8 @@ def open_machine(
     choice.device.cache = options.device_cache
     try:
         with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
-            yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading)
+            yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading,
+                         machine.passes.streamed)
     finally:
         choice.device.close()
 

@@ -95,7 +95,7 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
 
 
 def _warm_up(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], threads: int) -> None:
-    """Load everything that runs need, once."""
+    """Run small jobs once, so that everything that runs need is loaded."""
     for mode in ("pull", "notify-pull", "auto"):
         runs(graph(), research={"mode": mode}, threads=threads, **arguments)
 

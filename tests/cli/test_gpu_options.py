@@ -1,4 +1,4 @@
-"""`vlang run` with options for a GPU where there is none: reported before anything is read."""
+"""`vlang run` with options for a GPU on a machine without a GPU: the error comes before anything is read."""
 
 from __future__ import annotations
 

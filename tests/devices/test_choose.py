@@ -126,7 +126,7 @@ class CudaError(RuntimeError):
 
 
 class Runtime:
-    """The members of CuPy's runtime that counting GPUs needs."""
+    """The members of CuPy's runtime that are needed to count GPUs."""
 
     CUDARuntimeError = CudaError
 

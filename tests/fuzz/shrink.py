@@ -190,7 +190,7 @@ def _expressions(node: Any) -> Iterator[Any]:
 
 
 def _children(node: Any, every: bool = False) -> Iterator[Any]:
-    """The nodes inside a node; only expressions, unless `every`."""
+    """The nodes inside a node; only expressions, unless `every` is true."""
     for name in node.__dataclass_fields__:
         value = getattr(node, name)
         for child in value if isinstance(value, tuple) else (value,):

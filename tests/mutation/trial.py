@@ -86,7 +86,7 @@ class Trials:
     Args:
         tree: The copy.
         folder: A folder beside the copy for the compiled kernels of the tree and for the trees with a mutation.
-        limit: Seconds for all tests of one mutation. A mutation not killed by then has survived.
+        limit: Seconds for all tests of one mutation. A mutation that no test has detected by then has survived.
         jobs: How many test files run at once, each on two processors.
     """
 
@@ -150,7 +150,10 @@ class Trials:
                 done.put(mutant)
 
     def _decides(self, mutant: _Mutant, file: str) -> bool:
-        """Run a test file with the mutation; returns whether it decides about it. Then the verdict is complete."""
+        """Run a test file with the mutation; returns whether this run decides about the mutation.
+
+        If so, the verdict is complete.
+        """
         self._plant(mutant)
         verdict = mutant.verdict
         if verdict.seconds > self.limit:

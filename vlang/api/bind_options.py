@@ -150,7 +150,7 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 
 
 def _fitting(options: Options) -> None:
-    """Refuse options that the device does not have, and options that exclude each other."""
+    """Refuse options that the device does not support, and options that exclude each other."""
     if options == _DEFAULTS:
         return
     for name, option in OPTIONS.items():

@@ -23,9 +23,10 @@ from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.machines import open_machine
 from vlang.runtime.plan.plan import NO_WATCH
-from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy
+from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy, with_models
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.outcomes import result_of
+from vlang.runtime.results.rounds import Rounds
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
@@ -81,6 +82,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         remembered = _remembered(opened.plan, graph)
         slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
         outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch, folder)
+        streamed = opened.streamed()
     warnings = _overflows(program, call, outcome) if outcome.infinite else ()
     if draws is None and not warnings:
         warnings = _integers(program, call, outcome)
@@ -98,6 +100,9 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     result.resumed, result.remembered = resumed, remembered
     result.policy, result.choices = call.options.policy, choices_of(call.options)
     result.notes = policy_notes(opened.plan, call.options)
+    rounds, compared = with_models(opened.plan, call.options, lambda: result.history, streamed)
+    if compared:
+        result.history, result.notes = Rounds(rounds), (*result.notes, compared)
     return result
 
 
@@ -201,7 +206,7 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
 
 
 def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning after a run in which an integer became infinite from finite operands; () without one."""
+    """The warning after a run in which an integer became infinite from finite operands; () without such an integer."""
     from vlang.api.running.infinite import integer_warnings  # start-up
 
     given = frozenset({**call.fields, **call.old})

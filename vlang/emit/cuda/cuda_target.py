@@ -66,7 +66,7 @@ class CudaTarget:
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
         fuses: Mapping[str, Sequence[str]],
     ) -> Module:
-        """The whole CUDA C text. Its kernels are templates, so the module exports no kernels."""
+        """The whole CUDA C text. The kernels in the text are templates, so the module exports no kernels."""
         first, *rest = (_skeleton(name) for name in SKELETONS)
         return Module("\n".join([first, _constants(), *rest, GENERATED, *(one.text for one in stages), *scalars]), {})
 

@@ -74,7 +74,7 @@ class Write:
 
     @property
     def direction(self) -> str | None:
-        """How the fields move under this write."""
+        """The direction in which this write changes the fields."""
         return self.operator.direction if self.operator else None
 
 
