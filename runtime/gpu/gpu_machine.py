@@ -228,7 +228,13 @@ class GpuMachine:
         self.merge(spec)
 
     def fold(self, spec: ScalarSpec, low: int, high: int, first: int) -> None:
-        """Reduce over vertices `low` to `high` - 1; the partial result of the first block has number `first`."""
+        """Reduce over some blocks of vertices.
+
+        Args:
+            spec: the graph-level value with the reduction.
+            low, high: the vertices are `low`, a multiple of BLOCK, to `high` - 1.
+            first: the number of the partial result of the first block.
+        """
         blocks = -(-max(0, high - low) // BLOCK)
         self.launch("fold", f"v{spec.index}", (), blocks, (self.frame, low, high, first), shared=shared_bytes("fold"))
 
