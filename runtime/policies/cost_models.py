@@ -49,7 +49,7 @@ class StreamedPages:
         return used * (self.page_bytes * self.copied + self.launch) + self.page_edges * self.gather
 
     def traversal(self, used: int) -> float:
-        """Seconds of a superstep that uses `used` pages, by equation 2, with the hit rate B / (S + L)."""
+        """Seconds of a superstep that uses `used` pages, by equation 2, for a cache with the hit rate B / (S + L)."""
         missed = 1 - min(1.0, self.slots / self.pages)
         return used * (self.page_bytes * self.copied * missed + self.launch)
 
