@@ -41,7 +41,7 @@ def names() -> tuple[str, ...]:
 
 
 def path(name: str) -> Path:
-    """The file of the program `name`. Raises KeyError if there is none."""
+    """The file of the program `name`. Raises KeyError if there is no such program."""
     file = _FOLDER / f"{name}.vp"
     if not name.isidentifier() or not file.is_file():
         raise KeyError(name)
@@ -49,12 +49,12 @@ def path(name: str) -> Path:
 
 
 def source(name: str) -> str:
-    """The text of the program `name`. Raises KeyError if there is none."""
+    """The text of the program `name`. Raises KeyError if there is no such program."""
     return path(name).read_text(encoding="utf-8")
 
 
 def summary(name: str) -> str:
-    """A summary of the program `name`: the first line of its text. Raises KeyError if there is none."""
+    """A summary of the program `name`: the first line of its text. Raises KeyError if there is no such program."""
     return source(name).partition("\n")[0].lstrip("# ").strip()
 
 

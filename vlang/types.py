@@ -174,7 +174,7 @@ def defaulted(type_: Type, precision: int = 32) -> Type:
 
 
 def common(a: Type, b: Type) -> Type | None:
-    """The type in which `a op b` is computed for a numeric operator; None if there is none.
+    """The type in which `a op b` is computed for a numeric operator; None if no such type exists.
 
     A literal takes the type of the other operand. An integer and a float give the float type. Two types of one kind
     give the wider type. A signed and an unsigned integer need a signed type that holds the values of both. Scalars

@@ -308,7 +308,7 @@ class Evaluator:
             self._mode = outer
 
     def _past(self, name: str, arg: t.Expr, rows: Rows, env: Env) -> Value:
-        """`old(f)`, `changed(f)` or `change(f)`, also of `u.f`."""
+        """The value of `old(f)`, `changed(f)` or `change(f)`, also for a field `u.f` of a neighbour."""
         if isinstance(arg, t.Member):
             store, index = env[arg.name], self._vertex(arg.value, rows, env)
         else:

@@ -265,7 +265,7 @@ def definite(value: Value, precision: int) -> Value:
 
 
 def meet(a: Type, b: Type) -> Type:
-    """The type of a choice between two values. Raises TypeError if there is none."""
+    """The type of a choice between two values. Raises TypeError if they have no common type."""
     if a == b:
         return a
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):

@@ -110,7 +110,10 @@ def renumbered(graph: Graph) -> bool:
 
 
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
-    """A context manager that opens and locks the checkpoint folder of a run; it yields None if there is none."""
+    """A context manager that opens and locks the checkpoint folder of a run.
+
+    Yields None for a run without checkpoints.
+    """
     if options.checkpoint is None:
         return nullcontext()
     from vlang.api.running.checkpoints import opened_folder  # start-up
