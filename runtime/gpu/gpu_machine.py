@@ -224,17 +224,12 @@ class GpuMachine:
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute and store a graph-level value."""
         if spec.fold is not None:
-            self.fold(spec, 0, self.n, 0)
+            self.fold(spec, (0, self.n), 0)
         self.merge(spec)
 
-    def fold(self, spec: ScalarSpec, low: int, high: int, first: int) -> None:
-        """Reduce over some blocks of vertices.
-
-        Args:
-            spec: the graph-level value with the reduction.
-            low, high: the vertices are `low`, a multiple of BLOCK, to `high` - 1.
-            first: the number of the partial result of the first block.
-        """
+    def fold(self, spec: ScalarSpec, vertices: tuple[int, int], first: int) -> None:
+        """Reduce over the blocks of vertices low to high - 1, of which the first has number `first`."""
+        low, high = vertices
         blocks = -(-max(0, high - low) // BLOCK)
         self.launch("fold", f"v{spec.index}", (), blocks, (self.frame, low, high, first), shared=shared_bytes("fold"))
 

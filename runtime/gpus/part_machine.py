@@ -127,7 +127,7 @@ class PartMachine(GpuMachine):
         """Reduce the blocks whose last vertex the GPU owns."""
         low, high = self.numbers.ranges.blocks(self.numbers.rank)
         begin = self.first_pad
-        self.fold(spec, begin, min(begin + (high - low) * BLOCK, self.numbers.high), low)
+        self.fold(spec, (begin, min(begin + (high - low) * BLOCK, self.numbers.high)), low)
 
     def partials(self, slot: str) -> tuple[int, int]:
         """The offset and the size, in bytes, of the partial results that `fold_own` computes in an array."""
