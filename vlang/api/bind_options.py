@@ -277,9 +277,9 @@ def _progress(option: Option, value: Any) -> Any:
 
 
 def _device(_option: Option, value: Any) -> str:
-    from vlang.runtime.gpu.device.choose import parse_device  # start-up
+    from vlang.runtime.gpu.device.choose import check_names  # start-up
 
-    parse_device(value)
+    check_names(value)
     return str(value)
 
 
