@@ -18,6 +18,9 @@ __all__ = ["CLUSTER_WAYS"]
 class _RankSuperstep(Superstep):
     """A superstep on one rank, whose counts are summed over all ranks."""
 
+    def _thin_supersteps(self) -> None:
+        """None: after each superstep, ranks exchange values."""
+
     def _most_changed(self) -> bool:
         """False: each rank knows only how many of its own vertices changed, but all ranks must make the same choice."""
         return False
