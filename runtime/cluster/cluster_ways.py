@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
+from vlang.runtime.cluster.rank_components import RankComponents
 from vlang.runtime.cluster.rank_reach import RankReach
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
@@ -34,5 +35,5 @@ class RankSupersteps(Supersteps):
         return _RankSuperstep
 
 
-CLUSTER_WAYS: list[CpuWay] = [RankReach(), RankSupersteps()]
+CLUSTER_WAYS: list[CpuWay] = [RankComponents(), RankReach(), RankSupersteps()]
 """The ways in order of preference."""

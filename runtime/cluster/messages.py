@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from vlang.runtime.cluster.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
 
-__all__ = ["Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part"]
+__all__ = ["Picks", "Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part",
+           "words_of"]
 
 _WORD = 8
 _NOTHING, _LISTED, _BITMAP, _ALL = range(4)
@@ -87,19 +88,44 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
 
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
     """The part that says which vertices have bit 0 in their flags; arguments as for `value_part`."""
-    return _bit_part("flagged", flags, places)
-
-
-def front_part(front: NDArray[np.uint64], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that says which vertices are in a bitmap over the local vertices; `places` as for `value_part`."""
-    return _bit_part("picked", front, places)
-
-
-def _bit_part(kernel: str, chosen: NDArray[Any], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that says which of the `places` a kernel of `mirrors` finds chosen."""
     count = len(places)
     bits = np.empty(-(-count // 64), np.uint64)
-    changes = mirror_kernels()[kernel](chosen, places, count, bits) if count else 0
+    return _bit_part(mirror_kernels()["flagged"](flags, places, count, bits) if count else 0, count, bits)
+
+
+@dataclass(frozen=True)
+class Picks:
+    """The vertices that a rank mirrors, as a bitmap over the local vertices of their owner.
+
+    Attributes:
+        count: the number of these vertices.
+        bits: uint64[w], the bitmap.
+        before: uint32[w], the number of them in the words before each word.
+    """
+
+    count: int
+    bits: NDArray[np.uint64]
+    before: NDArray[np.uint32]
+
+    @staticmethod
+    def of(places: NDArray[np.uint32], n: int) -> Picks:
+        """The bitmap of `places`, which increase, over n local vertices."""
+        flags = np.zeros(-(-n // 64) * 64, np.uint8)
+        flags[places] = 1
+        begins = np.arange(0, n, 64, dtype=np.int64)
+        return Picks(len(places), np.packbits(flags, bitorder="little").view(np.uint64),
+                     np.searchsorted(places, begins).astype(np.uint32))
+
+
+def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
+    """The part that says which vertices of `picks` are in a bitmap over the local vertices."""
+    bits = np.zeros(-(-picks.count // 64), np.uint64)
+    changes = mirror_kernels()["picked"](front, picks.bits, picks.before, len(picks.bits), bits)
+    return _bit_part(changes, picks.count, bits)
+
+
+def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer]:
+    """The part that says which of `count` places are set in a bitmap; `changes` is their number."""
     if not changes:
         return [_head(_NOTHING, 0)]
     listed, bitmap, _ = bytes_of(count, changes, 0)

@@ -107,6 +107,38 @@ def test_cache_blocks() -> None:
             assert_same(want, found)
 
 
+def random_path(n: int) -> Graph:
+    """A path in random order, so that every rank has many trees."""
+    order = np.random.default_rng(n).permutation(n)
+    return Graph.from_edges(order[:-1], order[1:], directed=False, n=n)
+
+
+def skipped_bridge(n: int) -> Graph:
+    """Two large trees that are linked by an edge alone that two ranks skip at first, as both have other neighbours.
+
+    Vertex 2 is the hub of the lower half, and n / 2 that of the upper half. The last vertex is next to 0, 1 and 2, and
+    in the tree of the upper hub by way of n / 2 + 1.
+    """
+    half = n // 2
+    low, high = np.arange(3, half), np.arange(half + 2, n - 1)
+    ends = [(2, low), (low[:-1], low[1:]), (half, high), (high[:-1], high[1:]), (half, half + 1),
+            (half + 1, n - 1), (np.arange(3), n - 1)]
+    pairs = [np.broadcast_arrays(*pair) for pair in ends]
+    return Graph.from_edges(*(np.concatenate([np.atleast_1d(pair[i]) for pair in pairs]) for i in (0, 1)),
+                            directed=False, n=n)
+
+
+@pytest.mark.parametrize("graph", [random_path(3000), skipped_bridge(3000)], ids=["path", "bridge"])
+def test_components_of_all_ranks(graph: Graph) -> None:
+    """Rule K on ranks gives the values of one process, in one superstep."""
+    want = program("components")(graph, threads=1)
+    assert {row.mode for row in want.history} == {"connect"}
+    for size in (1, 2, 5):
+        for found in on_ranks(size, "components", graph, {}):
+            assert_same(want, found)
+            assert {row.mode for row in found.history} == {"connect"}
+
+
 def test_local_numbers() -> None:
     """Local numbers are in the order of the graph, and pads begin at a multiple of BLOCK."""
     def work(transport: Transport) -> LocalGraph:
