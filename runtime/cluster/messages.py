@@ -167,8 +167,8 @@ class Reader:
         self.at += _whole(nbytes)
         return found
 
-    def values(self, arrays: Sequence[NDArray[Any]], size: int) -> None:
-        """Store the values of a part in the mirrors.
+    def values(self, arrays: Sequence[NDArray[Any]], size: int) -> NDArray[np.uint32]:
+        """Store the values of a part in the mirrors; returns the places of the values, in increasing order.
 
         Args:
             arrays: the arrays over the mirrors of one rank that take the same values.
@@ -176,23 +176,20 @@ class Reader:
         """
         form, count = self._head()
         if form == _NOTHING:
-            return
+            return np.zeros(0, np.uint32)
         bits_of, width = words_of(arrays[0], size)
-        kernels, name, dtype = mirror_kernels(), str(bits_of), f"u{bits_of // 8}"
+        kernels, dtype = mirror_kernels(), f"u{bits_of // 8}"
         mirrors = [array.view(dtype).reshape(-1) for array in arrays]
         if form == _ALL:
             found = self._next(size * count).view(dtype)
             for array in mirrors:
                 np.copyto(array, found)
-        elif form == _BITMAP:
-            bits = self._next(_WORD * -(-len(mirrors[0]) // width // 64)).view(np.uint64)
-            found = self._next(size * count).view(dtype)
-            for array in mirrors:
-                kernels["put_" + name](found, bits, len(bits), width, array)
-        else:
-            places, found = self._next(4 * count).view(np.uint32), self._next(size * count).view(dtype)
-            for array in mirrors:
-                kernels["put_listed_" + name](found, places, count, width, array)
+            return np.arange(count, dtype=np.uint32)
+        places = self._places(form, count, len(mirrors[0]) // width)
+        found = self._next(size * len(places)).view(dtype)
+        for array in mirrors:
+            kernels[f"put_listed_{bits_of}"](found, places, count, width, array)
+        return places
 
     def flags(self, flags: NDArray[np.uint8]) -> None:
         """Set bit 0 in the flags of the mirrors that a part names."""
@@ -205,7 +202,10 @@ class Reader:
 
     def places(self, mirrors: int) -> NDArray[np.uint32]:
         """The places that a part names, of so many mirrors."""
-        form, count = self._head()
+        return self._places(*self._head(), mirrors)
+
+    def _places(self, form: int, count: int, mirrors: int) -> NDArray[np.uint32]:
+        """The places in a list or a bitmap; none for another form."""
         if form == _LISTED:
             return self._next(4 * count).view(np.uint32)
         found: NDArray[np.uint32] = np.zeros(count, np.uint32)

@@ -48,19 +48,6 @@ def taken_8(sent, bits, words, width, out):
                 k += 1
 
 
-def put_8(values, bits, words, width, mirrors):
-    """Store the values of the places in a bitmap, which are one after the other."""
-    k = np.int64(0)
-    for w in range(words):
-        there = bits[w]
-        while there != np.uint64(0):
-            i = 64 * w + lowest(there)
-            there &= there - np.uint64(1)
-            for j in range(width):
-                mirrors[i * width + j] = values[k]
-                k += 1
-
-
 def put_listed_8(values, listed, count, width, mirrors):
     """Store the values of listed places, which are one after the other."""
     for k in range(count):
@@ -72,7 +59,6 @@ def put_listed_8(values, listed, count, width, mirrors):
 changed_16 = changed_32 = changed_64 = changed_8
 every_16 = every_32 = every_64 = every_8
 taken_16 = taken_32 = taken_64 = taken_8
-put_16 = put_32 = put_64 = put_8
 put_listed_16 = put_listed_32 = put_listed_64 = put_listed_8
 
 
@@ -172,3 +158,10 @@ def same_8(value, listed, count, first, width, values):
 
 
 same_16 = same_32 = same_64 = same_8
+
+
+def wait(listed, count, first, waiters):
+    """Set the bits of the vertices `first` + i of all listed places i."""
+    for k in range(count):
+        v = first + np.int64(listed[k])
+        waiters[v >> 6] |= np.uint64(1) << np.uint64(v & 63)
