@@ -24,9 +24,9 @@ class Scalar:
     """The type of a single value.
 
     kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the kind
-    "integer", "number" or "text". Their final type follows from the context. If the context decides no type, a number
-    becomes `int` or `float`, and a text has no type. At the end of lowering, `vlang.ir.forms.erase` replaces categories
-    and times by integers with the same number of bits.
+    "integer", "number" or "text". The final type of a literal or counter follows from the context. If the context
+    decides no type, a number becomes `int` or `float`, and a text has no type. At the end of lowering,
+    `vlang.ir.forms.erase` replaces categories and times by integers with the same number of bits.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Tuple:
 
 @dataclass(frozen=True)
 class VertexSet:
-    """The type `vertices`, a list of vertices. Only parameters may have it."""
+    """The type `vertices`, a list of vertices. Only parameters may have this type."""
 
     def __str__(self) -> str:
         return "vertices"

@@ -1,6 +1,6 @@
 """A plain evaluator of loops in the IR that can use the rules which facts grant, for small graphs, integers and bools.
 
-It tests facts: it runs a loop as written and under a rule, and the results must be equal.
+Tests of facts run a loop as written and under a rule, and the results must be equal.
 """
 
 from __future__ import annotations

@@ -343,7 +343,8 @@ class Evaluator:
     def reached(self, expr: t.Reduce, rows: Rows, env: Env) -> tuple[t.Reduce, Rows, Array, bool]:
         """The rows over which a reduction ranges.
 
-        Returns: The reduction with the condition that is left to test, the rows, the group of each, and whether there
+        Returns: The reduction with the part of its condition that must still be tested, the rows, the group of each
+            row, and whether there
         is only one group, for the whole graph.
         """
         if expr.domain.kind == "group":

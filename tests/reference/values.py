@@ -311,7 +311,7 @@ def take(value: Value, rows: Array) -> Value:
 
 
 def spread(value: Value, rows: int) -> Value:
-    """The value with one entry for each row. Its type must be final."""
+    """The value with one entry for each row. The type of the value must be final."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(spread(p, rows) for p in value.data))
     tail = (value.type.size,) if isinstance(value.type, Vector) else ()

@@ -101,8 +101,8 @@ class Program:
 
         Args:
             graph: the graph; it is not changed.
-            options: all run options at once, as `vlang.Options` or as a dict of its fields. They can also be passed as
-                the keyword `options`.
+            options: all run options at once, as `vlang.Options` or as a dict of its fields. The keyword `options` can
+                be used instead.
             arguments: parameters of the program, vertex fields, and run options. A vertex is given by its id in the
                 graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids; or
                 its values by vertex id in a dict, a pandas Series or a DataFrame. Fields without initializer must be

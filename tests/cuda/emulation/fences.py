@@ -68,7 +68,7 @@ class Fence:
         return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(pointer))
 
     def close(self, what: str) -> None:
-        """Free the memory. Raises AssertionError if bytes outside of it were written."""
+        """Free the memory. Raises AssertionError if bytes outside of the memory were written."""
         self._poison(False)
         end = self.pointer + self.nbytes
         before = np.flatnonzero(self.view(self._start, self.pointer - self._start) != _RIM) + self._start

@@ -213,7 +213,7 @@ def _by_phase(
 
 
 def early_exit(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule X1: a vertex with an absorbing value does not gather for it."""
+    """Rule X1: a vertex does not gather for a field that has the absorbing value."""
     return _resting(m, block, selected, env, m.fact.early_exit.done, None)
 
 

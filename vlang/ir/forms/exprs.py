@@ -35,7 +35,10 @@ class Const(Expr):
 
 @dataclass(frozen=True)
 class Text(Expr):
-    """A text, which exists only during lowering. Its type is TEXT, or CATEGORY if it is the name of a category."""
+    """A text, which exists only during lowering.
+
+    The type of the text is TEXT, or CATEGORY for the name of a category.
+    """
 
     text: str
 
