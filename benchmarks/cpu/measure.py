@@ -135,7 +135,7 @@ def paired(name: str, unit: str, against: str, target: float | None, rounds: Rou
 
     Args:
         name, unit, against, target, graph: see `Figure`.
-        rounds: the times of both.
+        rounds: the times of both contestants.
     """
     return Figure(name, unit, rounds.median(0), rounds.median(1), against, rounds.ratio(0, 1), target, graph,
                   samples=rounds.samples, others=rounds.others)  # fmt: skip

@@ -54,7 +54,7 @@ def within(program: Program, path: Path, memory: str, **options: float) -> tuple
 
 
 def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
-    """PageRank needs 4 bytes a vertex, two buffers and parts of arrays, and has the bits of a run with more memory."""
+    """With 4 bytes a vertex, two buffers and parts of arrays, PageRank has the bits of a run with more memory."""
     want = PAGERANK(Graph.open(path))
     found, counted = within(PAGERANK, path, "3M")
     assert "edges streamed" in found.placement

@@ -1,4 +1,4 @@
-"""Constants of a program (`k: const = 8`): their values are checked, and described like parameters."""
+"""Checks the values of a program's constants (`k: const = 8`), and describes constants like parameters."""
 
 from __future__ import annotations
 

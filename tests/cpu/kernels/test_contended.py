@@ -1,4 +1,4 @@
-"""Concurrent updates of a shared word are not lost, and the test would detect a lost update."""
+"""No concurrent update of a shared word is lost. The test would detect a lost update."""
 
 from __future__ import annotations
 

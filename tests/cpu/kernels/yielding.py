@@ -106,7 +106,7 @@ HUBS, SPOKES = 24, 100
 
 
 def _graph(directed: bool) -> vlang.Graph:
-    """Edges from the last vertex to the spokes of all hubs, and from these to their hub.
+    """A graph with edges from the last vertex to the spokes of all hubs, and from each spoke to its hub.
 
     The weights of the spokes of a hub decrease or increase, so that each contribution replaces all earlier ones under
     min or max. So a lost contribution changes the result.

@@ -62,7 +62,8 @@ class Notes:
 def opened_folder(path: str) -> Iterator[StateFolder]:
     """A context manager that opens and locks the checkpoint folder of a run, to enter before the graph is read.
 
-    Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError.
+    Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError if the folder cannot be
+    used.
     """
     folder = StateFolder(path)
     try:

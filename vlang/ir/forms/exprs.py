@@ -1,4 +1,4 @@
-"""Expressions of the intermediate representation, and how code walks through them."""
+"""Expressions of the intermediate representation, and functions that walk through expressions."""
 
 from __future__ import annotations
 
