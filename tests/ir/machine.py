@@ -38,7 +38,7 @@ class Graph:
 
 @dataclass
 class _Sight:
-    """The place where an expression is evaluated: vertex v, and inside a reduction neighbour u over an edge."""
+    """The place where an expression is evaluated: a vertex v and, inside a reduction, an edge with the neighbour u."""
 
     v: int
     accumulators: dict[str, Any]
