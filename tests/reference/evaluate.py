@@ -344,8 +344,7 @@ class Evaluator:
         """The rows over which a reduction ranges.
 
         Returns: The reduction with the part of its condition that must still be tested, the rows, the group of each
-            row, and whether there
-        is only one group, for the whole graph.
+        row, and whether there is only one group, for the whole graph.
         """
         if expr.domain.kind == "group":
             return expr, self._groups[-1].edges, self._groups[-1].group, False
