@@ -40,8 +40,8 @@ def _poison(pointer: int, nbytes: int, on: bool) -> None:
 class Fence:
     """`nbytes` of memory at `pointer`, aligned to ALIGNED and filled with a garbage byte.
 
-    The memory ends at the end of a page, as nearly as the alignment allows. `close` checks the bytes after it in its
-    last page, and the bytes before it in its first page.
+    The memory ends at the end of a page, as nearly as the alignment allows. `close` checks the bytes of the first and
+    the last page that are outside of the memory.
     """
 
     def __init__(self, nbytes: int, garbage: int) -> None:
