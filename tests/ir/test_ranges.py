@@ -48,7 +48,7 @@ WITHIN: dict[str, Callable[[int, int], int]] = {
 def test_arithmetic(op: str) -> None:
     """Ranges contain every result, and the ranges of operations in EXACT end at results.
 
-    Nothing non-negative becomes negative.
+    Ranges of other operations on non-negative ranges are non-negative.
     """
     all_of = whole(I32)
     assert all_of is not None
