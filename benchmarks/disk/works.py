@@ -65,7 +65,7 @@ def archive(spec: str, path: str) -> dict[str, float]:
 
 
 def conversion(source: str, target: str, memory: int, threads: int, warm: str) -> dict[str, float]:
-    """Convert a file, after converting a small file of the same format to warm up."""
+    """Convert a file. To warm up, a small file of the same format is converted first."""
     for name in kernel_files():
         list(kernels(name).values())
     convert(warm, Path(target), threads=threads)

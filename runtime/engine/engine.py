@@ -366,7 +366,10 @@ class _Run:
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, begin: float, seconds: float, done: Sequence[Done],
               bound: int | None) -> None:
-        """Report rounds, and add them to the history. `first` is the number of the first; each took `seconds`."""
+        """Report rounds, and add them to the history.
+
+        Round number `first` is the first, and each round took `seconds`.
+        """
         number, moved = self._numbers[id(spec)], self._moving.round()
         self.outcome.history.add(number, first, seconds, done, moved)
         for one in listeners():

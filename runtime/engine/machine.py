@@ -148,7 +148,7 @@ class Machine(Protocol):
         """Whether vertex arrays have the same bits as the copy `kept`."""
 
     def moved(self) -> Moved:
-        """The edges that the run has moved so far."""
+        """The counts of the edges that the run has moved so far."""
 
     def synchronize(self) -> None:
         """Wait until all launched kernels and copies have ended."""

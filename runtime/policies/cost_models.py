@@ -33,7 +33,7 @@ class StreamedPages:
         page_edges: the mean number of edges of a page.
         copied: seconds for each byte that is copied to the GPU, 1 / c2 in the paper.
         launch: seconds for each launch of a kernel, t_call in the paper.
-        gather: seconds for each edge that a kernel reads, from which t_kernel follows.
+        gather: seconds for each edge that a kernel reads; t_kernel in the paper is this time for a whole page.
     """
 
     pages: int
@@ -45,19 +45,20 @@ class StreamedPages:
     gather: float
 
     def sweep(self, used: int) -> float:
-        """Seconds of a superstep that uses `used` pages, by equation 1, which knows no cache."""
+        """Seconds of a superstep that uses `used` pages, by equation 1, which ignores the cache of pages."""
         return used * (self.page_bytes * self.copied + self.launch) + self.page_edges * self.gather
 
     def traversal(self, used: int) -> float:
-        """Seconds of a superstep that uses `used` pages, by equation 2, with the hit rate B / (S + L)."""
+        """Seconds of a superstep that uses `used` pages, by equation 2, for a cache with the hit rate B / (S + L)."""
         missed = 1 - min(1.0, self.slots / self.pages)
         return used * (self.page_bytes * self.copied * missed + self.launch)
 
 
 def expected_rounds(plan: Plan, rounds: Sequence[Round], streamed: Mapping[str, StreamedPages]) -> list[Round]:
-    """The rounds with the seconds that the cost models expect; None for rounds without streamed pages.
+    """Copies of the rounds with the seconds that the cost models expect; None for rounds without streamed pages.
 
-    A pull is sweep-like, and a push is traversal-like. Both models take the number of pages that the round used.
+    The model for sweeps applies to a pull, and the model for traversals to a push. Both models depend on the number of
+    pages that the round used.
 
     Args:
         plan: the program.
@@ -80,7 +81,7 @@ def expected_rounds(plan: Plan, rounds: Sequence[Round], streamed: Mapping[str, 
 
 
 def model_text(rounds: Sequence[Round]) -> str:
-    """A sentence that compares the expected and the measured seconds of all rounds that have both."""
+    """A sentence that compares the expected and the measured seconds of all rounds for which both are known."""
     both = [row for row in rounds if row.expected is not None]
     if not both:
         return "cost models: no round used streamed pages, so that there is nothing to compare"

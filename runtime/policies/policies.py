@@ -1,4 +1,4 @@
-"""The table of policies. The option `policy` sets the options that the caller did not set, or the run is refused."""
+"""The table of policies. A policy sets the options that the caller did not set, or refuses contradicting options."""
 
 from __future__ import annotations
 

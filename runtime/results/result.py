@@ -224,7 +224,7 @@ class Result(Exported):
     def reached(self, name: str) -> NDArray[np.bool_]:
         """bool[vertices], whether the value of a field is neither `inf` nor `-inf` nor `none`.
 
-        For a vector, this must hold for all components.
+        For a vector, no component may be `inf`, `-inf` or `none`.
         """
         self[name]  # raises KeyError for an unknown name
         return proper_rows(self._host(name), self.types.get(name, ""))

@@ -391,7 +391,7 @@ def _limit_reason(loop: t.Repeat) -> str:
 
 
 def _note(frame: Frame, store: Store) -> None:
-    """Start to keep the old value and the sent value of a field."""
+    """Begin to record the old value and the sent value of a field."""
     if isinstance(store.type, Tuple):
         return
     frame.old[store] = store.value

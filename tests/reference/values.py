@@ -155,7 +155,10 @@ class _Weak:
 
 
 def counter(number: int | float, counts: bool = False) -> Value:
-    """An integer (or inf) whose place decides its width. counts: True for `N`, `M`, `iteration`, loop variables."""
+    """An integer (or inf) whose width depends on the place of use.
+
+    counts: True for `N`, `M`, `iteration`, loop variables.
+    """
 
     def at(scalar: Scalar) -> Array:
         if number in (float("inf"), float("-inf")):
@@ -212,7 +215,7 @@ def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
 
 
 def exactly(data: Array) -> Array:
-    """Integers as Python integers, which have no width."""
+    """Integers as Python integers, which cannot overflow."""
     return np.asarray(np.asarray(data).astype(object), object)
 
 
@@ -262,7 +265,7 @@ def definite(value: Value, precision: int) -> Value:
 
 
 def meet(a: Type, b: Type) -> Type:
-    """The type of a choice between two values. Raises TypeError if there is none."""
+    """The type of a choice between two values. Raises TypeError if they have no common type."""
     if a == b:
         return a
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
@@ -308,7 +311,7 @@ def take(value: Value, rows: Array) -> Value:
 
 
 def spread(value: Value, rows: int) -> Value:
-    """The value with one entry for each row. Its type must be final."""
+    """The value with one entry for each row. The type of the value must be final."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(spread(p, rows) for p in value.data))
     tail = (value.type.size,) if isinstance(value.type, Vector) else ()

@@ -252,7 +252,7 @@ def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
 
 
 def _array(name: str, source: str, graph: Graph) -> Any:
-    """An array from a .npy or .npz file. Its length must fit the graph, and so must the vertex ids, if there are any.
+    """An array from a .npy or .npz file. The length of the array and its vertex ids, if it has ids, must fit the graph.
 
     Raises DiskError and GraphError.
     """

@@ -2,8 +2,8 @@
 
 Each level has a list of its vertices, so the cost of a level is proportional to the number of its vertices.
 
-If the sweep consists of passes over edges in memory, one call runs many levels (see script.py). In such a call a level
-with few vertices costs a microsecond.
+If the sweep consists of passes over edges in memory, one call runs many levels (see script.py). When one call runs many
+levels, a level with few vertices costs a microsecond.
 """
 
 from __future__ import annotations

@@ -149,7 +149,8 @@ class FullPasses:
         topology, options = self.topologies[stage.domain or "in"], self.machine.options
         side, cut, shared = topology.side, topology.layout.cut, self.machine.device.info.shared
         # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
-        pages = [whole_rows(side)] * cut.pages if options.deterministic else page_rows(side, cut.lows)
+        alike = options.deterministic
+        pages = [whole_rows(self.machine.whole_side(side.kind))] * cut.pages if alike else page_rows(side, cut.lows)
         if stage.structures:
             return [Choice("whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
                            "a group of lanes, or a block, sees all contributions of a vertex (rule R)")

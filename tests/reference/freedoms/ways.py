@@ -80,7 +80,7 @@ def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
     """Rule O: the active vertices with the best values send first. The whole search counts as one superstep.
 
-    If the rule says that vertices that have sent are final, they are not written again.
+    If the rule says so, vertices that have sent are final and are not written again.
     """
     if m.frame.iteration > 1:
         return env.new_child()
@@ -213,7 +213,7 @@ def _by_phase(
 
 
 def early_exit(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule X1: a vertex with an absorbing value does not gather for it."""
+    """Rule X1: a vertex does not gather for a field that has the absorbing value."""
     return _resting(m, block, selected, env, m.fact.early_exit.done, None)
 
 

@@ -16,6 +16,7 @@ from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting
+from vlang.options import ALL_GPUS, device_names
 from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
@@ -45,6 +46,10 @@ __all__ = ["check_call", "run_call"]
 
 def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
     """Run a bound call of a program. With `draws`, the engine makes every free choice at random (chaos mode)."""
+    if call.options.device == ALL_GPUS:
+        from vlang.runtime.gpu.device.choose import all_gpus  # start-up
+
+        call = replace(call, options=replace(call.options, device=all_gpus()))
     graph, precision = call.graph, call.precision
     stages = program.stages(precision)
     arrays = {**call.fields, **call.old}
@@ -53,7 +58,8 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
     @cache
     def plan_for(target: str) -> Plan:
-        return program.plan(columns, given, precision, target, call.options.without, renumbered(graph), sizes)
+        return program.plan(columns, given, precision, target, call.options.without,
+                            renumbered(graph, call.options), sizes)
 
     plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
     refuse_policy(plan, call.options)
@@ -61,6 +67,10 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         from vlang.api.running.on_ranks import refuse  # start-up
 
         refuse(program, plan, call.options)
+    elif len(device_names(call.options.device)) > 1:
+        from vlang.api.running.on_gpus import refuse as refuse_gpus  # start-up
+
+        refuse_gpus(program, plan, call.options)
     elif call.options.cluster is not None:
         from vlang.api.running.on_ranks import as_mpi_rank  # start-up
 
@@ -104,13 +114,16 @@ def _remembered(plan: Plan, graph: Graph) -> str:
     return "the graph kept the numbers of common neighbours from an earlier run, and this run did not count them again"
 
 
-def renumbered(graph: Graph) -> bool:
-    """Whether vertices are stored in another order than that of their ids, because of the graph or of several ranks."""
-    return graph.order is not None or here() is not None
+def renumbered(graph: Graph, options: Options) -> bool:
+    """Whether vertices are stored in another order than that of their ids, because of the graph or of several parts."""
+    return graph.order is not None or here() is not None or len(device_names(options.device)) > 1
 
 
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
-    """A context manager that opens and locks the checkpoint folder of a run; it yields None if there is none."""
+    """A context manager that opens and locks the checkpoint folder of a run.
+
+    Yields None for a run without checkpoints.
+    """
     if options.checkpoint is None:
         return nullcontext()
     from vlang.api.running.checkpoints import opened_folder  # start-up
@@ -120,7 +133,7 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
     """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
-    if call.graph.stored is None or here() is not None:
+    if call.graph.stored is None or here() is not None or len(device_names(call.options.device)) > 1:
         return None
     from vlang.api.running.on_disk import placed  # start-up
 
@@ -190,13 +203,13 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
-                                            renumbered(graph), sizes))
+                                            renumbered(graph, options), sizes))
     with within_budget(plan_for, graph, options), open_machine(plan_for, graph, options) as opened:
         return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 
 
 def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning after a run in which an integer became infinite from finite operands; () without one."""
+    """The warning after a run in which an integer became infinite from finite operands; () without such an integer."""
     from vlang.api.running.infinite import integer_warnings  # start-up
 
     given = frozenset({**call.fields, **call.old})

@@ -261,7 +261,7 @@ class StageWriter:
         return Function("apply", tuple(lines), flags)
 
     def _left(self, writer: Writer, span: Span, guard: str | None = None) -> None:
-        """Record for the vertex that a declared reduction left its type in a statement. guard: the statement's mask."""
+        """Record for a vertex that a declared reduction overflowed its type. guard: the mask of the statement."""
         if not writer.left:
             return
         d, slot = self.dialect, f"work:left.{span.line}.{span.column}"
