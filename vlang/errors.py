@@ -106,11 +106,14 @@ class InternalError(VlangError, RuntimeError):
     """A bug in vlang itself: the message asks to report it."""
 
     def _render_traceback_(self) -> list[str]:
-        """The whole traceback, which a report of the bug should have."""
+        """The whole traceback, because a bug report needs it."""
         import traceback  # start-up
 
         return "".join(traceback.format_exception(self)).splitlines()
 
 
 class CacheWarning(UserWarning):
-    """Compiled programs cannot be stored in the cache, so every process compiles them again. Given once per process."""
+    """Compiled programs cannot be stored in the cache, so every process compiles them again.
+
+    The warning is given once per process.
+    """

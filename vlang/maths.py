@@ -1,7 +1,7 @@
-"""The one table of functions of numbers: how many operands, how a value moves, and what it may become.
+"""The one table of functions of numbers: number of operands, monotonicity, and whether values may be infinite or NaN.
 
-Checker, analysis, both writers, check mode and the editor read it. The meaning of each function is in language.md
-section 8, and independently in the reference interpreter.
+The checker, the analysis, both code generators, check mode and the editor read this table. language.md section 8
+defines each function, and the reference interpreter implements it independently.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ class MathFunction:
     """Properties of a function of floats.
 
     Attributes:
-        name: As programs write it, and the name of its operator in the IR.
+        name: The name in programs, and of the operator in the IR.
         help: One line for the editor.
-        operands: How many it takes; all have one type.
-        whole: It rounds to an integer (`int`), instead of giving a float.
+        operands: The number of operands; all have one type.
+        whole: Whether the result is rounded to an integer (`int`), instead of being a float.
         rises: Whether a larger operand never gives a smaller value.
-        positive: "always" where every value is >= 0, "kept" where it is if the operand is, else "".
+        positive: "always" if every value is >= 0, "kept" if the value for an operand >= 0 is >= 0, else "".
         infinite: Whether a value may be infinite though no operand is.
         undefined: Whether a value may be NaN though no operand is.
         numpy: The function of NumPy, if that has another name.

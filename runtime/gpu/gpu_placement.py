@@ -1,8 +1,8 @@
 """The placement of the edges of a run on a GPU: in host memory if they fit into its budget, otherwise on disk.
 
-If the edges stay in their page file on disk, host memory has the row offsets of each direction, from which the tables
-on the device are computed, the degrees that the program reads, the results, and a ring of page-locked buffers. Device
-memory has the state, the tables and some pages.
+If the edges stay in their page file on disk, host memory has a ring of page-locked buffers, the degrees that the
+program reads, the results, and the row offsets of each direction, which are needed to compute the tables on the device.
+Device memory has the state, the tables and some pages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
         options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
             80 % of the free host memory.
 
-    Raises OutOfMemory if the budget is too small even for streaming. The message says how much is needed.
+    Raises OutOfMemory if the budget is too small even for streaming. The message says how much memory is needed.
     """
     stored = graph.stored
     assert stored is not None
@@ -89,7 +89,7 @@ def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
 
 
 def _kept(plan: Plan, graph: Graph) -> int:
-    """The bytes of the degrees that a program reads, which the graph keeps."""
+    """The bytes of the degree arrays that a program reads, and that the graph keeps in memory."""
     kinds = {slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")}
     each = {"in", "out"} | kinds if "all" in kinds and graph.directed else kinds
     return 4 * graph.n * (len(each) if graph.directed else min(1, len(each)))
@@ -102,7 +102,7 @@ def _results(plan: Plan, graph: Graph) -> int:
 
 
 def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
-    """The bytes of adjacencies in host memory, and of temporary arrays while the last of them is built."""
+    """The bytes of adjacencies in host memory, and of temporary arrays while the last adjacency is built."""
     shape, n = graph.shape(), graph.n
     columns = {column for stage in plan.stages for column in stage.columns}
     cast = sum(DTYPES[dtype].itemsize for name, dtype in columns
@@ -114,6 +114,6 @@ def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
 
 
 def _free(limit: int, graph: Graph) -> int:
-    """The bytes of a budget that are free or held by the graph."""
+    """The bytes of a budget that are free or used by the graph."""
     held = graph.in_memory.shape().held
     return limit if ledger.left is None else min(limit, ledger.left + held)

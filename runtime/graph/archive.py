@@ -43,7 +43,7 @@ Array = NDArray[Any]
 class Archive:
     """The arrays of an .npz file, by name.
 
-    Raises GraphError for a file that is no zip archive, DiskError if a read fails.
+    Raises GraphError if the file is not a zip archive, and DiskError if a read fails.
     """
 
     def __init__(self, path: Path, empty: Callable[[int, DTypeLike], Array] | None = None) -> None:
@@ -86,13 +86,13 @@ class Archive:
         return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
 
     def rows(self, name: str, kinds: str, n: int) -> Array:
-        """An array of shape [n] or [n, ...]. `kinds` and the errors raised are those of `array`."""
+        """An array of shape [n] or [n, ...]. See `array` for `kinds` and the errors raised."""
         with self._member(name) as file:
             dimensions = len(_header(file)[0])
         return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
 
     def length(self, name: str) -> int:
-        """The first length of an array, from its header; 1 for a single value. Raises GraphError."""
+        """The length of the first dimension of an array, from its header; 1 for a single value. Raises GraphError."""
         with self._member(name) as file:
             return next(iter(_header(file)[0]), 1)
 
@@ -132,10 +132,10 @@ class Archive:
         return array.astype(dtype.newbyteorder("="), copy=False)
 
     def _fill_stored(self, info: zipfile.ZipInfo, begin: int, array: Array) -> None:
-        """Fill `array` with an uncompressed member from byte `begin` on, by several threads, and compare the checksum.
+        """Fill `array` with the bytes of an uncompressed zip member from byte `begin` on, and check the checksum.
 
-        The file is read and not mapped into memory: a mapped file that another program shortens ends the process.
-        Raises EOFError and BadZipFile, as zipfile does.
+        Several threads read the file. The file is not mapped into memory, because a process dies if another program
+        shortens a file that is mapped. Raises EOFError and BadZipFile, as zipfile does.
         """
         assert self._zip.fp is not None
         file, target = self._zip.fp.fileno(), array.view(np.uint8).data
@@ -201,7 +201,8 @@ class Archive:
 
 
 def _times(a: int, b: int) -> int:
-    """The product of two polynomials over GF(2) modulo that of CRC-32; the highest bit is the coefficient of 1."""
+    """The product of two polynomials over GF(2) modulo the CRC-32 polynomial; the highest bit is the coefficient of 1.
+    """
     product = 0
     while a:
         if a & 1 << 31:
@@ -212,7 +213,10 @@ def _times(a: int, b: int) -> int:
 
 
 def _power(n: int) -> int:
-    """x to the power of n, modulo the polynomial of CRC-32: times this, the checksum before n more bits (zlib)."""
+    """x^n modulo the CRC-32 polynomial.
+
+    If `b` has n bits, the checksum of `a + b` is x^n times the checksum of `a`, plus the checksum of `b`.
+    """
     result, square = 1 << 31, 1 << 30
     while n:
         if n & 1:
@@ -232,7 +236,7 @@ def _spoken(shape: tuple[int | None, ...]) -> str:
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """The shape, whether the order is Fortran's, and the dtype, from the header of an array. Raises ValueError."""
+    """Read the header of an array: its shape, whether its order is Fortran's, and its dtype. Raises ValueError."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"version {version[0]}.{version[1]} of NumPy's format, and 1.0 and 2.0 are known")
@@ -247,13 +251,13 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 class _Header:
-    """The beginning of a file, of which nothing long is read at once."""
+    """A file from which NumPy reads a header. The file refuses long reads, which damaged headers cause."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def read(self, size: int = -1, /) -> bytes:
-        """The next bytes. Raises ValueError if they are more than a header has."""
+        """Read the next `size` bytes. Raises ValueError if `size` exceeds the limit for headers."""
         if not 0 <= size <= _HEADER:
             raise ValueError(f"a header of {size:,} bytes")
         return self._file.read(size)

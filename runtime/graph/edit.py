@@ -1,4 +1,4 @@
-"""Insert edges into a graph and delete others; report which edges and vertices are new."""
+"""Insert edges into a graph and delete other edges; report which edges and vertices are new."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Change:
     inserted: Graph
 
     def moved(self, vertices: NDArray[Any]) -> NDArray[Any]:
-        """Convert old vertex numbers to new ones."""
+        """Convert old vertex numbers to new vertex numbers."""
         return vertices if self.places is None else self.places[vertices]
 
 
@@ -78,9 +78,8 @@ def change(graph: Graph, added: Any, removed: Any) -> Change:
 
 
 def _with_names(graph: Graph, added: Any) -> tuple[Graph, Any]:
-    """The graph with the names of new edges among those of its columns, and these edges with numbers for names.
-
-    Raises GraphError if a value is no name, or no time.
+    """Add the names in the columns of `added` to the categories of the graph; returns the graph, and `added` with
+    numbers. Raises GraphError if a value is not a name in a column of names, or not a time in a column of times.
     """
     if not graph.kinds or not isinstance(added, Mapping) or not len(added.get("src", ())):
         return graph, added

@@ -24,7 +24,7 @@ def estimate(
     spec: str, directed: bool | None = None, symmetrize: bool = False, weights: str | None = None,
     threads: int | None = None, ends: Ends = OF_FILE, columns: Collection[str] | None = None,
 ) -> Shape | None:
-    """The shape of the graph of a file or generator; None if only reading the whole file could find it.
+    """The shape of the graph of a file or generator; None if it cannot be determined without reading the whole file.
 
     Args:
         spec, directed, symmetrize, weights, columns: as in `Graph.read`.
@@ -66,7 +66,10 @@ def _with(shape: Shape, **changes: Any) -> Shape:
 
 
 def _generated(spec: str, directed: bool | None) -> Shape | None:
-    """The counts of a generated graph. Self-loops, which undirected graphs store once, count twice; they are few."""
+    """The counts of a generated graph.
+
+    Self-loops are counted twice although undirected graphs store them once, because there are few of them.
+    """
     name, _, rest = spec.partition(":")
     words = rest.split(",")
     given = dict(word.split("=", 1) for word in words if "=" in word)

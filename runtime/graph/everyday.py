@@ -1,4 +1,4 @@
-"""What users do with a graph as a whole: parts of it, its edges the other way, and its edges in other libraries."""
+"""Methods of `Graph` for its parts, its reverse, its copies on GPUs, and its edges in the types of other libraries."""
 
 from __future__ import annotations
 
@@ -32,11 +32,15 @@ class EverydayGraph(HeldGraph):
         return f"<div><b>{escape(graph.name)}</b></div>\n<table>{''.join(lines)}</table>"
 
     def simple(self) -> Graph:
-        """This graph without self-loops and parallel edges, as `require simple` asks: see `thinned` for which stay."""
+        """This graph without self-loops and parallel edges, as for `require simple`; `thinned` says which edges stay.
+        """
         return cast("Graph", self).thinned("drop", "drop")
 
     def reverse(self) -> Graph:
-        """This graph with every edge turned; an undirected graph is its own reverse. Shares the adjacency lists."""
+        """This graph with every edge reversed; an undirected graph is its own reverse.
+
+        The result shares the adjacency lists.
+        """
         from vlang.runtime.graph.derived.parts import reversed_graph  # start-up
 
         return reversed_graph(cast("Graph", self))
@@ -44,15 +48,18 @@ class EverydayGraph(HeldGraph):
     def subgraph(self, vertices: Any) -> Graph:
         """The graph of some vertices and the edges between them.
 
-        vertices: their ids, in any order, or bool[n], True for those that stay. Raises GraphError for an id that the
-        graph does not have.
+        `vertices` are the ids of the vertices, in any order, or bool[n] with True for each vertex of the subgraph.
+        Raises GraphError for an id that the graph does not have.
         """
         from vlang.runtime.graph.derived.parts import vertex_graph  # start-up
 
         return vertex_graph(cast("Graph", self), vertices)
 
     def largest_component(self) -> Graph:
-        """The graph of the largest set of connected vertices, directions aside; of equal ones that of the least id."""
+        """The subgraph of the largest connected component, ignoring edge directions.
+
+        Of several largest components, the one with the smallest id is taken.
+        """
         from vlang.runtime.graph.derived.parts import component_graph  # start-up
 
         return component_graph(cast("Graph", self))
@@ -60,15 +67,15 @@ class EverydayGraph(HeldGraph):
     def on_device(self) -> tuple[DeviceCopy, ...]:
         """The parts of this graph that GPUs keep between runs, each with `device`, `what`, `nbytes` and `used`.
 
-        A run on a GPU leaves there what it has copied, within its option `device_cache`, and later runs use it. In a
-        forked process, in a copy and in a pickle there is nothing.
+        A run on a GPU leaves the parts that it has copied on the GPU, within the limit of its option `device_cache`,
+        and later runs use these parts. A forked process, a copy of the graph and an unpickled graph have no such parts.
         """
         return tuple(copy for one in self._copied() for copy in one.listed())
 
     def release(self) -> None:
-        """Free what GPUs keep of this graph, and memory that they keep for the values of later runs.
+        """Free the parts of this graph that GPUs keep, and the GPU memory that is kept for the values of later runs.
 
-        What a run in another thread uses now is freed when that run ends. The next run copies the graph again.
+        Parts that a run in another thread uses now are freed when that run ends. The next run copies the graph again.
         """
         for one in self._copied():
             one.release()
@@ -80,16 +87,19 @@ class EverydayGraph(HeldGraph):
     def to_scipy(self, weight: str | None = None) -> Any:
         """The adjacency matrix, scipy.sparse.csr_array of shape [n, n]: row i is the vertex `ids[i]`.
 
-        The value at [i, j] is that of the edge i -> j in the column `weight`, in its type, or 1 (int64) for None. An
-        undirected graph has both directions. Parallel edges are entries of their own, which SciPy adds up. Raises
-        GraphError if there is no such column, or SciPy is not installed.
+        The value at [i, j] is the value of the edge i -> j in the column `weight`, in the type of the column. If
+        `weight` is None, the value is 1 (int64). Each edge of an undirected graph has an entry for both directions.
+        Each parallel edge has its own entry, and SciPy adds these entries. Raises GraphError if the column does not
+        exist, or if SciPy is not installed.
         """
         from vlang.runtime.graph.derived.libraries import sparse_matrix  # start-up
 
         return sparse_matrix(cast("Graph", self), weight)
 
     def to_networkx(self) -> Any:
-        """A NetworkX graph: nodes are the ids, each edge column is an attribute. A multigraph if edges are parallel.
+        """A NetworkX graph: the nodes are the ids, and each edge column is an attribute.
+
+        The result is a multigraph if this graph has parallel edges.
 
         Raises GraphError if NetworkX is not installed.
         """
@@ -98,10 +108,10 @@ class EverydayGraph(HeldGraph):
         return networkx_graph(cast("Graph", self))
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame with a row for each edge: `source` and `target` are ids, then the edge columns.
+        """A pandas.DataFrame with a row for each edge: the ids in `source` and `target`, then the edge columns.
 
-        An undirected edge is listed once. Vertices without edges are in no row: `Graph.from_edges(frame,
-        vertices=graph.ids.values)` has them again. Raises GraphError if pandas is not installed.
+        An undirected edge is listed once. Vertices without edges are not in the frame: `Graph.from_edges(frame,
+        vertices=graph.ids.values)` restores them. Raises GraphError if pandas is not installed.
         """
         from vlang.runtime.graph.derived.libraries import edge_frame  # start-up
 

@@ -72,7 +72,10 @@ def _column(rows: Adjacency, name: str, threads: int) -> str:
 
 
 def _whole(arrays: Iterable[NDArray[Any]], threads: int) -> str:
-    """One checksum of several arrays. It is made of the checksums of pieces whose size does not depend on `threads`."""
+    """One checksum of several arrays.
+
+    The checksum is computed from the checksums of pieces, whose size does not depend on `threads`.
+    """
     pieces = [array[low : low + _CHUNK] for array in arrays for low in range(0, max(1, len(array)), _CHUNK)]
     types = "".join(f"{piece.dtype.str}{len(piece)}" for piece in pieces)
     return hashlib.blake2b((types + "".join(on_threads(threads, digest, pieces))).encode("ascii"),

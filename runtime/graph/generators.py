@@ -1,4 +1,7 @@
-"""Generated graphs such as `kron:20` or `grid:1000x1000,weights=1..63`. Machine and thread count do not change them."""
+"""Generated graphs such as `kron:20` or `grid:1000x1000,weights=1..63`.
+
+The same specification gives the same graph on every machine and with any number of threads.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +76,8 @@ class Generator:
 
     Attributes:
         usage: the syntax, for messages.
-        directed: the default direction; None if it is always undirected.
-        random: whether it takes a seed.
+        directed: whether the graph is directed by default; None if it is always undirected.
+        random: whether the generator takes a seed.
         most: the maximum number of positional arguments.
         edges: the function that generates the edges.
     """
@@ -94,7 +97,7 @@ def is_spec(text: str) -> bool:
 def generate(
     spec: str, *, directed: bool | None = None, threads: int | None = None, empty: Empty = np.empty
 ) -> tuple[EdgeList, tuple[int, int] | None]:
-    """The edges of a generator, and the bounds of its weights by rule, if any.
+    """Generate the edges of a graph; returns them, and the bounds of its rule weights or None.
 
     Args:
         spec: name, arguments and options. Options: `seed=` (random generators; default 1), `directed=true|false`,
@@ -130,7 +133,8 @@ def weight_range(text: str) -> tuple[int, int] | None:
 
 
 def unknown_name(name: str) -> str:
-    """The end of a message: that no generator has this name, the nearest name, and all known names."""
+    """The end of an error message: it says that no generator has this name, and gives the nearest and all known names.
+    """
     close = difflib.get_close_matches(name.lower(), GENERATORS, n=1)
     hint = f"; did you mean {GENERATORS[close[0]].usage}?" if close else ""
     known = ", ".join(generator.usage for generator in GENERATORS.values())
@@ -220,7 +224,7 @@ def _vertices(spec: Spec) -> int:
 
 
 def _regular(spec: Spec, n: int, count: int, ends: Callable[[Array], tuple[Array, Array]], note: str) -> EdgeList:
-    """Build `count` edges on n vertices. ends: a function from edge numbers, int64[k], to their tails and heads."""
+    """Build `count` edges on n vertices. `ends` maps edge numbers, int64[k], to the tails and heads of the edges."""
     src, dst = (spec.empty(count, np.uint32) for _ in range(2))
     for first in range(0, count, _BLOCK):
         part = slice(first, min(first + _BLOCK, count))
@@ -278,7 +282,7 @@ def _complete(spec: Spec) -> EdgeList:
 
 
 def _erdos_renyi(spec: Spec) -> EdgeList:
-    """G(n, M) for an integer, G(n, p) for a fraction (Erdos, Renyi 1959; Gilbert 1959)."""
+    """G(n, M) if the second argument is an integer, G(n, p) if it is a fraction (Erdos, Renyi 1959; Gilbert 1959)."""
     n = _size(spec)
     pairs = n * max(n - 1, 0) // (1 if spec.directed else 2)
     exact = re.fullmatch(r"\d+", spec.args[1])
@@ -327,7 +331,7 @@ def _usage(spec: Spec) -> str:
 
 
 def _size(spec: Spec) -> int:
-    """The number of vertices. Raises GraphError, also for too few arguments."""
+    """The number of vertices. Raises GraphError if the number is invalid or an argument is missing."""
     if len(spec.args) < GENERATORS[spec.text.partition(":")[0]].most:
         raise GraphError(f"{spec.text}: write {_usage(spec)}")
     return _integer(spec.text, spec.args[0], "the number of vertices", 0, _MOST_MODEL)
@@ -338,7 +342,7 @@ def _chance(spec: Spec, place: int) -> float:
 
 
 def _number(spec: Spec, place: int, what: str, most: float) -> float:
-    """An argument from 0 to `most`. Raises GraphError."""
+    """The argument at index `place`, a number from 0 to `most`. Raises GraphError."""
     if place >= len(spec.args):
         raise GraphError(f"{spec.text}: write {_usage(spec)}")
     text = spec.args[place]

@@ -25,7 +25,7 @@ __all__ = ["Graph"]
 
 
 class Graph(EverydayGraph):
-    """The graph that a program runs on. Its public state never changes, and threads may share it.
+    """The graph that a program runs on. The public state of a graph never changes, and threads may share a graph.
 
     Create a graph by `Graph.read`, `open`, `from_edges`, `from_scipy` or `from_networkx`. The thread that first needs
     an adjacency builds it. The edge list is freed when the first adjacency is built.
@@ -33,7 +33,7 @@ class Graph(EverydayGraph):
     Attributes:
         name: name of the graph, for messages.
         n: the number of vertices.
-        m: the number of stored directed edges. An undirected edge counts twice, an undirected self-loop once.
+        m: the number of stored directed edges. An undirected edge is counted twice, and an undirected self-loop once.
         directed: False if every edge is stored in both directions.
         ids: the user's vertex ids.
         order: the permutation from row numbers to dense numbers if rows are not in the order of the ids; else None.
@@ -42,15 +42,15 @@ class Graph(EverydayGraph):
         warnings: sentences about parts of the source that the reader may have misunderstood.
         stored: the edges on disk if the graph was created by `open`; else None.
         seal: checksum that identifies the page file from which this graph was read; "" for other graphs.
-        kinds: what the integers of an edge column stand for, by the names of columns of categories and times.
-        vertex_columns: the table that was given as `vertices`; else None. A run joins its columns by id to the vertex
-            fields that a call must pass.
+        kinds: the meaning of the integers in edge columns of categories and times, by name of the column.
+        vertex_columns: the table that was given as `vertices`; else None. A run joins the columns of this table by id
+            to the vertex fields that a call must pass.
     """
 
     _whole: Graph | None = None  # the graph that `loaded` has read, if `stored` is set
 
     def loaded(self) -> Graph:
-        """This graph with its edges in memory. The first call reads them, and this graph keeps them."""
+        """This graph with its edges in memory. The first call reads the edges, and this graph keeps them."""
         if self.stored is None:
             return self
         if self._base is not None:
@@ -102,7 +102,8 @@ class Graph(EverydayGraph):
         return other
 
     def ordered(self, dense: NDArray[np.uint32]) -> Graph:
-        """This graph with permuted rows: row i holds the edges of the vertex with dense number dense[i]; uint32[n]."""
+        """This graph with permuted rows: row i has the edges of the vertex with the dense number dense[i], uint32[n].
+        """
         plain, order = self.plain(), Order.of(dense)
         base = plain.built()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
@@ -114,7 +115,7 @@ class Graph(EverydayGraph):
     def edges(self, both: bool = False) -> EdgeList:
         """The edges as a list, in the order of an adjacency that is already built.
 
-        An undirected edge is listed once, or with `both` in both directions.
+        An undirected edge is listed once, or in both directions if `both` is True.
         """
         if self.order is not None:
             return self.plain().edges(both)
@@ -204,7 +205,7 @@ class Graph(EverydayGraph):
         return other
 
     def _add_note(self, note: str, dropped: str = "") -> None:
-        """Add a note while the graph is built. dropped: "self-loops" or "parallel edges" if they were dropped."""
+        """Add a note while the graph is built. `dropped` is "self-loops" or "parallel edges" if these were dropped."""
         self._notes.append(note)
         self._kept = tuple(kind for kind in self._kept if kind != dropped)
 
@@ -225,7 +226,7 @@ class Graph(EverydayGraph):
         target_column: str | int | None = None,
         vertices: Any = None,
     ) -> Graph:
-        """Read a file, or run a generator such as `kron:20` or `karate`. A file of that name has precedence.
+        """Read a file or, if no file has the name `path`, run a generator such as `kron:20` or `karate`.
 
         Args:
             path: a path, `-` for standard input, or the name and arguments of a generator. Standard input and pipes
@@ -238,13 +239,13 @@ class Graph(EverydayGraph):
             threads: how many threads read and build; None for one per processor.
             columns: names of the edge columns that programs will read. Every cell of these columns must be a number.
                 Other columns are left out if they hold anything but numbers; a program with an edge field of such a
-                name is refused with the reason. None means the column `weight`, if the file has one.
+                name is refused with the reason. The default is the column `weight`, if the file has one.
             missing: how to treat a cell without a value. "error" raises GraphError. "drop" drops the row if the cell is
-                in one of `columns` or in the column of `weights`. A number replaces the missing value.
+                in one of `columns` or in the column of `weights`. A number becomes the value of missing cells.
             source_column, target_column: the columns of a text that hold the source and target ids, by name or by
-                number from 1. None takes the columns with well-known names in the header, or else the first two.
+                number from 1. By default, columns with well-known names, or else the first two columns, are used.
             vertices: all vertex ids, so that the graph can have vertices without edges: a count N for the ids 0..N-1,
-                "LO..HI", a file with a column of ids, or an array of ids. None takes the ids that occur in edges.
+                "LO..HI", a file with a column of ids, or an array of ids. The default is all ids in the edges.
 
         Raises:
             GraphError: the content is wrong.
@@ -263,8 +264,8 @@ class Graph(EverydayGraph):
         """Open a page file (.vg) as a graph whose edges stay on disk.
 
         A run reads the edges into memory if they fit into its `memory`, and keeps them there for the next run.
-        Otherwise it streams them page by page, with the same result. Methods that need adjacency lists outside of a run
-        raise GraphError.
+        Otherwise the run streams the edges page by page, with the same result. Methods that need adjacency lists
+        outside of a run raise GraphError.
 
         Args:
             path: path of the page file. `save` and `vlang convert` write page files.
@@ -305,8 +306,8 @@ class Graph(EverydayGraph):
         and DuckDB.
 
         Args:
-            src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. If `ids` is given, they are
-                indices into `ids`. Alternatively `src` is a table, and `dst` is not given.
+            src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. If `ids` is given, `src`
+                and `dst` are indices into `ids`. Alternatively `src` is a table, and `dst` is not given.
             source, target: names of the table's columns of source and target ids; None looks for well-known names.
             directed: False if each edge is listed once and means both directions.
             n: the number of vertices, whose ids are 0..n-1; None takes the ids that occur.
@@ -314,13 +315,14 @@ class Graph(EverydayGraph):
             symmetrize: store both directions of every edge.
             self_loops, parallel: "keep" or "drop".
             name: name of the graph, for messages.
-            threads: how many threads build; None for one per processor.
+            threads: how many threads build adjacency lists; None for one per processor.
             columns: for arrays, a mapping from any name to an edge column of shape [E]; further keywords are edge
-                columns, too. For a table, the names of the columns to read; a further keyword reads a column under
-                another name, as in weight="amount". Without `columns` and keywords, all columns of numbers are read,
-                and `left_out` lists the others.
+                columns, too. For a table, `columns` has the names of the columns to read; a further keyword reads a
+                column under another name, as in weight="amount". Without `columns` and keywords, all columns of numbers
+                are read, and `left_out` lists the others.
             missing: how to treat nulls and NaN in a table, as in `read`.
-            vertices: all vertices, with or without edges: as in `read`, or a table. Excludes `n` and `ids`.
+            vertices: all vertices, with or without edges: as in `read`, or a table. `vertices` cannot be combined with
+                `n` or `ids`.
             id: the column of ids in the table `vertices`; None for a well-known name.
 
         All arrays are copied. Raises GraphError if the shapes or types of the arguments do not match, or if a column
@@ -355,7 +357,7 @@ class Graph(EverydayGraph):
             symmetrize, self_loops, parallel, name, threads: see `from_edges`.
 
         Raises:
-            GraphError: the matrix is not square or not sparse, or directed is False and it is not symmetric.
+            GraphError: the matrix is not square or not sparse, or directed is False and the matrix is not symmetric.
         """
         from vlang.runtime.graph.edges.from_arrays import edges_of_matrix  # start-up
 
@@ -389,14 +391,16 @@ class Graph(EverydayGraph):
         return found.thinned(self_loops, parallel)
 
     def save(self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()) -> None:
-        """Write the graph atomically, as a page file if the name ends in .vg, else as .npz. `Graph.read` reads both.
+        """Write the graph atomically, as a page file if the name ends in .vg, else as .npz.
+
+        `Graph.read` reads both formats.
 
         Args:
             path: path of the file to write.
             layout: the order of the rows in a page file: "degree" (default) by decreasing in-degree plus out-degree, or
-                "ids" by vertex id. It does not change the ids.
-            disks: folders over which the pages of a page file are striped, with one file in each folder. If empty, the
-                page file is a single file.
+                "ids" by vertex id. The layout does not change the ids.
+            disks: folders over which the pages of a page file are striped, with one file in each folder. If `disks` is
+                empty, the page file is a single file.
 
         Raises:
             GraphError: `layout` is unknown, or `layout` or `disks` is given for .npz.

@@ -72,7 +72,7 @@ class HeldGraph:
         symmetrize: bool = False,
         threads: int | None = None,
     ) -> None:
-        """Take ownership of an edge list. Its arrays are not copied and become read-only.
+        """Take ownership of an edge list. The arrays of the list are not copied, and become read-only.
 
         Args:
             edges: the edges.
@@ -128,7 +128,7 @@ class HeldGraph:
             threads: how many threads build further adjacency lists.
             order: the order of the rows; None if rows are in the order of the ids.
             seal: checksum that identifies the page file from which the graph was read; "" for other graphs.
-            kinds: what the integers of columns of categories and times stand for, by name.
+            kinds: the meaning of the integers in columns of categories and times, by name of the column.
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
@@ -145,7 +145,7 @@ class HeldGraph:
     ) -> Self:
         """A graph whose edges stay on disk.
 
-        Programs stream its pages; methods that need adjacency lists raise GraphError.
+        Programs stream the pages; methods that need adjacency lists raise GraphError.
 
         Args:
             stored: the edges.
@@ -154,7 +154,7 @@ class HeldGraph:
             left_out: columns that could not be read: name -> reason.
             threads: how many threads build the adjacency lists of derived graphs.
             order: the order of the rows; None if rows are in the order of the ids.
-            kinds: what the integers of columns of categories and times stand for, by name.
+            kinds: the meaning of the integers in columns of categories and times, by name of the column.
         """
         from vlang.runtime.graph.topology.stored import StoredAdjacencies  # start-up
 
@@ -180,7 +180,7 @@ class HeldGraph:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about what was read and what was changed."""
+        """Sentences about how the graph was read and how it was changed."""
         return (*self._notes, *kept_note(self._kept), f"Stored: {self._summary()}.")
 
     @property
@@ -196,12 +196,12 @@ class HeldGraph:
         return column.low, column.high
 
     def read_as(self, kinds: Mapping[str, Kind]) -> Self:
-        """This graph, whose columns of categories or times are read with other lists of names or other units.
+        """A graph like this one, whose columns of categories or times have other lists of names or other units.
 
-        Everything that is built is shared; the values in another code are computed where a run reads them. Returns the
-        graph itself if its columns are of these kinds. The last graph made is kept.
+        Both graphs share everything that is built; a run converts the values when it reads them. Returns this graph if
+        its columns have these kinds already. The most recent result is cached.
 
-        kinds: for each of these columns, all names that a category may have, or the unit of a time.
+        `kinds` has for each of these columns all names of the categories, or the unit of the times.
         """
         base = self if self._base is None else self._base
         codings = {name: coding_of(base.kinds[name], kind) for name, kind in kinds.items()}
@@ -219,7 +219,7 @@ class HeldGraph:
 
     @property
     def as_stored(self) -> Self:
-        """The graph from which `read_as` has made this one; else this graph."""
+        """The graph from which `read_as` made this graph; this graph itself if `read_as` did not make it."""
         return self if self._base is None else self._base
 
     @property
@@ -228,7 +228,7 @@ class HeldGraph:
         return self._adjacencies.rule
 
     def find(self, vertex: object) -> int:
-        """The dense number of a vertex id. Raises GraphError if the graph does not have it."""
+        """The dense number of a vertex id. Raises GraphError if the graph has no such vertex."""
         return self.ids.find(vertex)
 
     def label(self, vertex: int) -> int | str:
@@ -258,8 +258,8 @@ class HeldGraph:
 
         In a directed graph, "both" merges the in-edges and out-edges of each vertex into one row sorted by neighbour,
         with in-edges first if neighbours are equal; it has 2 m entries. In an undirected graph all three kinds are one
-        object. Rows and neighbours have dense numbers, or the internal numbers of `order`. Raises GraphError for an
-        unknown column.
+        object. Rows and neighbours have dense numbers, or internal numbers if `order` is not None. Raises GraphError
+        for an unknown column.
         """
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
@@ -271,19 +271,22 @@ class HeldGraph:
         return self._coded[made.kind]
 
     def holds(self, kind: str, column: str) -> bool:
-        """Whether an adjacency of a graph in memory exists, and has a column in the order of its entries."""
+        """Whether an adjacency is in memory, and has a column in the order of its entries."""
         there = kind if self.directed else "in"
         return not self.streamed and there in self._adjacencies.built and self.adjacency(there).holds(column)
 
     def neighbours(self) -> Neighbours:
         """The distinct neighbours of each vertex in either direction, without self-loops.
 
-        Built on first use, then cached.
+        The lists are built on first use, and cached.
         """
         return self._adjacencies.neighbours()
 
     def excess(self) -> tuple[int, int]:
-        """The numbers of self-loops and of parallel edges; an undirected edge counts once. Computed on first use."""
+        """The numbers of self-loops and of parallel edges; an undirected edge is counted once.
+
+        The numbers are computed on first use.
+        """
         return self._adjacencies.excess()
 
     @property
@@ -309,7 +312,7 @@ class HeldGraph:
         return values if self.order is None else self.order.outward(values)
 
     def built(self) -> Adjacency:
-        """An adjacency that holds every stored column; "in" is built if there is none yet."""
+        """An adjacency that holds every stored column; "in" is built if no adjacency exists yet."""
         return self._adjacencies.any()
 
 
@@ -318,7 +321,8 @@ def _coded(columns: Mapping[str, Column], codings: Mapping[str, Coding]) -> dict
 
 
 def _checked(edges: EdgeList) -> EdgeList:
-    """The edge list with narrowed columns and contiguous, valid, read-only arrays: kernels index by them unchecked."""
+    """The edge list, checked, with narrowed columns and contiguous read-only arrays, as kernels do not check indices.
+    """
     if len(edges.ids) >= MANY:  # a few bytes of a file may declare many vertices
         require_room(8 * (len(edges.ids) + 1), f"an adjacency of {len(edges.ids):,} vertices")
     src, dst = (taken(np.ascontiguousarray(ends, dtype=np.uint32)) for ends in (edges.src, edges.dst))

@@ -11,12 +11,13 @@ KEPT = ("self-loops", "parallel edges")
 
 
 def kept_note(kept: Sequence[str]) -> tuple[str, ...]:
-    """The note that names the kept kinds of edges; an empty tuple if none is kept."""
+    """The note that names the kept kinds of edges; an empty tuple if all kinds are dropped."""
     return (f"{' and '.join(kept)} kept.".capitalize(),) if kept else ()
 
 
 def stored_note(directed: bool, n: int, m: int) -> str:
-    """Describe the stored graph: direction, n vertices and m edges. An undirected edge counts in both directions."""
+    """Describe the stored graph: direction, n vertices and m edges. An undirected edge is counted in both directions.
+    """
     if directed:
         return f"directed, {n:,} vertices, {m:,} edges"
     return f"undirected, {n:,} vertices, {m:,} edges, each one counted in both directions"
@@ -33,7 +34,10 @@ def loops_note(lost: int) -> str:
 
 
 def parallel_note(more: int, by: str | None) -> str:
-    """The note that `more` parallel edges were dropped. by: name of the first edge column; None without columns."""
+    """The note that `more` parallel edges were dropped.
+
+    `by` is the name of the first edge column; None without columns.
+    """
     which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
     return f"{more:,} parallel edges dropped: {which}."
 

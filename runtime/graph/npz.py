@@ -1,12 +1,12 @@
-"""Graphs as .npz files: in vlang's own format, and in that of scipy.sparse.save_npz (read without scipy).
+"""Graphs as .npz files, in vlang's own format or in the format of scipy.sparse.save_npz, which is read without SciPy.
 
 The arrays of vlang's format 1 are: `vlang_graph` (the number of the format), `kind` ("in" or "out"), `directed`,
 `offsets` uint64[n + 1], `targets` uint32[m], `column.NAME` for each edge column in the order of `targets`, `rule`
 int64[2] for weights by rule, and `notes`. `left_out` str[k, 3], if present, has a row for each column that could not be
-read: its name, the reason, and "1" if it holds numbers. A column of categories has their names, increasing, in
-`names.NAME` (str), and a column of times its unit in `unit.NAME` ("D", "s", "ms", "us" or "ns"). Vertex ids are stored
-as `ids` (integers); as `id_base`, if they are the n consecutive integers from there; or as `id_bytes` (UTF-8,
-concatenated) with `id_ends` uint64[n].
+read: its name, the reason, and "1" if it holds numbers. For a column of categories, `names.NAME` has the sorted names
+of the categories (str). For a column of times, `unit.NAME` has the unit ("D", "s", "ms", "us" or "ns"). Vertex ids are
+stored as `ids` (integers); as `id_base`, if they are the n consecutive integers from `id_base` on; or as `id_bytes`
+(UTF-8, concatenated) with `id_ends` uint64[n].
 """
 
 from __future__ import annotations
@@ -148,7 +148,10 @@ def own_graph(
 
 
 def _kinds(archive: Archive, columns: Mapping[str, Array]) -> dict[str, Kind]:
-    """What the integers of columns stand for. Raises GraphError if these are not the codes of their names."""
+    """The kinds of the columns of categories and times.
+
+    Raises GraphError if the codes of a column do not fit its names.
+    """
     kinds: dict[str, Kind] = {}
     for name, values in columns.items():
         if NAMES + name in archive:
@@ -186,7 +189,7 @@ def _unfit(kind: str, rows: Rows) -> str:
 
 
 def _unsound(rows: Rows, directed: bool, threads: int) -> str:
-    """The reason why results would be wrong, "" if none: unsorted rows, or an undirected edge with unequal directions.
+    """The fault that would make results wrong (unsorted rows, or unequal directions of an undirected edge), or "".
 
     The two directions of all edges are compared by sums of 64-bit hashes, which agree by chance with probability 2^-64.
     """
@@ -254,7 +257,7 @@ def _ids_from_arrays(archive: Archive, n: int) -> VertexIds:
 class Entries(NamedTuple):
     """The entries of a sparse matrix.
 
-    kind is "coo", "csr" or "csc", n the number of rows; row, col and data have one element per entry.
+    `kind` is "coo", "csr" or "csc", and `n` is the number of rows. `row`, `col` and `data` have one element per entry.
     """
 
     kind: str

@@ -57,7 +57,10 @@ def _stamp(path: str) -> _Stamp:
 
 
 def reduced(graph: Graph, light: Source | None) -> tuple[Any, tuple[Any, ...]]:
-    """The value of `Graph.__reduce__`. light: source from which to read the graph again; None to pickle its arrays."""
+    """The value of `Graph.__reduce__`.
+
+    `light` is the source from which the graph can be read again; None to pickle its arrays.
+    """
     if light is not None:
         return _read_again, (type(graph), light.path, dict(light.options), light.stamps)
     if graph.stored is not None:

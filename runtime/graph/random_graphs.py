@@ -23,7 +23,7 @@ Ends = tuple[Array, Array]
 
 
 def mixed(seed: int, stream: int, counters: Array) -> NDArray[np.uint64]:
-    """64 random bits for each counter, below 2^58; stream: 0..63 for draws that must not depend on each other."""
+    """64 random bits for each counter, which is below 2^58. Draws of different streams, 0..63, are independent."""
     with np.errstate(over="ignore"):
         z = counters.astype(np.uint64) + np.uint64(stream << 58) + _wrapped(seed * 0x632BE59BD9B4E019)
         z *= np.uint64(0x9E3779B97F4A7C15)
@@ -46,7 +46,7 @@ def below(seed: int, stream: int, counters: Array, bounds: Any) -> NDArray[np.in
 
     Args:
         seed, stream, counters: arguments as for `mixed`.
-        bounds: below 2^53, a number or one for each counter.
+        bounds: the bound for all counters, or an array with a bound for each counter; at most 2^53.
     """
     drawn = (uniform(seed, stream, counters) * bounds).astype(np.int64)
     found: NDArray[np.int64] = np.minimum(drawn, np.asarray(bounds, dtype=np.int64) - 1)  # a product may be rounded up
@@ -54,24 +54,24 @@ def below(seed: int, stream: int, counters: Array, bounds: Any) -> NDArray[np.in
 
 
 def count_within(seed: int, stream: int, pairs: int, probability: float) -> int:
-    """How many of some pairs are edges if each is one with the same probability: a binomial number of NumPy's.
+    """The number of pairs that are edges, if each pair is an edge with the same probability: a binomial random number.
 
     Args:
-        seed: of the graph.
-        stream: for counts that must not depend on each other.
-        pairs: how many pairs there are.
-        probability: that a pair is an edge.
+        seed: the seed of the graph.
+        stream: the number of the random stream; counts of different streams are independent.
+        pairs: the number of pairs.
+        probability: the probability that a pair is an edge.
     """
     return int(np.random.Generator(np.random.PCG64([seed, stream])).binomial(pairs, probability))
 
 
 def sampled(seed: int, stream: int, total: int, count: int) -> NDArray[np.int64]:
-    """Different integers, increasing; any set of them has the same probability.
+    """Draw different integers, in increasing order; all sets of `count` integers have the same probability.
 
     Args:
         seed, stream: arguments as for `mixed`.
         total: the integers are from 0 to total - 1.
-        count: how many.
+        count: the number of integers.
     """
     if count > total // 2:
         rest = sampled(seed, stream, total, total - count)
@@ -89,7 +89,7 @@ def sampled(seed: int, stream: int, total: int, count: int) -> NDArray[np.int64]
 
 
 def pairs_of(numbers: Array, n: int, directed: bool) -> Ends:
-    """The ends of the pairs with these numbers, of all n (n - 1) ordered or n (n - 1) / 2 unordered ones.
+    """The ends of the pairs with these numbers. There are n (n - 1) ordered pairs, or n (n - 1) / 2 unordered pairs.
 
     Unordered pairs are numbered by the distance of their ends on a ring of n vertices.
     """
@@ -102,12 +102,15 @@ def pairs_of(numbers: Array, n: int, directed: bool) -> Ends:
 
 
 def attached(seed: int, n: int, k: int) -> Ends:
-    """Barabasi-Albert: k (n - k) edges. Vertex 0 is joined to 1..k, and each later one to k earlier ones.
+    """A Barabasi-Albert graph, which has k (n - k) edges.
 
-    An end of an earlier edge is drawn, so a vertex is chosen in proportion to its degree. An end that was drawn itself
-    is looked up, step by step, as in P. Sanders, C. Schulz, Scalable generation of scale-free graphs (Information
-    Processing Letters 116, 2016). What a vertex chose before is drawn anew, from the ends as they were drawn first, and
-    after many rounds replaced by the first vertices that are left.
+    Vertex 0 is joined to the vertices 1..k, and each later vertex to k earlier vertices.
+
+    Each earlier vertex is chosen by drawing an end of an earlier edge, that is, in proportion to its degree. If the
+    drawn end was itself drawn, it is looked up step by step, as in Sanders and Schulz, Scalable generation of
+    scale-free graphs (Information Processing Letters 116, 2016). If a vertex chooses the same vertex twice, the
+    repeated choice is drawn again from the same ends. After many rounds, the remaining repeated choices are replaced by
+    the vertices with the smallest numbers that are not chosen yet.
     """
     e = np.arange(k * (n - k))
     src = np.where(e < k, 0, e // k + k)
@@ -139,7 +142,7 @@ def attached(seed: int, n: int, k: int) -> Ends:
 
 
 def _repeated_in_rows(values: Array) -> NDArray[np.bool_]:
-    """Which values are at an earlier place of their row; values: [rows, k]."""
+    """A mask of the values that occur earlier in their row; the mask and `values` have shape [rows, k]."""
     order = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
     found = np.zeros(values.shape, dtype=np.bool_)
@@ -148,16 +151,16 @@ def _repeated_in_rows(values: Array) -> NDArray[np.bool_]:
 
 
 def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
-    """Watts-Strogatz: a ring where each vertex is joined to its k nearest, and each edge gets another end by chance.
+    """Watts-Strogatz: a ring in which each vertex is joined to the k nearest vertices, and edges are rewired at random.
 
-    The new end is any vertex that this one is not joined to on the ring or by an edge before. Where there is none, on
-    a ring of about half of all pairs, the edge stays.
+    The new end of an edge is any vertex that the other end of the edge is not joined to, on the ring or by a rewired
+    edge. If many draws find no such vertex, the edge is not rewired.
 
     Args:
-        seed: of the graph.
+        seed: the seed of the graph.
         n: the number of vertices.
-        k: the neighbours of a vertex on the ring, an even number.
-        probability: that an edge gets another end.
+        k: the number of neighbours of a vertex on the ring, an even number.
+        probability: the probability that an edge is rewired.
     """
     e = np.arange(n * (k // 2))
     src, ring = e % n, (e % n + e // n + 1) % n
@@ -182,13 +185,13 @@ def _pair(src: Array, dst: Array, n: int) -> Array:
 
 
 def blocks(seed: int, size: int, count: int, inside: float, between: float) -> Ends:
-    """Stochastic blocks: pairs of vertices are edges with one of two probabilities.
+    """Stochastic block model: the probability that a pair of vertices is an edge depends on their blocks.
 
     Args:
-        seed: of the graph.
-        size: the vertices of a block.
-        count: how many blocks.
-        inside, between: the probabilities in one block, and between two.
+        seed: the seed of the graph.
+        size: the number of vertices of a block.
+        count: the number of blocks.
+        inside, between: the probabilities for two vertices of the same block, and of different blocks.
     """
     pairs = size * (size - 1) // 2
     chosen = sampled(seed, 0, count * pairs, count_within(seed, 2, count * pairs, inside))
@@ -203,10 +206,10 @@ def blocks(seed: int, size: int, count: int, inside: float, between: float) -> E
 
 
 def geometric(seed: int, n: int, radius: float) -> Ends:
-    """Random geometric graph: n points of the unit square, joined where they are at most `radius` apart.
+    """Random geometric graph: n random points of the unit square are joined if they are at most `radius` apart.
 
-    Points are sorted into square cells of at least that width, and compared with those of their own cell and of four
-    neighbouring ones.
+    The points are sorted into square cells, which are at least `radius` wide. Each point is compared with the points of
+    its own cell and of four neighbouring cells.
     """
     x, y = (uniform(seed, axis, np.arange(n)) for axis in (0, 1))
     side = max(1, min(int(1 / radius), int(n**0.5) + 1)) if radius > 0 else int(n**0.5) + 1
@@ -229,7 +232,7 @@ def geometric(seed: int, n: int, radius: float) -> Ends:
 
 
 def _candidates(points: Array, first: Array, last: Array) -> Iterator[Ends]:
-    """Every point with each of its range first..last-1, about a million pairs at a time."""
+    """Yield the pairs of every point with each number of its range first..last-1, about a million pairs at a time."""
     lengths = last - first
     ends = np.cumsum(lengths)
     begin = 0
@@ -243,7 +246,7 @@ def _candidates(points: Array, first: Array, last: Array) -> Iterator[Ends]:
 
 
 def _repeated(keys: Array) -> Array:
-    """The places whose key is at an earlier place."""
+    """The indices of the keys that also occur at an earlier index."""
     later = np.ones(len(keys), dtype=np.bool_)
     later[np.unique(keys, return_index=True)[1]] = False
     return np.flatnonzero(later)

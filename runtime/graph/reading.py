@@ -22,7 +22,10 @@ __all__ = ["read_graph"]
 
 
 def read_graph(graph_type: type[Graph], path: str | Path, options: Mapping[str, Any]) -> Graph:
-    """Build the graph of a file or a generator. options: all keywords of `Graph.read`. Raises GraphError, DiskError."""
+    """Build the graph of a file or a generator.
+
+    `options` has all keywords of `Graph.read`. Raises GraphError, DiskError.
+    """
     given = {**options, "columns": _names(options["columns"]), "weights": _weights(options["weights"])}
     path = given_path(path)
     for name in ("directed", "symmetrize"):
@@ -59,7 +62,7 @@ def _weights(value: object) -> str | None:
 def _names(values: object) -> str | list[str] | dict[str, str] | None:
     """The option `columns` as a list of names, or as a dict of types by name.
 
-    None and a single text are passed on; `read` rejects the text.
+    The values None and a single text are returned unchanged; `read` rejects the text.
     """
     if isinstance(values, Mapping):
         named_types(values)

@@ -1,11 +1,13 @@
 """A ring of aligned buffers, into which reading threads prefetch pages from disk for the passes of a run.
 
-A pass requests groups of pages, in any order, and all pages of a group are delivered together. Groups that are in
-memory already are delivered first. Their pages are in the cache, which keeps pages until the end of the run, or were
-left in the ring by the previous pass. So pages that fit into the budget are read once, and if half of a graph fits, a
-pass reads only the other half.
+A pass requests groups of pages, in any order, and all pages of a group are delivered together. Some of the pages are in
+memory already: in the cache, which keeps pages until the end of the run, or in buffers in which the previous pass left
+them. So pages that fit into the budget are read once, and if half of a graph fits, a pass reads only the other half.
 
-Requests and pages are passed through two `SimpleQueue`s, each of whose operations is one built-in call, so that an
+A pass begins with the pages that the previous pass left in the ring, because their buffers are needed for new reads.
+The pages in the cache are delivered when no page has arrived from the disk, so that a pass seldom waits for the disk.
+
+Requests and pages are passed through two `SimpleQueue`s. Each operation of a `SimpleQueue` is one built-in call, so an
 interrupt, which Python raises in the main thread, leaves no lock held. A request holds a reference to its buffer, which
 therefore stays alive during the read.
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
@@ -149,30 +151,34 @@ class Ring:
 
     # ------------------------------------------------------------------------------------------------ one pass
     def _stream(self, kind: str, groups: Sequence[Sequence[int]]) -> Generator[list[tuple[int, PageViews]]]:
-        here: list[Sequence[int]] = []
+        held: list[Sequence[int]] = []  # groups with pages in buffers of the ring, and groups in the cache
+        kept: list[Sequence[int]] = []
         rest: list[Sequence[int]] = []
         for group in groups:
             known = all((kind, page) in self._cache or (kind, page) in self._held for page in group)
-            (here if known else rest).append(group)
-        self._keep({(kind, page) for group in here for page in group})
-        flight = _Flight(rest)
-        self._ask(kind, flight)
-        for part in _parts(here):
-            self.reading.hits += len(part)
-            yield self._views(kind, part)
-            self._release(kind, part)
+            cached = known and all((kind, page) in self._cache for page in group)
+            (kept if cached else held if known else rest).append(group)
+        self._keep({(kind, page) for group in held for page in group})
+        here, flight = deque((*held, *kept)), _Flight(rest)
+        while here or flight.missing:
             self._ask(kind, flight)
-        while flight.missing:
-            begin = time.perf_counter()
-            while not flight.complete:
-                flight.arrived(self._next())
-            while self._flying and not self._done.empty():
-                flight.arrived(self._next())
-            self.reading.seconds += time.perf_counter() - begin
-            batch = flight.batch(max(1, self._most // 2))
+            self._take(flight, wait=not here)
+            if flight.complete:
+                batch = flight.batch(max(1, self._most // 2))
+            else:
+                batch = _together(here, max(1, self._flying) if flight.missing else _TOGETHER)
+                self.reading.hits += len(batch)
             yield self._views(kind, batch)
             self._release(kind, batch)
-            self._ask(kind, flight)
+
+    def _take(self, flight: _Flight, wait: bool) -> None:
+        """Take the pages that have arrived; if `wait`, wait until a group is complete."""
+        begin = time.perf_counter()
+        while wait and not flight.complete:
+            flight.arrived(self._next())
+        while self._flying and not self._done.empty():
+            flight.arrived(self._next())
+        self.reading.seconds += time.perf_counter() - begin
 
     def _keep(self, wanted: set[Key]) -> None:
         """Begin a pass: the slots of the pages in `wanted` stay occupied, and all other slots become free."""
@@ -234,7 +240,7 @@ class Ring:
         self._flying += 1  # last, so that after an interrupt the ring waits for no read without a thread
 
     def _slot(self) -> int:
-        """Take a free slot of the ring, or add one; returns its number."""
+        """Take a free slot of the ring, or add a slot; returns the number of the slot."""
         if self._free:
             return self._free.popleft()
         begin = len(self._slots) * self._largest
@@ -308,7 +314,7 @@ class _Flight:
         self.missing = len(groups)
 
     def next(self) -> Sequence[int] | None:
-        """The next group to request; None after the last."""
+        """The next group to request; None after the last group."""
         return self._groups[self._asked] if self._asked < len(self._groups) else None
 
     def ask(self, keys: Sequence[Key]) -> None:
@@ -337,13 +343,9 @@ class _Flight:
         return pages
 
 
-def _parts(groups: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Combine groups to batches of at most _TOGETHER pages, unless a single group has more."""
-    part: list[int] = []
-    for group in groups:
-        if part and len(part) + len(group) > _TOGETHER:
-            yield part
-            part = []
-        part += group
-    if part:
-        yield part
+def _together(groups: deque[Sequence[int]], most: int) -> list[int]:
+    """Take groups from the left, with at most `most` pages unless the first group has more; returns their pages."""
+    pages = [*groups.popleft()]
+    while groups and len(pages) + len(groups[0]) <= most:
+        pages += groups.popleft()
+    return pages

@@ -77,17 +77,27 @@ def test_what_fits_is_read_once_and_half_of_it_halves_the_reads() -> None:
         assert ring.cached > 0
 
 
-def test_pages_in_memory_come_first() -> None:
-    made = store()
+def test_reads_begin_at_once_and_cached_pages_fill_the_waits() -> None:
+    """A pass first uses the pages that occupy buffers, and does not keep the disk idle while it uses cached pages."""
+    made = store(0.02)
     largest = max(sizes(made))
     with closing(Ring(made, largest, 12 * largest, buffers=3)) as ring:
         sweep(ring, made)
-        before = len(made.reads)
-        seen = sweep(ring, made)
-        read = {page for _, page in made.reads[before:]}
-        hits = len(seen) - len(read)
-        assert hits >= 10
-        assert not read & set(seen[:hits])
+        left, kept = {page for _, page in ring._held}, {page for _, page in ring._cache}
+        assert len(left) == 3
+        assert len(kept) >= 8
+        before, seen = len(made.reads), list[int]()
+        with closing(ring.stream("in", singles(made))) as batches:
+            for batch in batches:
+                pages = [page for page, _ in batch]
+                if not seen:
+                    assert set(pages) < left, "one buffer is enough to begin the next read"
+                elif kept - set(seen):
+                    assert ring._flying or not ring._done.empty()
+                    assert set(pages) <= left | kept, "no page was awaited while others were in memory"
+                seen += pages
+        assert sorted(seen) == list(range(made.cuts("in").count))
+        assert len(made.reads) - before == len(seen) - len(left) - len(kept)
 
 
 def test_groups_arrive_together() -> None:

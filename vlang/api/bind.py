@@ -71,7 +71,10 @@ def _copied(value: Any) -> Any:
 
 @contextmanager
 def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """A context manager that adds a hint to errors of an argument named like an option, which may have been meant."""
+    """A context manager around the binding of an argument.
+
+    If an option has the same name, errors also explain the option.
+    """
     try:
         yield
     except (BindError, GraphError) as error:
@@ -84,7 +87,8 @@ def _for_option(name: str, what: str, program: str) -> Iterator[None]:
 def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | None) -> Any:
     """The value of a parameter in the form that the engine takes. Raises BindError or GraphError.
 
-    shown: its type, if that is `category` or a type of times. A category stays a text, which `name_run` replaces.
+    shown: the type of the parameter, if it is `category` or a type of times. A category stays a text; later, `name_run`
+        replaces the text by a number.
     """
     if shown == CATEGORY:
         if not isinstance(value, str) or not value:
@@ -135,8 +139,11 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
             number = float(value)
         except OverflowError:
             raise BindError(f"`{name}` is {_article(type_)} {type_}; a number this large does not fit") from None
-        with np.errstate(over="ignore"):  # values that are too large become infinite; f16 is stored as its 16 bits
-            return int(np.float16(number).view(np.uint16)) if type_ == F16 else number
+        with np.errstate(over="ignore"):  # tested below
+            stored = np.dtype(f"float{type_.bits}").type(number)
+        if np.isinf(stored) and not np.isinf(number):
+            raise BindError(f"`{name}` is {_article(type_)} {type_}; {_too_large(number, type_)}")
+        return int(stored.view(np.uint16)) if type_ == F16 else number  # f16 is stored as its 16 bits
     if value in (float("inf"), float("-inf")) and type_.kind == "int":
         return type_.highest if value > 0 else type_.lowest
     if isinstance(value, float) and not value.is_integer():
@@ -149,9 +156,9 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
 
 
 def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, Any]:
-    """Arrays for the vertex fields given, as stored: shape [n], or [n * k] for vectors, in row-major order.
+    """The stored arrays of the vertex fields that a call passes: shape [n], or [n * k] for vectors, in row-major order.
 
-    A field of type `category` is a `Coded`, which `name_run` replaces.
+    A field of type `category` is a `Coded`; later, `name_run` replaces it by an array.
 
     Args:
         program: the IR, with the declarations of the fields.
@@ -219,11 +226,9 @@ def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
         return array.astype(np.uint8)
     if array.dtype.kind not in "biuf":
         raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {array.dtype}")
-    with np.errstate(over="ignore"):  # values that are too large become infinite
-        if type_ == F16:
-            return array.astype(np.float16).view(np.uint16)
-        if type_.floating:
-            return array.astype(f"float{type_.bits}")
+    if type_.floating:
+        stored = _floats(decl, type_, array)
+        return stored.view(np.uint16) if type_ == F16 else stored
     return _integers(decl, type_, array)
 
 
@@ -231,8 +236,28 @@ def _shape(decl: f.FieldDecl, graph: Graph) -> str:
     return f"{graph.n:,} x {decl.type.size}" if isinstance(decl.type, Vector) else f"{graph.n:,}"
 
 
+def _floats(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+    """Convert an array to the floats of a field. Raises BindError if a finite value would become infinite."""
+    with np.errstate(over="ignore"):
+        stored = array.astype(f"float{type_.bits}")
+    if array.dtype.kind != "f" or array.dtype.itemsize > stored.dtype.itemsize:
+        lost = np.isinf(stored) & np.isfinite(array)
+        if lost.any():
+            raise BindError(f"`{decl.name}` is an array of {type_}; {_too_large(float(array[lost][0]), type_)}")
+    return stored
+
+
+def _too_large(number: float, type_: Scalar) -> str:
+    help_ = {16: "; declare a wider type", 32: "; --precision 64 (precision=64) or the type f64 holds it"}
+    most = float(np.finfo(f"float{type_.bits}").max)
+    return f"{number:g} does not fit, {type_} ends at {most:g}{help_.get(type_.bits, '')}"
+
+
 def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
-    """Integers as stored; infinite floats become the type's `inf`."""
+    """Convert an array to the stored integers of a field.
+
+    Infinite floats become `inf` or `-inf` of the field's type.
+    """
     dtype = np.dtype(("uint" if type_.kind == "uint" else "int") + str(type_.bits))
     result = np.empty(array.shape, dtype=dtype)
     if array.dtype.kind == "f" and np.isnan(array).any():

@@ -96,7 +96,9 @@ def _own_names(program: Program) -> Collection[str]:
 
 
 def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The options of `options=...`, by name; of an `Options` object those that differ from their defaults.
+    """The options of `options=...`, by name.
+
+    From an `Options` object, only options that differ from their defaults are taken.
 
     Raises BindError for a wrong type or an unknown name.
     """
@@ -109,7 +111,7 @@ def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str,
 def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, Any]:
     """The items of `options={...}` or `research={...}`, by name. Raises BindError for an unknown name.
 
-    door: "options" or "research". known: the options that it may hold.
+    door: the keyword, "options" or "research". known: the options that are allowed in this keyword.
     """
     if given is None:
         return {}
@@ -134,7 +136,7 @@ _EXAMPLES = {"options": '{"threads": 2}', "research": '{"mode": "pull"}'}
 
 
 def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> str:
-    """The error for an argument that is neither the program's nor an everyday option, with a proposal."""
+    """The error for an argument that is no parameter, field or everyday option; the text proposes a similar name."""
     today = RENAMED.get(name, name)
     if today in RESEARCH:
         return f"{name} is a research option: write research={{\"{today}\": {value!r}}}"
@@ -148,7 +150,7 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 
 
 def _fitting(options: Options) -> None:
-    """Refuse options that the device does not have, and options that exclude each other."""
+    """Refuse options that the device does not support, and options that exclude each other."""
     if options == _DEFAULTS:
         return
     for name, option in OPTIONS.items():
@@ -211,7 +213,7 @@ def _mode(option: Option, value: Any) -> str:
 
 
 def _check_mode(options: Options) -> None:
-    """Refuse a mode that no way of the device supports."""
+    """Raise BindError if the device cannot run loops in the requested `mode`."""
     from vlang.runtime.cpu.ways.ways import modes  # start-up
     from vlang.runtime.gpu.ways.ways import modes as gpu_modes  # start-up
 
@@ -275,9 +277,9 @@ def _progress(option: Option, value: Any) -> Any:
 
 
 def _device(_option: Option, value: Any) -> str:
-    from vlang.runtime.gpu.device.choose import parse_device  # start-up
+    from vlang.runtime.gpu.device.choose import check_names  # start-up
 
-    parse_device(value)
+    check_names(value)
     return str(value)
 
 
@@ -324,7 +326,7 @@ def _trace(option: Option, value: Any) -> str:
 
 
 def _is_text(path: str) -> bool:
-    """Whether the system can have a file of this name."""
+    """Whether the characters of a path can be encoded in the encoding of the file system."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:

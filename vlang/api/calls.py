@@ -23,7 +23,7 @@ __all__ = ["Call", "Stages"]
 
 @dataclass(frozen=True)
 class Stages:
-    """The stages of one text at one precision, up to the facts.
+    """The compilation stages of a program text at one precision: the checked tree, the IR and the facts.
 
     Attributes:
         checked: the tree with the checker's tables.
@@ -50,7 +50,7 @@ class Stages:
 
     @cached_property
     def sent(self) -> Mapping[int, Mapping[str, str]]:
-        """The slot of the last sent value of each field, by number of the loop in delta form; other loops have none."""
+        """For each loop in delta form, by its number: the slot of each field's sent value, by the name of the field."""
         return {number: {name: f"sent:{name}" for name in loop.applied}
                 for number, loop in enumerate(self.facts.loops.values()) if loop.kind == "delta"}
 
@@ -68,8 +68,9 @@ class Call:
         fields: the vertex fields that the caller passed, as stored.
         old: fields of an earlier result that also replace initializers.
         starts: the states from which loops continue, by the number of the loop.
-        names: the names of categories, which increase; a category is the position of its name.
+        names: the names of categories, in increasing order; a category is stored as the position of its name.
         notes: warnings of binding.
+        constants: the values of the program's constants that do not have their defaults.
     """
 
     graph: Graph
@@ -82,3 +83,4 @@ class Call:
     starts: Mapping[int, Start] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    constants: Mapping[str, int] = field(default_factory=dict)

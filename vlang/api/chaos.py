@@ -1,4 +1,4 @@
-"""Chaos mode: runs a program a second time, in a random one of all orders that its rules permit, and compares results.
+"""Chaos mode: runs a program a second time, in a random order that its rules permit, and compares the results.
 
 The rules are in section 10 of the language definition.
 """
@@ -99,7 +99,7 @@ class _Bound:
     slack: float
 
     def wrong(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
-        """Where two arrays of one type differ by more than the bound."""
+        """Whether the elements of two arrays of one type differ by more than the bound, for each position."""
         same: NDArray[np.bool_] = a == b
         if a.dtype.kind != "f":
             return ~(same | (a != a) & (b != b)) if a.dtype.kind == "M" else ~same  # NaT stands for `inf`
@@ -129,7 +129,7 @@ def _difference(plain: Result, other: Result, bound: _Bound) -> str:
 
 
 def _rounds(facts: Facts) -> bool:
-    """Whether a float depends on the order of contributions: by a sum or a declared reduction."""
+    """Whether sums or declared reductions make a float result depend on the order of contributions."""
     parts = (part for statement in statements(facts.program.body) for expr in expressions(statement)
              for part in f.walk(expr))
     return any("rounding" in replicate(part).marks for part in parts if isinstance(part, f.Reduce)) or \
@@ -144,7 +144,7 @@ def _floating(type_: Type) -> bool:
 
 
 def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
-    """The distance from its limit at which a run may stop under the tolerances of its loops.
+    """How far a result may be from the limit to which it converges, when the tolerances of its loops end the run.
 
     Adds the tolerances in `until`, and n times the tolerances in `activate when`, and multiplies the sum by `_FACTOR`.
     """
@@ -159,7 +159,7 @@ def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
 
 
 def _limits(program: f.Program, cond: f.Expr, scalars: Mapping[str, Any]) -> Iterator[float]:
-    """The absolute values of the floats, literals or parameters, with which a condition compares."""
+    """The absolute values of the float literals and float parameters that are operands of a condition's comparisons."""
     defaults = {param.name: param.default for param in program.params}
     for part in f.walk(cond):
         if not isinstance(part, f.Op) or part.op not in ("lt", "le", "gt", "ge"):

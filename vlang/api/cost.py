@@ -99,14 +99,17 @@ def cost_of(plan: Plan, facts: Facts, graph: Graph, need: Need, without: frozens
 
 
 def _kept(graph: Graph, domain: str) -> str:
-    """The direction of the adjacency that is in memory. An undirected graph has one adjacency for all directions."""
+    """The direction of the stored adjacency that a domain reads.
+
+    An undirected graph has one adjacency for all directions.
+    """
     return domain if graph.directed else "in"
 
 
 def _edges(graph: Graph, domain: str) -> int:
     """The number of entries in an adjacency. In the domain "both" of a directed graph, every edge has two entries.
 
-    Along pointers, every vertex has one.
+    A domain "pointing" has one entry per vertex, since every vertex has one pointer.
     """
     if domain.startswith("pointing"):
         return graph.n
@@ -132,7 +135,7 @@ def _superstep(
 
 
 def _of_neighbours(gather: f.Gather, facts: GatherFacts, without: frozenset[str]) -> Iterator[f.Expr]:
-    """The values of a neighbour that a gather reads per edge: stored messages, else fields and degrees."""
+    """The values of a neighbour that a gather reads per edge: a stored message, or fields and degrees."""
     messages = () if "hoist" in without else facts.messages
     reduce = gather.reduce
     return _values((reduce.body, *(() if reduce.cond is None else (reduce.cond,))), messages)

@@ -13,7 +13,7 @@ __all__ = ["program_html"]
 
 
 def program_html(program: Program) -> str:
-    """The name and comment of a program, tables of what it takes and gives, and its text."""
+    """The name and comment of a program, a table of its parameters, inputs and results, and its text."""
     first = program.doc.partition("\n")[0]
     parts = [f"<div><b>{escape(program.name)}</b>{': ' + escape(first) if first else ''}</div>"]
     rows = [("parameter", p.name, p.type, "required" if p.required else f"default {p.default}") for p in program.params]
@@ -33,7 +33,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _coloured(source: str) -> str:
-    """The text in colours by Pygments, if it is there and knows the language."""
+    """The text coloured by Pygments; plain text if Pygments or its lexer for vlang is not installed."""
     try:
         from pygments import highlight  # optional
         from pygments.formatters import HtmlFormatter  # optional

@@ -58,7 +58,8 @@ def signature_of(params: Sequence[Parameter], fields: Sequence[FieldInfo]) -> in
 
 
 def documented(program: Program) -> str:
-    """The docstring of a program: its signature, the comment above its header, and what it takes and gives."""
+    """The docstring of a program: its signature, the comment above its header, and its parameters, inputs and
+    outputs."""
     signature = inspect.signature(program)
     graph = next(iter(signature.parameters))
     values = {one.name: "..." if one.required else repr(one.default) for one in program.params}
@@ -88,7 +89,7 @@ def _listed(program: Program) -> str:
 
 
 def _fresh(name: str, taken: Collection[str]) -> str:
-    """The name, with as many underscores at its end as make it differ from the taken names."""
+    """The name, followed by as many underscores as are needed to make it differ from all taken names."""
     while name in taken:
         name += "_"
     return name

@@ -28,13 +28,15 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
     """An argument as an array with one row per vertex. A value without labels keeps its order.
 
     Labels are vertex ids. Raises BindError unless the labels are exactly the graph's ids, each once. A default index
-    (0, 1, 2, ...) on a graph with other ids is an error too, since its values may be meant in the order of vertices.
+    (0, 1, 2, ...) on a graph with other ids is an error too, since the caller may have listed the values in the order
+    of vertices.
 
     Args:
         name: The field, for messages.
         graph: The graph of the run.
         value: An array-like value, or a dict, pandas Series or pandas DataFrame by vertex id.
-        vector: Whether the field holds vectors. If not, a DataFrame with one column gives an array of shape [n].
+        vector: Whether the field holds vectors. For a scalar field, a DataFrame with one column gives an array of shape
+            [n].
     """
     if isinstance(value, Mapping):
         return _ordered(name, graph, _labels(list(value)), _array(list(value.values())))
@@ -55,7 +57,7 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
 
 
 def _default(index: Any) -> bool:
-    """Whether an index is the default one of pandas."""
+    """Whether an index is the default index of pandas, 0, 1, 2, ...."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 

@@ -28,7 +28,7 @@ __all__ = ["Lowered", "lower_program"]
 class Lowered:
     """A program lowered for a graph or, without one, for graphs that have all edge columns which the program reads.
 
-    Attributes: program, graph, options. Public as `vlang.Lowered`; `program.lower` makes it.
+    Attributes: program, graph, options. Public as `vlang.Lowered`; `Program.lower` returns it.
     """
 
     program: Program
@@ -58,11 +58,13 @@ class Lowered:
                                  renumbered=self.graph is not None and self.graph.order is not None, sizes=sizes)
 
     def text(self, stage: str) -> str:
-        """A stage as text: "tree", "ir", "facts", "numba", "cuda" or "plan". Raises BindError for any other."""
+        """A stage as text: "tree", "ir", "facts", "numba", "cuda" or "plan". Raises BindError for another stage."""
         return stage_text(self, stage)
 
     def cost(self) -> Cost:
-        """The memory that a run on the graph needs, and the cost of its supersteps. Raises BindError without a graph.
+        """The memory that a run on the graph needs, and the cost of its supersteps.
+
+        Raises BindError if there is no graph.
 
         The numbers are computed from the counts of vertices and edges and from the stored types, without a run.
         """
@@ -85,6 +87,7 @@ def lower_program(program: Program, graph: Graph | None, device: str, options: M
     """
     keywords = {name: value for name, value in options.items() if name != "options"}
     chosen, rest = bind_options(program, keywords, {"device": device, **options_by_name(options.get("options"))})
+    program, rest = program.fixed_by(rest)
     if rest:
         raise BindError(f"`{next(iter(rest))}` belongs to {program.name} itself, and is given when it runs; lower "
                         "takes run options")

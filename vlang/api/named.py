@@ -1,8 +1,9 @@
-"""Binds categories and times: one list of names for a run, and the columns of its graph read by that list.
+"""Binds categories and times: makes one list of category names for a run, and replaces names by positions in it.
 
-The names of a run are those of all its columns and arguments of type `category`, and those of its text that are stored
-or ordered. They increase by code point, and a category is the position of its name. A name that the program only
-compares by `==` and `!=` need not be among them: no value equals it, and a warning says so.
+The list has the names in all columns and arguments of type `category`, and the names in the program text that the
+program stores or orders. The list is sorted by code point, and a category is stored as the position of its name. A name
+that the program only compares by `==` and `!=` may be missing in the list: then no value equals the name, and a warning
+says so.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ class Coded:
 
 @dataclass(frozen=True)
 class Named:
-    """A run whose names are known.
+    """The data of a run, with all category names replaced by positions in one list.
 
     Attributes:
-        graph: the graph, with columns that are read by the names of the run.
+        graph: the graph; its columns of type `category` have positions in `names`.
         scalars: the parameters in the form that the engine takes.
         fields: the given vertex fields, as stored.
-        names: the names of the run.
-        warnings: names in the text, or given as parameters, that nothing has.
+        names: the category names of the run.
+        warnings: one text for each name in the program text or in a parameter that no value of the run has.
     """
 
     graph: Graph
@@ -63,14 +64,14 @@ def name_run(
     program: f.Program, graph: Graph, scalars: Mapping[str, Any], fields: Mapping[str, Any],
     names: tuple[str, ...] | None = None,
 ) -> Named:
-    """Give codes to all names of a run.
+    """Replace all category names of a run by codes, which are positions in one list.
 
     Args:
         program: the IR.
         graph: the graph of the run.
         scalars: the bound parameters; a category is a text.
         fields: the bound vertex fields; one of type `category` is a `Coded`.
-        names: the names of an earlier run, which must be those of this one; None for a new run.
+        names: the names of an earlier run, which must include all names of this run; None for a new run.
 
     Raises:
         BindError: a name is not among `names`.
@@ -107,7 +108,7 @@ def _has(names: Sequence[str], text: str) -> bool:
 def _unknown(
     program: f.Program, texts: Mapping[str, str], absent: Sequence[str], names: Sequence[str]
 ) -> Iterator[str]:
-    """A warning for each name that is only compared, and that nothing has."""
+    """A warning for each name that the program only compares, and that no value of the run has."""
     spans = {param.name: param.span for param in program.params}
     for name, text in texts.items():
         if text not in absent:
@@ -120,7 +121,7 @@ def _unknown(
 
 
 def check_kinds(program: f.Program, graph: Graph, name: str) -> None:
-    """Check the columns of categories and times that a program reads, and those it reads as something else.
+    """Check that the program declares a type `category` or a type of times exactly where a column has such values.
 
     name: the name of the program. Raises BindError.
     """
@@ -157,9 +158,9 @@ def codes_of(name: str, array: Array) -> Coded:
 
 
 def times_of(name: str, type_: Scalar, array: Array) -> Array:
-    """A vertex field of a type of times, int64, from datetime64, texts, or integers that count its unit.
+    """Convert an array of datetime64, texts or integers (numbers of units) to a vertex field of times, int64.
 
-    NaT is `inf`. Raises BindError.
+    NaT becomes `inf`. Raises BindError.
     """
     if array.dtype.kind in "UTO":
         values = [time_value(name, type_, one) for one in array.tolist()]

@@ -29,7 +29,7 @@ def run_to(
     program: Program, precision: int, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]],
     options: Options, goal: Goal, starts: Mapping[int, Start] | None = None,
 ) -> Outcome:
-    """Run a program up to a goal. The outcome holds the fields at the goal, and why the loop of the goal ended.
+    """Run a program up to a superstep of one loop. The outcome has the fields after it, and why that loop ended.
 
     Args:
         program: the program.
@@ -57,7 +57,7 @@ def one_more_superstep(
 
     Args:
         program: the program of the result.
-        result: a result of a run in this process, so that its origin is known.
+        result: the result of a run in this process; it must have an `origin`.
         loop: the number of the loop in the text.
         names: the fields that the loop takes from the result.
         options: the options of a run on the CPU.

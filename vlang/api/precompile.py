@@ -40,7 +40,7 @@ class Warmed:
 
 
 def folder() -> Path:
-    """The cache directory. Raises DiskError if there is no writable one."""
+    """The cache directory. Raises DiskError if no cache directory is writable."""
     place, why_not = find_cache()
     if place is None:
         raise DiskError(f"compiled programs cannot be kept: {why_not}; VLANG_CACHE names another folder")

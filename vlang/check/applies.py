@@ -1,4 +1,5 @@
-"""Checks `apply`: it writes fields of "this vertex" only, with values that fit (V107, V111, V113, V117, V118, V120)."""
+"""Checks `apply`: it writes fields of "this vertex" only, and types must fit (V107, V111, V113, V117, V118,
+V120)."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
 
 
 def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight) -> bool:
-    """Whether a function takes these arguments, without messages.
+    """Whether a function takes these arguments. This function reports no problems.
 
     The number of arguments is checked and, for a built-in function, their types.
     """
@@ -233,14 +233,14 @@ def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def _listed(x: Expressions, node: t.Call, arg: t.Expr, everywhere: str, at: Sight) -> Value:
-    """A parameter of type `vertices`.
+    """The type and level of an argument that must be a parameter of type `vertices`; reports any other argument.
 
     Args:
         x: the checker of expressions.
         node: the call.
         arg: its argument.
-        everywhere: what to write in place of the call where the argument is `vertices`, all of them.
-        at: the names and the level at its place.
+        everywhere: the text to propose in place of the call if the argument is the word `vertices`.
+        at: the context of the call.
     """
     name = "in" if node.name == t.CONTAINED else node.name
     if isinstance(arg, t.Name) and arg.name == "vertices":

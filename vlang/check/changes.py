@@ -33,7 +33,7 @@ def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
 def change(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `change(f)`, the change that has not been sent yet.
 
-    It is allowed in gathers (the change of a neighbour), in `activate when` and in `until`.
+    `change(f)` is allowed in gathers (the change of a neighbour), in `activate when` and in `until`.
     """
     symbol, value = _in_time(x, node, at)
     if symbol is None or value.type is None:
@@ -103,7 +103,7 @@ def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Va
 
 
 def _moving(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> bool:
-    """Whether the field has an old value in this place. Reports it if not."""
+    """Whether the field has an old value in this place. If not, reports the reason."""
     if at.loop is None:
         x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` needs a superstep, and there is no `repeat` here",
                      node.span)

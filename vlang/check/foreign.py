@@ -1,4 +1,4 @@
-"""Names of other languages that a program may use by habit, and what it writes instead."""
+"""Names from other languages that users may write by habit, and what to write in vlang instead."""
 
 from __future__ import annotations
 

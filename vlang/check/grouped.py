@@ -57,7 +57,10 @@ def _groups(type_: Type) -> bool:
 
 
 def of_group(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
-    """The context in which `r(e for u)` is reduced. Reports it outside of a grouped gather, and then returns None."""
+    """The context of e in `r(e for u)`, which reduces a group.
+
+    Outside of a grouped gather, reports the reduction and returns None.
+    """
     run, outer = x.run, at.grouping
     if at.inside == "groups" and outer is not None and outer.domain.name == node.domain.name:
         rule = REDUCTIONS.get(node.name)
@@ -83,7 +86,9 @@ def of_group(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
 
 
 def weighed(x: Expressions, node: t.Reduce, edge: Sight) -> None:
-    """Check the `weight` of a reduction: only `mode` over edges has one. edge: the context of an expression at an edge.
+    """Check the `weight` of a reduction: only `mode` over edges may have a weight.
+
+    edge: the context of an expression at an edge.
     """
     run, weight = x.run, node.weight
     assert weight is not None

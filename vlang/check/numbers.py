@@ -22,20 +22,20 @@ Rule = Callable[["Expressions", t.Call, list[Value], Sight], Type | None]
 
 
 def wrong(x: Expressions, node: t.Call, arg: int, need: str, type_: Type) -> None:
-    """V106: an argument of another type.
+    """Report V106 for an argument of a wrong type.
 
     Args:
         x: the checker of expressions.
         node: the call.
         arg: the number of the argument.
         need: what the function takes, in words.
-        type_: of the argument.
+        type_: the type of the argument.
     """
     x.run.report(Code.WRONG_TYPE, f"`{node.name}` needs {need}", node.args[arg].span, f"this is {a(type_)}")
 
 
 def types_of(args: list[Value]) -> list[Type]:
-    """The types of arguments that are all right."""
+    """The types of the arguments, without arguments whose type is wrong and has been reported."""
     return [v.type for v in args if v.type is not None]
 
 
@@ -57,7 +57,7 @@ def _numbers(x: Expressions, node: t.Call, args: list[Value]) -> Type | None:
 
 
 def _shaped(result: Type, part: Type) -> Type:
-    """The type that an argument takes beside vectors: a scalar becomes every component."""
+    """The type to which an argument is converted: a scalar beside vectors keeps a scalar type, and is broadcast."""
     return result.item if isinstance(result, Vector) and not isinstance(part, Vector) else result
 
 
@@ -99,7 +99,7 @@ def _undefined(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Ty
 
 
 def _converts(name: str) -> Rule:
-    """The rule of `int(x)`: a number, or a bool as 0 or 1, as a value of the type `name`."""
+    """The rule for a conversion such as `int(x)`: it takes a number or a bool, and gives a value of the type `name`."""
 
     def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
         (type_,) = types_of(args)

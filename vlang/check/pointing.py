@@ -1,4 +1,4 @@
-"""Checks the conditions of reductions over the vertices that point here (language.md, section 5)."""
+"""Checks conditions of reductions over the vertices v whose pointer `v.f` is this vertex (language.md, section 5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _HERE = "the vertices that point here are chosen by one condition `v.f == self`"
 
 
 def refused(run: Run, node: t.Reduce, at: Sight) -> bool:
-    """Whether a reduction over vertices asks for something else of this vertex than `v.f == self`; reports it."""
+    """Report a reduction over vertices that compares `self` in another way than by one `v.f == self`.
+
+    Returns whether it has reported such a reduction.
+    """
     if node.domain.kind not in ("vertices", "set") or node.cond is None:
         return False
     found, v = equalities(node), node.domain.name
@@ -38,7 +41,7 @@ def refused(run: Run, node: t.Reduce, at: Sight) -> bool:
 
 
 def _otherwise(run: Run, node: t.Reduce, cond: t.Expr, at: Sight) -> bool:
-    """Report a condition that compares a pointer of v with this vertex, or with an own pointer, in another form."""
+    """Report a comparison of a pointer of v with `self` or its pointer field, other than a conjunct `v.f == self`."""
     own = {s.name for s in at.scope.visible() if s.kind == "field" and s.type == VERTEX}
     v = node.domain.name
     for part in conjuncts(cond):
@@ -65,5 +68,5 @@ def _pointer(expr: t.Expr, v: str, fields: set[str]) -> bool:
 
 
 def _of_here(expr: t.Expr, fields: set[str]) -> bool:
-    """Whether an expression is this vertex, or a vertex that an own field names."""
+    """Whether an expression is `self`, or a pointer field of `self`."""
     return isinstance(expr, t.Self) or (isinstance(expr, t.Name) and expr.name in fields)

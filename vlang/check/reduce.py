@@ -39,7 +39,7 @@ def over_edges(domain: t.Domain) -> bool:
 
 
 def at_vertices(node: t.Reduce) -> bool:
-    """Whether a reduction has one value for each vertex: over edges, or over the vertices that point here."""
+    """Whether a reduction has one value per vertex: over edges, or over the vertices whose pointer is this vertex."""
     return over_edges(node.domain) or pointing(node) is not None
 
 
@@ -49,7 +49,7 @@ def word_for(reduction_name: str) -> str:
 
 
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
-    """The type and level of a reduction. Reports a reduction in a place where none is allowed."""
+    """The type and level of a reduction. Reports a reduction in a place where no reduction is allowed."""
     run = x.run
     if node.domain.kind == "group":
         around = of_group(x, node, at)
@@ -89,7 +89,10 @@ def _outside(x: Expressions, node: t.Reduce, at: Sight) -> str:
 
 
 def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
-    """Report a reduction in a place that allows only named values. If its body is correct, propose to name it."""
+    """Report a reduction in a place that allows only named values.
+
+    If its body is correct, propose a statement that names the reduction.
+    """
     run, word, before = x.run, x.run.fresh(word_for(node.name)), len(x.run.problems)
     reduced(x, node, replace(at, place="gather" if edges else "let"))
     right = len(run.problems) == before
@@ -166,7 +169,7 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
 
 
 def _no_groups(x: Expressions, node: t.Reduce, group: t.Grouping) -> Value:
-    """Report groups of vertices."""
+    """Report a reduction over vertices with a `by`: only edges can be grouped."""
     x.run.report(Code.NESTED_REDUCTION, "a reduction over vertices has no groups", group.span, "`by` groups edges",
                  help=f"a group that a vertex names has its value there: `gather total = sum({node.domain.name}.x for "
                       f"{node.domain.name} in vertices if {node.domain.name}.c == self)`")
@@ -197,7 +200,7 @@ def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> T
 
 
 def _nameless(rule: ReductionRule, body: Type | None) -> bool:
-    """Whether the reduction of nothing would be the name of a category, which has no least or greatest one."""
+    """Whether a reduction is a `min` or `max` of categories, which has no value if nothing contributes."""
     return rule.name in ("min", "max") and holds(body, CATEGORY)
 
 

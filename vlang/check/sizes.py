@@ -22,7 +22,7 @@ MOST_COMPONENTS = 1024  # of a vector: a CPU kernel unrolls its operations; at t
 
 @dataclass(frozen=True)
 class _Size:
-    """The size of an expression. In the body of a function, the arguments of the function are counted apart.
+    """The size of an expression. In the body of a function, the uses of its arguments are counted separately.
 
     Attributes:
         operations: The number of operations.
@@ -109,7 +109,7 @@ def too_deep(run: Run, node: t.Expr) -> None:
 
 
 def _said(run: Run) -> bool:
-    """Whether an exceeded limit has been reported already. Others are not reported: a program often has many."""
+    """Whether an exceeded limit has been reported. Later ones are not reported, since a program often has many."""
     return any(p.code is Code.TOO_LARGE for p in run.problems)
 
 

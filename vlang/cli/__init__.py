@@ -62,7 +62,7 @@ def _one_blas_thread() -> None:
     """Limit OpenBLAS to one thread, unless the user sets the number.
 
     When NumPy is imported, OpenBLAS starts one thread per processor, and each spins for a while. vlang computes no
-    matrix products, so it has no use for them. Only the command does this, not `import vlang`.
+    matrix products, so it does not need these threads. Only the command does this, not `import vlang`.
     """
     if not any(name in os.environ for name in _BLAS_THREADS):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -131,8 +131,8 @@ def _no_memory(error: MemoryError) -> str:
 def _too_little(error: BaseException) -> str:
     """The message if a lack of memory caused an error of a library, of threads or of LLVM; else "".
 
-    Under a limit of the address space, errors of the loader and of extension modules count as such, even if they do
-    not mention memory.
+    If the address space is limited, errors of the loader and of extension modules are taken as a lack of memory even if
+    they do not mention memory.
     """
     from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit  # start-up
 
@@ -182,7 +182,7 @@ def _say(message: str) -> None:
 
 def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int,
             file: TextIO | None = None, line: str | None = None) -> None:  # the parameters of warnings.showwarning
-    """Print a warning: one of vlang as a single line, any other as Python shows it."""
+    """Print a warning. A warning of vlang is a single line; Python formats any other warning."""
     ours = issubclass(category, CacheWarning)
     _say(f"warning: {message}" if ours else warnings.formatwarning(message, category, filename, lineno).rstrip())
 

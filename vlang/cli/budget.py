@@ -24,7 +24,7 @@ def memory_budget(
 ) -> Iterator[None]:
     """A context manager that enforces a memory budget while a graph is read and a program runs on it.
 
-    The budget is that of the options, or else of the environment. A note says what the run needs.
+    The budget is the option `memory` or, without it, VLANG_MEMORY. A note on stderr says how much memory the run needs.
 
     Args:
         program: the program.

@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 
 def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> None:
-    """Print the page of a code."""
+    """Print the page that explains a diagnostic code."""
     if code is None or ctx.resilient_parsing:
         return
     from vlang.syntax.codes import Code  # start-up
@@ -31,7 +31,7 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
 
 
 def _wrapped_before(program: Program) -> str:
-    """A note about integers that may overflow, which older versions of vlang wrapped; "" if there are none."""
+    """A note on integers that may overflow, because older versions of vlang wrapped them; "" if there are none."""
     from vlang.ir.forms.ranges import USUAL  # start-up
     from vlang.ir.integer_watch import noting_integers  # start-up
 

@@ -1,4 +1,4 @@
-"""Runs of a command on several ranks: starting them, and what each of them prints."""
+"""Runs a command on several ranks: starts the ranks, and lets only rank 0 print."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _OPEN_MPI = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MC
 
 
 def launched_ranks() -> int:
-    """The number of ranks of the MPI job of this process; 0 if it is in none."""
+    """The number of ranks of the MPI job of this process; 0 if the process is in no MPI job."""
     sizes = [os.environ.get(name, "") for name in _SIZES]
     found = max((int(size) for size in sizes if size.isdigit()), default=0)
     return found if found > 1 or any(os.environ.get(name) for name in _SIZES[:2]) else 0
 
 
 def start_ranks(ranks: int, argv: list[str]) -> NoReturn:
-    """Replace this process by mpiexec, which runs `vlang` with the arguments `argv` on so many ranks.
+    """Replace this process by mpiexec, which runs `vlang` with the arguments `argv` on this number of ranks.
 
     Raises ClusterError if mpi4py or mpiexec is missing.
     """
@@ -55,10 +55,10 @@ def start_ranks(ranks: int, argv: list[str]) -> NoReturn:
 
 @contextmanager
 def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
-    """A context manager: a command inside of it is a rank of the MPI job of this process, and only rank 0 prints.
+    """A context manager in which a command runs as one rank of the MPI job of this process; only rank 0 prints.
 
-    It yields the transport, or None outside of a job. `asked` is the option --cluster. An error on any rank ends the
-    command on all ranks, and rank 0 shows it.
+    The context manager yields the transport, or None outside of a job. `asked` is the option --cluster. An error on any
+    rank ends the command on all ranks, and rank 0 shows it.
     """
     ranks = launched_ranks()
     if not ranks and asked is None:
@@ -101,7 +101,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _status(error: BaseException) -> int:
-    """The exit status of a rank other than 0, which shows nothing."""
+    """The exit status after an error on a rank other than 0; such a rank prints no message."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     return 130 if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1)

@@ -1,4 +1,4 @@
-"""`vlang run --verify`: a run with other threads and pages must give the same bits, and loops must be at fixpoints.
+"""`vlang run --verify`: a run with other threads and pages gives the same bits, and loops are at fixpoints.
 
 The checks follow from the facts of a program, never from its name.
 """
@@ -87,7 +87,7 @@ def _on_the_cpu(
 
 
 def _on_cpu(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run without those for GPUs and the policy, and with device="cpu"."""
+    """The options for the same run on the CPU: without `policy` and the options for GPUs, and with device="cpu"."""
     return {name: value for name, value in options.items()
             if OPTIONS[name].devices != "gpu" and name != "policy"} | {"device": "cpu"}
 
@@ -108,7 +108,7 @@ def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def _once_more(program: Program, loop: Restart, options: Options, result: Result) -> str:
-    """Run one more superstep of a loop from the result, and say whether its fields stay as they are.
+    """Run one more superstep of a loop from the result, and say whether its fields stay unchanged.
 
     Raises InternalError if the loop must be at a fixpoint, and is not.
     """

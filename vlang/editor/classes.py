@@ -52,5 +52,5 @@ WORDS = (
 
 
 def alternatives(kind: WordClass) -> str:
-    """A regular expression for the words of a class, without capturing groups; what follows a dot is a field."""
+    """A regular expression for the words of a class, without capturing groups; a word after a dot does not match."""
     return rf"(?<!\.)\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")

@@ -1,6 +1,6 @@
-"""Services for editors that follow names: definition, references, rename, outline, signatures and kinds of names.
+"""Services for editors about names: definition, references, rename, outline, signatures and kinds of names.
 
-They are functions of a program text and a character offset in it, like those of `service`.
+Like the services in `service`, these services are functions of a program text and a character offset in it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Named:
     """A name of a program.
 
     Attributes:
-        symbol: what it means.
+        symbol: the symbol that it stands for.
         declaration: the name where it is declared; None for predefined names.
         places: the name wherever it occurs, in order, the declaration included.
     """
@@ -79,8 +79,8 @@ def named(text: str, offset: int) -> Named | None:
 def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
     """The edits that give the name at an offset another name.
 
-    Raises BindError if it cannot be renamed: it is predefined, the text has errors, or the new name is no name, is
-    taken, or would change what another name means.
+    Raises BindError if the name cannot be renamed: it is predefined, the text has errors, or the new name is no name,
+    is taken, or would change what another name means.
     """
     one = named(text, offset)
     if one is None or one.declaration is None:
@@ -103,7 +103,7 @@ def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
 
 
 def outline(text: str) -> list[Named]:
-    """The names that a program declares, in order, without those of a single expression."""
+    """The names that a program declares, in order, without names that are visible in one expression only."""
     found = [one for one in _all_names(text) if one.declaration is not None and one.symbol.kind not in _INNER]
     return sorted(found, key=lambda one: one.declaration.start if one.declaration is not None else 0)
 

@@ -1,4 +1,7 @@
-"""Syntax colouring by Pygments, for `pygmentize -l vp`, Sphinx, MkDocs and notebooks. Its entry point is `vp`."""
+"""Syntax colouring by Pygments, for `pygmentize -l vp`, Sphinx, MkDocs and notebooks.
+
+The entry point of the lexer is `vp`.
+"""
 
 from __future__ import annotations
 

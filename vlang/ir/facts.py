@@ -1,4 +1,4 @@
-"""Facts: the freedoms that each rule grants or refuses for each loop, with reasons (language.md sections 9 to 11).
+"""Facts: the verdict of each rule for each loop, granted or refused, with reasons (language.md sections 9 to 11).
 
 Facts are in a separate table whose keys are loops; no statement or expression carries them.
 """
@@ -36,8 +36,7 @@ class GatherFacts:
         replicate: The verdict of rule R.
         strict: The verdict of rule Z.
         messages: Subexpressions worth computing once per sender, outermost first.
-        silencing: Fields of a neighbour. Where one of them has the identity, the neighbour contributes nothing (rule
-            Z).
+        silencing: Fields of a neighbour. If such a field has the identity, the neighbour contributes nothing (rule Z).
     """
 
     name: str
@@ -150,7 +149,7 @@ class LoopFacts:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The facts of a program: `loops` for each loop, `initial` for each reduction of the body outside of blocks."""
+    """The facts of a program: `loops` has those of each loop, `initial` those of each reduction outside of blocks."""
 
     program: f.Program
     loops: Mapping[f.Repeat, LoopFacts]

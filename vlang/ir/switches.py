@@ -1,4 +1,7 @@
-"""Optimisations that can be switched off to measure their effect. None of them changes the meaning of a run."""
+"""Optimisations that can be switched off to measure their effect.
+
+Switching them off never changes the meaning of a run.
+"""
 
 from __future__ import annotations
 

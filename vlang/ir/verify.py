@@ -1,6 +1,6 @@
 """The rules that the IR obeys, one sentence each; `verify_schedule` and `vlang.emit.verify_plan` check later forms.
 
-They write down what `vlang.ir.lower` guarantees to all later modules. With VLANG_VERIFY_IR=1, as in the tests, every
+The rules state what `vlang.ir.lower` guarantees to all later modules. With VLANG_VERIFY_IR=1, as in the tests, every
 program is checked against all rules; without it, this module is not loaded. A broken rule is a bug of vlang: it raises
 an InternalError with the sentence of the rule and the place where it is broken.
 """
@@ -72,7 +72,7 @@ class Node:
 
     Attributes:
         expr: the expression.
-        level: as in Site, but at this place: inside a reduction over edges it is "edge".
+        level: the level at which the expression is evaluated: inside a reduction over edges "edge", else as in Site.
         site: the Site that it belongs to.
         outer: the expression directly around it; None for the outermost.
         reduce: the innermost reduction around it; None if there is none.
@@ -192,7 +192,7 @@ def _inside(node: Node) -> Iterator[Node]:
 
 # --------------------------------------------------------------------------------------------------------- rules
 def _twice(program: f.Program) -> Iterator[str]:
-    """Names with two meanings. A field or `global` shares its name with its own initializer, which is not counted."""
+    """Names with two meanings. The initializer of a field or `global` has the same name, and does not count."""
     names = [param.name for param in program.params] + [edge.name for edge in program.edges]
     names += [decl.name for decl in program.fields] + [decl.name for decl in program.globals]
     names += [reduction.name for reduction in program.reductions]
@@ -291,7 +291,7 @@ def _grouped(program: f.Program) -> Iterator[str]:
 
 
 def _is_pointer(key: f.Expr | None) -> bool:
-    """Whether a key is the present value of a field of the other vertex, a vertex."""
+    """Whether a key is the present value of a field of type vertex at the other vertex."""
     return isinstance(key, f.Field) and (key.of, key.time, key.type) == ("other", "now", VERTEX)
 
 

@@ -40,7 +40,7 @@ def _domains(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _early(schedule: s.Schedule) -> Iterator[str]:
-    """Masks or accumulators that a pass reads before it computes them, before or after its gathers."""
+    """Masks or accumulators that a pass reads before it has computed them."""
     for stage in schedule.stages:
         own, known = _computed(stage), set[str]()
         for item in stage.before:
@@ -69,6 +69,8 @@ def _stored(schedule: s.Schedule) -> Iterator[str]:
             known |= step.stored
         elif isinstance(step, s.Sweep) and step.guard and step.guard not in known:
             yield f"{step.guard}, of {step.level}"
+        elif isinstance(step, s.Loop) and step.repeat.activate and step.guard and step.guard not in known:
+            yield f"{step.guard}, of {step.name}"
 
 
 def _kept(schedule: s.Schedule) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The registry of diagnostics: one row for each code. Every message refers to its row.
+"""The registry of diagnostics: one row for each code. Every message has the code of its row.
 
 To add a diagnostic, add a row here, a page docs/diagnostics/CODE.md and a wrong program tests/mistakes/CODE/page.vp.
 `python -m tests.docs.diagnostics` writes the index and the examples of the pages.
@@ -15,7 +15,7 @@ _PAGES = Path(__file__).resolve().parents[1] / "diagnostics"
 
 
 class Code(StrEnum):
-    """A diagnostic. Its text is its code, such as "V106".
+    """A diagnostic. As a text, a member is its code, such as "V106".
 
     Attributes:
         heading: the kind of mistake, in a few words.
@@ -134,5 +134,5 @@ class Code(StrEnum):
 
     @property
     def page(self) -> Path:
-        """The path of its page, a Markdown file in the package."""
+        """The path of the page that explains the diagnostic, a Markdown file in the package."""
         return _PAGES / f"{self}.md"

@@ -177,7 +177,7 @@ def _column(run: Sequence[_Written], find: Callable[[Row], int | None], *, right
         run: the lines.
         find: the index of the piece in a row; None if the row does not have it.
         right: whether to align right edges instead of left edges.
-        most: the most spaces to insert; a group that needs more stays unaligned. None for no limit.
+        most: the most spaces to insert, or None for no limit. A group that needs more spaces stays unaligned.
     """
     found = [(line, _in_first_line(line.row, find(line.row))) for line in run]
     for has, group in groupby(found, key=lambda pair: pair[1] is not None):

@@ -1,6 +1,7 @@
-"""Lines as other languages have them (Python, pandas, C, Cypher, GraphIt, Pregel), and what to write instead.
+"""Lines in the syntax of other languages (Python, pandas, C, Cypher, GraphIt, Pregel), and what to write instead.
 
-Each row is a pattern of a whole line that does not parse; `\\1` in its texts is what a group of the pattern matched.
+Each row is a pattern of a whole line that does not parse; `\\1` in its texts stands for the text that a group of the
+pattern matched.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ _ROWS = (
 
 
 def habit_of(line: str) -> Habit | None:
-    """The habit that a line of text shows, if its whole text is one."""
+    """The habit whose pattern matches a whole line of text; None if no pattern matches."""
     for row in _ROWS:
         found = row.pattern.fullmatch(line)
         if found is not None:

@@ -1,4 +1,4 @@
-"""Splits a program text into logical lines, and finds the problems that need no parsing.
+"""Splits a program text into logical lines, and finds the problems that can be found without parsing.
 
 This module is only used for texts with errors. A line is the unit of recovery: a line that does not parse is left out,
 and the others are parsed without it.
@@ -82,7 +82,7 @@ class Line:
 
     @property
     def opens(self) -> bool:
-        """Whether it ends with the colon that begins a block."""
+        """Whether the line ends with the colon that begins a block."""
         return self.words[-1].text == ":"
 
 
@@ -203,7 +203,7 @@ def _character(text: str, words: list[Word], brackets: list[Word], result: Scan)
 
 
 def _around(word: Word, result: Scan) -> Line:
-    """The line of the text that a word is in, from its first character that is no space, as one word."""
+    """The line of the text in which a word is, without leading spaces, as a logical line of one word."""
     text = result.source.text
     begin, end = text.rfind("\n", 0, word.start) + 1, text.find("\n", word.start)
     line = text[begin : len(text) if end < 0 else end]

@@ -41,7 +41,7 @@ class _Blocks(Indenter):
 
 @functools.cache
 def grammar() -> Lark:
-    """The parser. Its tables are built from the grammar once, and stored in the cache directory as JSON."""
+    """The parser, with tables that are built from the grammar once and stored in the cache directory as JSON."""
     blocks = _Blocks()
     text = GRAMMAR.read_text(encoding="utf-8")
     key = key_of("grammar", lark.__version__, text)
@@ -88,18 +88,10 @@ def build(raw: Tree[Token], text: str, filename: str, place: Callable[[int, int]
         raw: Lark's tree.
         text: the user's text.
         filename: the name of the file, for messages.
-        place: maps the offsets of a range in the parsed text to a span in `text`; None if both texts are the same.
-            They differ after recovery from syntax errors.
+        place: maps the offsets of a range in the parsed text to a span in `text`; None if both texts are the same. The
+            texts differ after recovery from syntax errors.
     """
     return cast(t.File, _Build(text, filename, place).transform(raw))
-
-
-def terminal_text(name: str) -> str:
-    """The text of a terminal of the grammar, as programs write it."""
-    try:
-        return str(grammar().get_terminal(name).pattern.value)
-    except KeyError:
-        return name.lower()
 
 
 def doc_comment(text: str) -> str:
@@ -114,7 +106,7 @@ def doc_comment(text: str) -> str:
 
 
 def _flat(kids: list[Any]) -> tuple[t.Statement, ...]:
-    """The statements of a block, where one that stands for several is a list."""
+    """The statements of a block. In `kids`, a statement that stands for several statements is a list of them."""
     lists = (k if isinstance(k, list) else [k] for k in kids)
     return tuple(one for each in lists for one in each if isinstance(one, t.Statement))
 
@@ -204,6 +196,9 @@ class _Build(Transformer[Token, Any]):
 
     def vertices_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "vertices")
+
+    def const_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        return t.TypeExpr(self._span(meta), "const")
 
     def array_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "array", str(kids[0]), kids[1])

@@ -1,4 +1,4 @@
-"""Reductions over the vertices that point here: `R(e for v in vertices if v.f == self and q)`, found by their text."""
+"""Finds reductions over the vertices whose pointer is this vertex: `R(e for v in vertices if v.f == self and q)`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Pointing", "conjuncts", "equalities", "pointing"]
 
 @dataclass(frozen=True)
 class Pointing:
-    """The parts of the condition of such a reduction.
+    """The parts of the condition of a reduction over the vertices whose pointer is this vertex.
 
     Attributes:
         test: The comparison `v.f == self`, with either side first.
-        pointer: Its side `v.f`.
+        pointer: The side `v.f` of this comparison.
         rest: The other conjuncts, in order.
     """
 
@@ -52,7 +52,7 @@ def _is_member(expr: t.Member, name: str) -> bool:
 
 
 def pointing(node: t.Reduce) -> Pointing | None:
-    """The parts of the condition of a reduction over the vertices that point here; None for another reduction."""
+    """The parts of the condition of a reduction over the vertices whose pointer is this vertex; else None."""
     found = equalities(node)
     if len(found) != 1 or node.domain.kind != "vertices":
         return None

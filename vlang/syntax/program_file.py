@@ -14,7 +14,10 @@ STDIN = "standard input"
 
 
 def program_bytes(name: str | Path) -> bytes:
-    """The content of a file; `-` is standard input. Raises DiskError for a directory or device, else OSError."""
+    """The content of a file; `-` is standard input.
+
+    Raises DiskError for a directory or device, and OSError for any other file that cannot be read.
+    """
     if str(name) == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise DiskError(f"{STDIN}: there is nothing to read; write for example `cat FILE | vlang ...`")

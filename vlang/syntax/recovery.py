@@ -64,7 +64,7 @@ def read(text: str, filename: str) -> Reading:
 
 
 def _whole(text: str) -> Problem | None:
-    """A problem that makes parsing impossible: a text too long, or with characters that no program has; else None."""
+    """The problem of a text that cannot be parsed because of its length or forbidden characters; None if it can."""
     start = t.Span(0, 0, 1, 1)
     if len(text) > MOST_CHARACTERS:
         return Problem(Code.TOO_LARGE, f"the text is longer than {MOST_CHARACTERS:,} characters", start)
@@ -127,7 +127,10 @@ def _header(found: Scan) -> bool:
 
 
 def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
-    """Report a parse error and mark its line as bad. Returns False if it was marked already: this makes no progress."""
+    """Report a parse error and mark its line as bad.
+
+    Returns False if the line was marked already, since another attempt to parse would then fail in the same way.
+    """
     at_end = isinstance(error, UnexpectedEOF) or getattr(getattr(error, "token", None), "type", "") == "$END"
     place = len(layout.text) if at_end else error.pos_in_stream or 0
     index, offset = layout.line_at(place)
@@ -141,7 +144,7 @@ def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
 
 
 class _Layout:
-    """A text in which placeholders replace the bad lines, and a map from its positions to those of the user's text."""
+    """A text with placeholders in place of the bad lines, and a map from its positions to those in the user's text."""
 
     def __init__(self, found: Scan, headed: bool) -> None:
         self._source = found.source

@@ -35,8 +35,8 @@ class Piece:
         depth: the number of brackets around it.
         spaced: whether a space is written before it.
         broken: whether it is the first token of a continuation line.
-        remark: of a broken piece, the comment at the end of the line before it.
-        notes: of a broken piece, the comment lines above it.
+        remark: for a broken piece, the comment at the end of the line before it.
+        notes: for a broken piece, the comment lines above it.
     """
 
     kind: str
@@ -49,12 +49,12 @@ class Piece:
 
     @property
     def opens(self) -> bool:
-        """Whether it is an opening bracket."""
+        """Whether the piece is an opening bracket."""
         return self.kind in _OPENING
 
     @property
     def closes(self) -> bool:
-        """Whether it is a closing bracket."""
+        """Whether the piece is a closing bracket."""
         return self.kind in _CLOSING
 
 
@@ -86,7 +86,7 @@ class Row:
 
     @property
     def single(self) -> bool:
-        """Whether it has no continuation lines."""
+        """Whether the row has no continuation lines."""
         return not any(piece.broken for piece in self.pieces)
 
 
@@ -169,12 +169,14 @@ def _spaced(before: list[Piece], kind: str) -> bool:
 
 
 def _sign(pieces: list[Piece]) -> bool:
-    """Whether the last piece is the sign of an operand, not an operator between two."""
+    """Whether the last piece is the sign of an operand, not an operator between two operands."""
     return pieces[-1].kind in _SIGNS and (len(pieces) < 2 or pieces[-2].kind not in _OPERANDS)
 
 
 def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
-    """The comments and blank lines between the last row and the next one. Also sets the remark of the last row.
+    """The comments and blank lines between the last row and the next one.
+
+    The function also sets the remark of the last row.
 
     gap: the text between the rows. depth: the depth of the next row. A comment between a block and a row outside of
     it belongs to the innermost block whose lines begin at or left of the column of the comment.

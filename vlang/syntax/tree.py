@@ -47,7 +47,7 @@ class TypeExpr(Node):
     """A type as written in the program.
 
     Attributes:
-        kind: "scalar", "vertex", "vertices", "array" or "tuple".
+        kind: "scalar", "vertex", "vertices", "array", "tuple" or "const" (of a parameter).
         name: the name of a scalar type, or of the type of an array's components.
         size: the number of components of an array.
         items: the types of a tuple.
@@ -241,7 +241,7 @@ class Apply(Statement):
 class Let(Statement):
     """`let name = value`.
 
-    `let (a, b) = value` is a `let` of the tuple, with the name "a, b", and one of each component.
+    `let (a, b) = value` is parsed as several `let`s: one of the tuple, with the name "a, b", and one of each component.
 
     Attributes:
         name: the name of the value.

@@ -23,7 +23,7 @@ class Source(Protocol):
         """Return memory to the device once all queued work is done."""
 
     def mark(self) -> Any:
-        """A mark of the present end of the queued work on every stream."""
+        """Mark the work that is queued on every stream now; returns the mark, which `passed` tests."""
 
     def passed(self, mark: Any) -> bool:
         """Whether all work queued before a mark is done."""
@@ -94,13 +94,17 @@ class Arena:
             self._free[block.size].append((block.pointer, self._source.mark()))
 
     def borrow(self, nbytes: int) -> None:
-        """Count memory that is not from this arena; a negative number ends that. Raises OutOfMemory."""
+        """Add memory that was allocated elsewhere to the bytes in use; a negative number subtracts it.
+
+        Raises OutOfMemory.
+        """
         if nbytes > 0 and self.used + nbytes > self.budget:
             raise OutOfMemory(self._short(nbytes, "what is on the device already"))
         self.used += nbytes
 
     def hand_over(self, block: Block) -> int:
-        """Stop counting a block; returns its address, which the new owner must release."""
+        """Remove a block from the arena without freeing it; returns its address. The new owner must release the memory.
+        """
         del self._live[block.pointer]
         self.used -= block.size
         return block.pointer

@@ -1,7 +1,7 @@
-"""A GPU as this process holds it between runs: what graphs keep there, idle memory, streams and loaded kernels.
+"""The resources of a GPU that a process keeps between runs: parts of graphs, idle memory, streams and loaded kernels.
 
-The first run opens a card, and it stays open until the process ends. A process that was forked from one with an open
-card cannot use a GPU, because CUDA does not survive a fork.
+The first run opens a card, and it stays open until the process ends. A process that was forked from a process with an
+open card cannot use a GPU, because CUDA does not survive a fork.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from vlang.runtime.gpu.device.staging import Staging
 __all__ = ["Card", "Lane", "card_of", "close_cards"]
 
 _NO_MORE = 2  # status of cudaMalloc: out of memory
+_REACHED = 704  # status of cudaDeviceEnablePeerAccess: enabled already, by other code of the process
 _MOST_LANES = 8  # idle lanes
 _MOST_MODULES = 128  # loaded modules of a lane
 _NON_BLOCKING = 1  # flag of a stream
 
 
 class Lane:
-    """What one run at a time uses: streams, buffers for uploads, loaded modules with their kernels.
+    """Streams, buffers for uploads, and loaded modules with their kernels, for use by one run at a time.
 
     Attributes:
         streams: idle streams.
         staging: buffers for uploads.
-        modules: (module, kernels by name) by the text and the entries that were compiled, least recently used first.
+        modules: maps the text and the entries of a compilation to (module, kernels by name); the least recently used
+            module comes first.
     """
 
     def __init__(self, runtime: Any, driver: Any) -> None:
@@ -42,7 +44,7 @@ class Lane:
         self.modules: OrderedDict[tuple[str, ...], tuple[int, Mapping[str, Any]]] = OrderedDict()
 
     def stream(self) -> int:
-        """An idle stream, or a new one."""
+        """An idle stream, or a new stream."""
         return self.streams.pop() if self.streams else int(self._runtime.streamCreateWithFlags(_NON_BLOCKING))
 
     def forget(self) -> None:
@@ -52,7 +54,10 @@ class Lane:
             self._driver.moduleUnload(module)
 
     def close(self, errors: tuple[type[Exception], ...]) -> None:
-        """Free everything. On a lost device there is nothing to free, and errors of the given types are ignored."""
+        """Free the resources of the lane.
+
+        On a lost device there is nothing to free, and errors of the given types are ignored.
+        """
         acts: list[tuple[Callable[..., Any], tuple[int, ...]]] = [(self.staging.close, ())]
         acts += [(self._runtime.streamDestroy, (stream,)) for stream in self.streams]
         acts += [(self._driver.moduleUnload, (module,)) for module, _ in self.modules.values()]
@@ -63,11 +68,11 @@ class Lane:
 
 
 class Card:
-    """A GPU of this process. Threads may share it.
+    """A GPU of this process. Threads may share a card.
 
     Attributes:
-        gpu: its properties.
-        shelf: what graphs keep on it.
+        gpu: the properties of the GPU.
+        shelf: the parts of graphs that stay on the GPU between runs.
     """
 
     def __init__(self, index: int, runtime: Any, driver: Any) -> None:
@@ -79,17 +84,35 @@ class Card:
         self._lanes: list[Lane] = []
         self._blocks: dict[int, deque[int]] = {}  # idle memory by size
         self._idle = 0  # bytes of idle memory
+        self._reached: set[int] = set()  # the numbers of GPUs whose memory this one may read, where it can
+
+    def select(self) -> None:
+        """Make this the current device of the calling thread, if the process uses other devices, too."""
+        if len(_cards) > 1:
+            self.runtime.setDevice(self.gpu.index)
+
+    def reach(self, index: int) -> None:
+        """Let copies read the memory of another GPU directly, if the hardware can. This is the current device."""
+        if index in self._reached:
+            return
+        self._reached.add(index)
+        if self.runtime.deviceCanAccessPeer(self.gpu.index, index):
+            try:
+                self.runtime.deviceEnablePeerAccess(index)
+            except self.runtime.CUDARuntimeError as error:
+                if error.status != _REACHED:
+                    raise
 
     def free_memory(self) -> int:
-        """The bytes that a run may use: free ones, and those that can be given up for it. Raises DeviceError."""
+        """The bytes that a run may use: free memory, and idle memory, which a run can reclaim. Raises DeviceError."""
         return free_memory(self.runtime, self.gpu.index) + self._idle + self.shelf.idle
 
     # ------------------------------------------------------------------------ memory
     def allocate(self, size: int, idle: int) -> int | None:
-        """The address of memory; None if the device has none left.
+        """Allocate memory; returns its address, or None if the device has no memory left.
 
         Args:
-            size: its size in bytes; idle memory of the same size is used first.
+            size: the size in bytes; idle memory of the same size is used first.
             idle: the bytes that may stay idle on the card.
         """
         with self._lock:
@@ -119,13 +142,13 @@ class Card:
             self.runtime.free(pointer)
 
     def put_back(self, pointer: int, size: int) -> None:
-        """Keep memory, all work on which has ended, for another run."""
+        """Keep memory for another run. All work on the memory must have ended."""
         with self._lock:
             self._blocks.setdefault(size, deque()).append(pointer)
             self._idle += size
 
     def shrink(self, most: int) -> None:
-        """Give up idle memory, and then what graphs keep, until at most `most` bytes are idle."""
+        """Free idle memory, and then the idle parts of graphs, until at most `most` bytes are idle."""
         kept = self.shelf.idle
         if self._idle + kept > most or most <= 0:
             self._free_blocks(max(0, most - kept))
@@ -143,12 +166,12 @@ class Card:
 
     # ------------------------------------------------------------------------ lanes
     def lane(self) -> Lane:
-        """An idle lane, or a new one."""
+        """An idle lane, or a new lane."""
         with self._lock:
             return self._lanes.pop() if self._lanes else Lane(self.runtime, self.driver)
 
     def put_lane(self, lane: Lane) -> None:
-        """Keep a lane, all work on which has ended, for another run."""
+        """Keep a lane for another run. All work on the lane must have ended."""
         lane.forget()
         with self._lock:
             if len(self._lanes) < _MOST_LANES:
@@ -157,7 +180,7 @@ class Card:
         lane.close(self._errors)
 
     def close(self) -> None:
-        """Free everything that is idle; for tests."""
+        """Free all idle resources of the card; for tests."""
         self.shrink(0)
         for lane in self._lanes:
             lane.close(self._errors)
@@ -169,7 +192,9 @@ _lock = threading.Lock()
 
 
 def card_of(index: int) -> Card:
-    """The GPU with a number. Raises DeviceError if there is none, or if this process was forked from one that used it.
+    """The card of GPU number `index`.
+
+    Raises DeviceError if the GPU does not exist, or if a parent process has used a GPU.
     """
     if any(card.process != os.getpid() for card in list(_cards.values())):
         raise DeviceError(FORKED)

@@ -1,4 +1,7 @@
-"""An NVIDIA GPU, through CuPy. This module is imported only if a GPU is requested, and CuPy when the GPU is opened."""
+"""An NVIDIA GPU, through CuPy.
+
+This module is imported only if a GPU is requested, and CuPy is imported only when the GPU is opened.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +42,15 @@ def _help(gpu_memory: int | None, free: int) -> str:
 class CudaDevice:
     """The GPU with number `index`, for one run in one thread. See `device.Device`.
 
-    The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. Memory that graphs keep on the GPU,
-    and idle memory, counts as free, and is given up when a run needs it. The driver's own context (some hundred MB per
-    process) is not counted. Streams, buffers, loaded modules and memory are used again by later runs
-    (`vlang.runtime.gpu.device.card`).
+    The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. Idle memory, and memory that graphs
+    keep on the GPU between runs, counts as free, because a run that needs memory can free it. The driver's own context
+    (some hundred MB per process) is not counted. Streams, buffers, loaded modules and memory are used again by later
+    runs (`vlang.runtime.gpu.device.card`).
 
     Args:
         index: the number of the GPU.
-        gpu_memory: the limit in bytes; None for what is free.
-        compiler: compiles kernels, which later runs do not use; None for NVRTC.
+        gpu_memory: the limit in bytes; None for all free memory.
+        compiler: a compiler of kernels in place of NVRTC, whose kernels are not kept for later runs; None for NVRTC.
 
     Raises:
         DeviceError: the GPU does not exist or does not work.
@@ -57,7 +60,8 @@ class CudaDevice:
         self._card = card = card_of(index)
         runtime, driver, gpu = card.runtime, card.driver, card.gpu
         self._runtime, self._driver = runtime, driver
-        self._guard = Guard(f"gpu:{index} ({gpu.name})", (runtime.CUDARuntimeError, driver.CUDADriverError))
+        errors = (runtime.CUDARuntimeError, driver.CUDADriverError)
+        self._guard = Guard(f"gpu:{index} ({gpu.name})", errors, card.select)
         self._compiler, self._own_modules = compiler, compiler is not None
         self._index = index
         self._modules: list[int] = []
@@ -105,7 +109,7 @@ class CudaDevice:
             return self._arena.allocate(nbytes, what)
 
     def free(self, buffer: Buffer) -> None:
-        """Free memory. It is reused only after the work that is queued now has ended on every stream."""
+        """Free memory. The memory is reused only after the work that is queued now has ended on every stream."""
         assert isinstance(buffer, Block)
         with self._guard:
             self._arena.free(buffer)
@@ -128,27 +132,33 @@ class CudaDevice:
         return cupy.ndarray((count,), dtype, cupy.cuda.MemoryPointer(memory, 0))
 
     def keep(self, buffer: Buffer) -> Callable[[], None]:
-        """Let memory outlive this object, in which it still counts; returns the function that frees it."""
+        """Let memory outlive this object, whose budget still includes it; returns the function that frees the memory.
+        """
         assert isinstance(buffer, Block)
         pointer = self._arena.hand_over(buffer)
         self._arena.borrow(buffer.size)
         return partial(self._card.free, pointer)
 
     def borrow(self, nbytes: int) -> None:
-        """Count memory that another object has kept; a negative number ends that. Raises OutOfMemory."""
+        """Add memory that another device object has kept to the bytes in use; a negative number subtracts it.
+
+        Raises OutOfMemory.
+        """
         self._arena.borrow(nbytes)
 
     def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An uninitialised array in page-locked host memory, if there is some."""
+        """An uninitialised array in host memory, which is page-locked if possible."""
         return result_array(count, dtype)
 
     def malloc(self, nbytes: int) -> int | None:
-        """Allocate memory, as the arena's source."""
+        """Allocate memory from the card, for the arena (`arena.Source`)."""
         arena = self._arena
         return self._card.allocate(nbytes, arena.budget - arena.used - arena.cached - nbytes)
 
     def release(self, pointer: int, size: int) -> None:
-        """Return memory, as the arena's source: to the card at the end, else to the device, which waits for its work.
+        """Return memory of the arena to the device, after the queued work has ended.
+
+        When this object is closing, the card keeps the memory.
         """
         if self._open:
             self._card.free(pointer)
@@ -156,11 +166,11 @@ class CudaDevice:
             self._card.put_back(pointer, size)
 
     def mark(self) -> list[CudaEvent]:
-        """An event on each stream after the work queued so far, as the arena's source."""
+        """Record an event on each stream after the work queued so far, for the arena (`arena.Source`)."""
         return [self._recorded(stream, _NO_TIMING) for stream in self._streams]
 
     def passed(self, mark: list[CudaEvent]) -> bool:
-        """Whether every stream has passed a mark, as the arena's source."""
+        """Whether the work before every event of a mark has ended, for the arena (`arena.Source`)."""
         return all(self._runtime.eventQuery(event.handle) == 0 for event in mark)
 
     # ------------------------------------------------------------------------ copies
@@ -170,7 +180,9 @@ class CudaDevice:
             self._runtime.memsetAsync(pointer, byte, nbytes, self._handle(stream))
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
-        """Copy a contiguous host array to the device. If it is not registered, it has been read when the call returns.
+        """Copy a contiguous host array to the device.
+
+        An array that is not registered has been read when the call returns.
         """
         _contiguous(array)
         handle, locks = self._handle(stream), process_locks()
@@ -189,9 +201,21 @@ class CudaDevice:
             self._runtime.streamSynchronize(handle)
 
     def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
-        """Copy within the device."""
+        """Copy bytes from one device address to another."""
         with self._guard:
             self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
+
+    def copy_from(
+        self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
+    ) -> None:
+        """Copy from another device; the driver copies through host memory if the devices cannot reach each other."""
+        assert isinstance(other, CudaDevice)
+        with self._guard:
+            if other._index == self._index:
+                self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
+                return
+            self._card.reach(other._index)
+            self._runtime.memcpyPeerAsync(target, self._index, source, other._index, nbytes, self._handle(stream))
 
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place; returns its address for kernels, or 0 if the system does not allow it."""
@@ -213,7 +237,7 @@ class CudaDevice:
                 return
 
     def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
-        """Let the page lock of a registered array outlive this object; returns the function that ends it."""
+        """Let the page lock of a registered array outlive this object; returns the function that ends the lock."""
         locks = process_locks()
         with self._guard:
             locks.register(array)
@@ -339,7 +363,10 @@ class CudaDevice:
         kernel.shared = shared
 
     def close(self) -> None:
-        """Return all resources to the card, after the work of all streams has ended. A lost device has none."""
+        """Return all resources to the card, after the work of all streams has ended.
+
+        A lost device has no resources left.
+        """
         if not self._open:
             return
         self._open, kinds = False, self._guard.kinds
@@ -372,7 +399,7 @@ class CudaDevice:
 
 
 def _unlock(locks: PageLocks, array: NDArray[Any], errors: tuple[type[Exception], ...]) -> None:
-    """End a reference to a page lock."""
+    """Drop one reference to the page lock of an array, and ignore the given errors."""
     with suppress(*errors):
         locks.unregister(array)
 

@@ -1,7 +1,7 @@
 """The interface to a GPU: memory, streams and kernels.
 
-`cuda.CudaDevice` implements it with CuPy, and tests implement it with an emulation. Kernel arguments are 64-bit
-integers or device addresses.
+`cuda.CudaDevice` implements the interface with CuPy, and tests implement it with an emulation. Kernel arguments are
+64-bit integers or device addresses.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ class Kernel(Protocol):
 
 
 class Device(Protocol):
-    """One GPU. Every method raises DeviceError if the device has failed; host memory is not affected by that.
+    """One GPU. Every method raises DeviceError if the device has failed; host memory stays intact.
 
     The default stream (None) is not ordered with any other stream.
 
     Attributes:
-        info: its properties.
-        shelf: what graphs keep on the GPU between runs.
-        cache: the bytes that may stay there, idle, when this object is closed; None for half of the memory that was
-            free when it was opened.
+        info: the properties of the GPU.
+        shelf: the parts of graphs that stay on the GPU between runs.
+        cache: the bytes of idle memory that may stay on the GPU when this object is closed; None for half of the memory
+            that was free when this object was opened.
     """
 
     info: DeviceInfo
@@ -84,7 +84,7 @@ class Device(Protocol):
         """
 
     def free(self, buffer: Buffer) -> None:
-        """Free memory. Queued kernels may still use it, as it is reused only after they have ended."""
+        """Free memory. Queued kernels may still use the memory, because it is reused only after they have ended."""
 
     def allocated(self) -> int:
         """The number of bytes that are allocated now."""
@@ -93,13 +93,16 @@ class Device(Protocol):
         """The maximum number of bytes that may be allocated."""
 
     def keep(self, buffer: Buffer) -> Callable[[], None]:
-        """Let memory outlive this object, in which it still counts; returns the function that frees it.
+        """Let memory outlive this object, whose budget still includes it; returns the function that frees the memory.
 
         All work on the memory must have ended.
         """
 
     def borrow(self, nbytes: int) -> None:
-        """Count memory that another object has kept; a negative number ends that. Raises OutOfMemory."""
+        """Add memory that another device object has kept to the bytes in use; a negative number subtracts it.
+
+        Raises OutOfMemory.
+        """
 
     def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """An uninitialised array in host memory, to which `download` is fast."""
@@ -126,14 +129,14 @@ class Device(Protocol):
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
         """Copy a contiguous host array to the device.
 
-        The call returns when the copy is queued. If the array is not registered, it has also been read by then.
+        The call returns when the copy is queued. An array that is not registered has been read when the call returns.
         """
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
         """Copy device memory to a contiguous host array after the queued work of the stream, and wait for the copy."""
 
     def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
-        """Copy within the device.
+        """Copy bytes from one device address to another.
 
         Args:
             target: device address.
@@ -142,18 +145,33 @@ class Device(Protocol):
             stream: None for the default stream.
         """
 
+    def copy_from(
+        self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
+    ) -> None:
+        """Copy from another device of the same kind, after the work queued on a stream of this device.
+
+        Args:
+            target: address on this device.
+            other: the other device, in the same thread.
+            source: address on the other device. Its values must be there when the copy runs: `wait` for an event.
+            nbytes: the length in bytes.
+            stream: None for the default stream.
+        """
+
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place, so that copies overlap with kernels. Registering twice is free.
+        """Page-lock a host array in place, so that copies overlap with kernels.
+
+        An array may be registered several times.
 
         Returns:
-            The address of the array for kernels; 0 if they cannot read it.
+            The address of the array for kernels; 0 if kernels cannot read the array.
         """
 
     def unregister(self, array: NDArray[Any]) -> None:
         """Undo `register`."""
 
     def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
-        """Let the page lock of a registered array outlive this object; returns the function that ends it."""
+        """Let the page lock of a registered array outlive this object; returns the function that ends the lock."""
 
     def stream(self) -> Stream:
         """Create a stream."""
@@ -209,4 +227,4 @@ class Device(Protocol):
         """The number of blocks of a kernel that the device runs at the same time."""
 
     def close(self) -> None:
-        """End the run: free its memory, and let no more stay on the GPU than `cache` says."""
+        """End the run: free its memory, except at most `cache` bytes that stay idle on the GPU."""

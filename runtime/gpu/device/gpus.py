@@ -1,4 +1,4 @@
-"""The GPUs of this machine. If there is none, an error says why, and how to fix that."""
+"""The GPUs of this machine. If there is no GPU, an error says why, and what to install or change."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def cuda_version(number: int) -> str:
 
 
 def count_gpus(runtime: Any) -> int:
-    """The number of GPUs, at least one. Raises DeviceError, which says why there is none."""
+    """The number of GPUs, at least one. Raises DeviceError, which says why there is no GPU."""
     try:
         found = int(runtime.getDeviceCount())
     except runtime.CUDARuntimeError as error:
@@ -82,7 +82,10 @@ def count_gpus(runtime: Any) -> int:
 
 
 def check_gpu(index: int) -> tuple[Any, Any]:
-    """CuPy's modules for the CUDA runtime and driver. Raises DeviceError if no GPU has this number."""
+    """Check that a GPU exists; returns CuPy's modules for the CUDA runtime and driver.
+
+    Raises DeviceError if no GPU has this number.
+    """
     runtime, driver = cuda()
     count = count_gpus(runtime)
     if index >= count:
@@ -92,7 +95,7 @@ def check_gpu(index: int) -> tuple[Any, Any]:
 
 
 def gpus() -> list[Gpu]:
-    """All GPUs, at least one. Raises DeviceError, which says why there is none."""
+    """All GPUs, at least one. Raises DeviceError, which says why there is no GPU."""
     runtime, _ = cuda()
     return [look(runtime, index) for index in range(count_gpus(runtime))]
 
@@ -103,7 +106,7 @@ def free_memory(runtime: Any, index: int) -> int:
 
 
 def _memory(runtime: Any, index: int) -> tuple[int, int]:
-    """The bytes of free memory, and of all memory."""
+    """The bytes of free memory and of total memory of a GPU."""
     try:
         before = runtime.getDevice()
         if before == index:

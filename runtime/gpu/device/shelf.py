@@ -1,8 +1,9 @@
-"""What graphs keep on one GPU between runs: adjacency lists, columns, degrees, and the page locks of host arrays.
+"""The parts of graphs that stay on one GPU between runs: adjacency lists, columns, degrees, page locks of host arrays.
 
-An item is either used by runs, any number of them at the same time, or idle. Idle items are freed, the least recently
-used first, when a run needs their memory, and down to a limit when a run ends. Items are never changed, so that runs
-may share them. Used items are freed when the last run that uses them ends, if their graph was released meanwhile.
+Each part of a graph on the shelf is an item. Any number of runs may use an item at the same time, because items are
+never changed. An item that no run uses is idle. When a run needs memory, idle items are freed, the least recently used
+first. When a run ends, idle items are freed until the others are within a limit. If a graph is released while runs use
+its items, each item is freed when the last of these runs ends.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ class Item:
     """A part of a graph on a GPU.
 
     Attributes:
-        what: the part, for users.
+        what: the name of the part, for users.
         address: the device address.
         nbytes: the bytes of device memory; 0 for a page lock.
-        free: frees it.
-        users: the numbers of the runs that use it.
+        free: a function that frees the item.
+        users: the numbers of the runs that use the item.
     """
 
     what: str
@@ -39,9 +40,9 @@ class Item:
 
 
 class Shelf:
-    """The items on one GPU; a `vlang.runtime.storage.device_copies.Holder`. Threads may share it.
+    """The items on one GPU. Implements `vlang.runtime.storage.device_copies.Holder`. Threads may share a shelf.
 
-    A run is known by a number (`new_run`), so that `give_back` ends all its uses, also after an interrupt.
+    Every run has a number (`new_run`). `give_back` ends all uses by a run, even after an interrupt.
 
     Args:
         device: the name of the GPU, for users.
@@ -68,7 +69,7 @@ class Shelf:
         return next(self._runs)
 
     def take(self, run: int, owner: int, key: Hashable) -> Item | None:
-        """Let a run use an item of a graph; None if there is none."""
+        """Record that a run uses an item of a graph; returns the item, or None if the item is not on the shelf."""
         with self._lock:
             item = self._items.get((owner, key))
             if item is not None:
@@ -86,7 +87,7 @@ class Shelf:
         """Add an item.
 
         Args:
-            run: the run, which uses the item.
+            run: the number of the run that uses the item.
             owner: the number of the graph.
             key: the key of the item.
             item: the item.
@@ -98,7 +99,7 @@ class Shelf:
             self._items[owner, key] = item
 
     def give_back(self, run: int) -> None:
-        """End all uses by a run, all of whose work has ended."""
+        """End all uses of items by a run. All work of the run must have ended."""
         with self._lock:
             for item in self._items.values():
                 item.users.discard(run)
@@ -113,7 +114,7 @@ class Shelf:
     def shrink(self, most: int) -> None:
         """Free idle items, the least recently used first, until they take at most `most` bytes.
 
-        If `most` is 0, all idle items are freed, page locks as well.
+        If `most` is 0, all idle items are freed, including page locks.
         """
         with self._lock:
             self._sweep()
@@ -132,13 +133,16 @@ class Shelf:
                     for key, item in self._items.items() if key[0] == owner]
 
     def drop(self, owner: int) -> None:
-        """Free the items of a graph, and idle working memory. Items in use are freed when their last run ends."""
+        """Free the items of a graph, and idle working memory.
+
+        Items in use are freed when the last run that uses them ends.
+        """
         with self._lock:
             self._drop(owner)
         self._trim()
 
     def abandon(self, owner: int) -> None:
-        """Free the items of a graph that was freed, now, or with the next call if another call is in progress."""
+        """Free the items of a deleted graph now or, if another call is in progress, with the next call."""
         self._abandoned.append(owner)
         if self._lock.acquire(blocking=False):  # the garbage collector may have interrupted a call in this thread
             try:

@@ -1,7 +1,7 @@
 """Uploads of pageable memory through page-locked buffers, each of which several threads fill.
 
-The driver can do this itself, but it uses one thread (8.4 GB/s measured, on a link of 55 GB/s), and it blocks the
-caller until all earlier work of the stream has ended.
+The driver can copy pageable memory itself, but it uses one thread (8.4 GB/s measured, on a link of 55 GB/s), and it
+blocks the caller until all earlier work of the stream has ended.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Measures atomic operations on shared memory at every degree of conflict, and derives the replication factor R.
 
 Garaph (USENIX ATC'17) chooses the replication factor R from the cost ratio of an atomic operation to a load. This
-module times both on the device, for each class of operations (vlang.runtime.gpu.kernels.replication.class_of). Each
-kind of device is measured once, and the result is cached on disk. With D edges per vertex, sorted by destination,
-min(D, 32) lanes of a warp collide without replication, and min(D, 32) / R lanes with R copies. A vertex then costs
+module times both operations on the device, for each class of operations
+(vlang.runtime.gpu.kernels.replication.class_of). Each kind of device is measured once, and the result is cached on
+disk. With D edges per vertex, sorted by destination, min(D, 32) lanes of a warp collide without replication, and
+min(D, 32) / R lanes with R copies. A vertex then costs
 
     D t_atomic(min(D, 32) / R) + R t_copy
 
@@ -64,7 +65,7 @@ def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
 def measure(device: Device, text: str, rounds: int = 128) -> Mapping[str, Constants]:
     """Measure the constants for every class of operations, with `rounds` operations per thread.
 
-    Fewer operations are faster to measure, and less exact.
+    With fewer operations the measurement is faster, but less exact.
     """
     kernels = device.load(f"{text}\n{_templates()}", _entries())
     sink = device.allocate(_SINK, "measuring the device")
@@ -111,7 +112,7 @@ def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
 
 
 def sources() -> list[str]:
-    """The text to append to the text of a plan: templates, and then their entry points."""
+    """The CUDA C code to append to the code of a plan: templates, followed by their entry points."""
     return [_templates(), *_entries().values()]
 
 

@@ -5,12 +5,12 @@ except "edge", the bits of a result depend only on the edges of the vertex, not 
 combines contributions by atomic operations, whose order does not matter for integers, minima and maxima, but does for
 float sums.
 
-    name               a row is processed by                              origin
-    thread             one thread                                         CSR-scalar (Bell, Garland, SC'09)
-    virtual-warp-L     L lanes of a warp                                  virtual warps (Hong et al., PPoPP'11)
-    warp-segmentation  a warp for 32 rows, edge by edge                   Khorasani et al., PACT'15
-    stream             a block for the rows that fit its shared memory    CSR-Stream (Greathouse, Daga, SC'14)
-    edge               any thread of a shard's block, by atomics          Garaph (Ma et al., USENIX ATC'17)
+The kernels are:
+- "thread": one thread processes a row (CSR-scalar; Bell, Garland, SC'09).
+- "virtual-warp-L": L lanes of a warp process a row (virtual warps; Hong et al., PPoPP'11).
+- "warp-segmentation": a warp processes 32 rows, edge by edge (Khorasani et al., PACT'15).
+- "stream": a block processes the rows that fit into its shared memory (CSR-Stream; Greathouse, Daga, SC'14).
+- "edge": any thread of a shard's block processes an edge, by atomic operations (Garaph; Ma et al., USENIX ATC'17).
 
 With "auto" each page uses the kernel with the lowest estimated time. The estimate is the sum of the cost of lane slots,
 the cost per vertex, and the latency of the chain of dependent steps through the longest row. A lane slot is a step of
@@ -56,8 +56,8 @@ class Costs:
         word: cost per edge of moving another 4 bytes of the contribution between lanes.
         search: cost per edge of finding the receiver, if the contribution needs it.
         step: latency of a load that the next load depends on.
-        strided: additional cost per edge and preceding step if one lane processes a row. At most 8 steps count, as a
-            sector of the cache has 8 neighbours.
+        strided: additional cost per edge and preceding step if one lane processes a row. At most 8 preceding steps are
+            charged, because a sector of the cache has 8 neighbours.
         early: with early exit, the fraction of the edges that is read until most vertices have their final value.
     """
 
@@ -254,7 +254,8 @@ class _Terms:
 def _fastest(
     stage: GpuStage, pages: Sequence[Rows], deterministic: bool, table: Costs, shared: int, before: str
 ) -> list[Choice]:
-    """The kernel with the least estimated time for each page; `before` begins its reason."""
+    """The kernel with the least estimated time for each page; the text of its reason begins with `before`.
+    """
     able = [_Terms.of(name, stage, table, shared) for name in _TEMPLATES
             if not _refused(name, stage, shared) and (not deterministic or _timeless(name, stage))]
     if len(pages) > 1:  # a choice for each kernel, as texts for each page would take longer than the choice

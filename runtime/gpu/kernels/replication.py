@@ -7,8 +7,8 @@ work to clear and merge them, and smaller shards.
 In Garaph R depends only on the density of the shard, R = 2^min(round(log2(E / V)), 5). But the cost of a collision also
 depends on the operation and its type: an integer addition is one instruction at any degree of conflict, while a float
 sum needs a compare-and-swap loop. Therefore the rule "auto" shifts and limits the exponent by constants for the class
-of the operation. They are measured on the device (see vlang.runtime.gpu.kernels.calibrate), or taken from language.md,
-section 13.
+of the operation. The constants are measured on the device (see vlang.runtime.gpu.kernels.calibrate), or taken from
+language.md, section 13.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def class_of(stage: GpuStage) -> str:
 
 
 def check_replication(asked: str | int) -> str | int:
-    """Parse the option `replication`: "auto", "none", "garaph" or a power of two. Raises BindError otherwise."""
+    """Parse the option `replication`: "auto", "none", "garaph" or a power of two. Raises BindError for other values."""
     text = str(asked)
     if isinstance(asked, bool) or not (text in ("auto", "none", "garaph") or text in _POWERS):
         raise BindError(f"replication is 'auto', 'none', 'garaph' or a power of two up to {MOST}, not {asked!r}")

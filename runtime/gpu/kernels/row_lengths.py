@@ -1,4 +1,4 @@
-"""The lengths of the rows of a graph as a GPU sees them, from which the kernel of a page is chosen."""
+"""Statistics of the row lengths of a graph, from which the GPU kernel of each page is chosen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIECE = 1 << 15  # rows, whole warps: a thread measures so many at a time
 
 
 class _Side(Protocol):
-    """An adjacency direction that caches what is derived from it."""
+    """An adjacency direction that caches objects derived from its offsets."""
 
     offsets: NDArray[np.uint64]
 
@@ -38,7 +38,8 @@ class Rows:
     Attributes:
         vertices: the number of rows.
         edges: the number of edges.
-        longest: the number of edges of the longest row with at most SEGMENT edges; another kernel runs longer rows.
+        longest: the number of edges of the longest row with at most SEGMENT edges; another kernel processes longer
+            rows.
         waste: lane slots per edge with 1, 2, 4, 8, 16 and 32 lanes per row, if a warp waits for its longest row.
     """
 

@@ -1,7 +1,8 @@
-"""The layouts that host and kernels share for sparse supersteps: parameters of the kernels, and members of structs.
+"""Kernel parameters and struct members of sparse supersteps, for the host; the kernels define the same layouts.
 
 The structs are defined in vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh. All members have 64 bits,
-and their order there is the same as here. tests/emit/test_layouts.py compares the members and the constants.
+and are in the same order in these files and in this module. tests/emit/test_layouts.py compares the members and the
+constants.
 """
 
 from __future__ import annotations

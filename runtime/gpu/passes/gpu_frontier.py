@@ -1,4 +1,4 @@
-"""Device memory for loops over frontiers: one allocation, structs that kernels read, and records that they write."""
+"""Device memory for loops over frontiers: one allocation, structs that kernels read, and records that kernels write."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ class Arena:
 class Control:
     """The state of a loop over frontiers, which kernels write, and the records of the supersteps of the last launch.
 
-    The state is at `pointer` in device memory. It is followed by `rows` records of four words, one per superstep.
+    The state is at `pointer` in device memory. After the state there are `rows` records of four words, one per
+    superstep.
     """
 
     def __init__(self, device: Device, pointer: int, rows: int) -> None:
@@ -88,7 +89,7 @@ class Control:
     def start(self, values: Mapping[str, int | float]) -> None:
         """Set words of the state by name, and clear all other words and the records.
 
-        The records must be cleared because `fetch` reads more of them than a launch may have written.
+        The records must be cleared because `fetch` may read records that the last launch did not write.
         """
         words = self._words[: len(CONTROL)]
         self._device.fill(self.records, self._words.nbytes - words.nbytes, 0)
@@ -108,7 +109,7 @@ class Control:
         self._device.fill(self.pointer + 8 * at, 8 * (end - at), 0)
 
     def fetch(self) -> NDArray[np.uint64]:
-        """The records of the last launch, uint64[done, 4]; waits for it."""
+        """The records of the last launch, uint64[done, 4]; waits until the launch has ended."""
         self._device.download(self._words[: self._first], self.pointer)
         done = self["done"]
         end = len(CONTROL) + 4 * done

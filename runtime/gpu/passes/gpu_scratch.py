@@ -1,8 +1,9 @@
 """Scratch memory on a GPU for passes that need all contributions of a vertex at once.
 
-If shared memory is large enough for a vertex, its scratch memory is there (see
-vlang/emit/cuda/skeletons/holistic.cuh). Global memory has *block scratch*, which a block of threads claims for a vertex
-that needs more, and scratch memory for each long vertex, which is zero between passes.
+If the scratch memory of a vertex fits into shared memory, it is allocated there (see
+vlang/emit/cuda/skeletons/holistic.cuh). A vertex that needs more scratch memory uses *block scratch* in global memory,
+which a block of threads claims for that vertex. Each long vertex has its own scratch memory in global memory, which is
+zero between passes.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def whole_name(stage: StageSpec, template: str) -> str:
 
 
 def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[np.uint64]:
-    """The number of 32-bit words of scratch memory for vertices of given degrees, uint64, as in scratch.cuh."""
+    """The 32-bit words of scratch memory for vertices of given degrees, uint64. scratch.cuh has the same formula.
+    """
     degree = degrees.astype(np.uint64)
     slots = degree + degree // 2 + 2
     sizes = {"mode32": 2 * slots, "mode64": 3 * slots, "mex": degree // 32 + 1, "hindex": degree + 1,
@@ -66,7 +68,8 @@ def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[n
 
 
 def _sizes(side: Side, structures: tuple[str, ...]) -> tuple[NDArray[np.uint64], int]:
-    """The offsets of the scratch of long vertices, and the most words of another vertex; both cached in `side`."""
+    """The scratch offsets of long vertices, and the maximum scratch words of other vertices; both are cached in `side`.
+    """
 
     def find() -> tuple[NDArray[np.uint64], int]:
         degrees, longs = np.diff(side.offsets), long_rows(side).longs[:, 0]
@@ -88,7 +91,7 @@ class GpuScratch:
         sides: the edges of each direction.
 
     Raises:
-        OutOfMemory: there is no memory for it.
+        OutOfMemory: there is no memory for the scratch memory.
     """
 
     def __init__(self, device: Device, stages: Sequence[StageSpec], sides: Mapping[str, Side]) -> None:

@@ -7,7 +7,7 @@ reads one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, set_arrays
 from vlang.runtime.gpu.device.arena import in_bytes
 from vlang.runtime.gpu.device.device import Buffer, Device
-from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, SLOT_STATS, Plan, field_of
+from vlang.runtime.plan.plan import FIRST_SLOT, SLOT_STATS, Plan, field_of
 
 __all__ = ["GpuState"]
 
@@ -33,12 +33,12 @@ class GpuState:
         device: the device.
         plan: the compiled program.
         n: the number of vertices.
-        segments: the number of segments of each adjacency direction in use.
+        blocks: the number of blocks of vertices, with a partial result each in reductions over vertices.
         set_words: launches the kernel `set_words` with an address, a count, and pairs of index and value.
     """
 
     def __init__(
-        self, device: Device, plan: Plan, n: int, segments: Mapping[str, int], set_words: Callable[..., None]
+        self, device: Device, plan: Plan, n: int, blocks: int, set_words: Callable[..., None]
     ) -> None:
         self.device, self.plan, self.n = device, plan, n
         self.buffers: dict[str, Buffer] = {}
@@ -56,11 +56,14 @@ class GpuState:
         device.upload(self._frame.pointer, self._mirror)
         self._dirty: dict[int, int] = {}
         self._stale = False
-        self._allocate({"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()})
+        self._allocate({"vertices": n, "blocks": blocks})
 
     @property
     def frame(self) -> int:
-        """The device address of the frame, for kernels: writes pending values, and marks the mirror as stale."""
+        """The device address of the frame, for kernels.
+
+        Writes pending values to the frame, and marks the mirror as stale.
+        """
         self.flush()
         self._stale = True
         return self._frame.pointer
@@ -70,8 +73,8 @@ class GpuState:
         """The device address of the counts of a pass."""
         return self._frame.pointer + 8 * self._stats_at
 
-    def _allocate(self, lengths: Mapping[str, int]) -> None:
-        """Allocate all arrays of the plan. If memory is short, the error has the bytes that all arrays need."""
+    def _allocate(self, lengths: dict[str, int]) -> None:
+        """Allocate all arrays of the plan. If memory is short, the error message has the total size of all arrays."""
         fields = {field.name: field for field in self.plan.fields}
         specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
         arrays: list[tuple[str, str, int, int]] = []
@@ -108,7 +111,7 @@ class GpuState:
         self._put(slot, self.buffers[slot].pointer)
 
     def lend(self, slot: str, dtype: str, length: int, pointer: int) -> None:
-        """Let a slot refer to memory that belongs to another object, and is never written.
+        """Let a slot refer to read-only memory that another object owns.
 
         Args:
             slot: the name of the slot.
@@ -158,7 +161,7 @@ class GpuState:
         self._put(slot, self.buffers[other].pointer)
 
     def flush(self) -> None:
-        """Write the values that the host has set to the device."""
+        """Write pending values of the host to the frame in device memory."""
         pairs = list(self._dirty.items())
         self._dirty.clear()
         for at in range(0, len(pairs), _PAIRS):
@@ -167,20 +170,23 @@ class GpuState:
             self._set_words(self._frame.pointer, len(some), *flat, *[0] * (2 * _PAIRS - len(flat)))
 
     def refresh(self) -> None:
-        """Fetch the values that kernels have stored; waits for them."""
+        """Fetch the values that kernels have stored; waits until the queued kernels have ended."""
         if self._stale:
             self.flush()
             self.device.download(self._mirror, self._frame.pointer)
             self._stale = False
 
     def counted(self) -> Stats:
-        """The counts of the last pass; waits for it."""
+        """The counts of the last pass; waits until the pass has ended."""
         self.refresh()
         changed, active = self._mirror[self._stats_at : self._stats_at + 2].tolist()
         return Stats(changed, active)
 
     def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
-        """Store a graph-level value in its slot, converted to the slot's type. An array value is a set of vertices."""
+        """Store a graph-level value in its slot, converted to the slot's type.
+
+        A value that is an array represents a set of vertices.
+        """
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():
                 if kind in self.plan.slots:
@@ -193,14 +199,14 @@ class GpuState:
         self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
     def scalar(self, name: str) -> Any:
-        """A graph-level value as a Python number; waits for it."""
+        """A graph-level value as a Python number; waits until the queued kernels have ended."""
         self.refresh()
         slot = self.plan.slots[f"scalar:{name}"]
         dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
         return self._mirror[slot : slot + 1].view(dtype)[0].item()
 
     def array(self, slot: str) -> NDArray[Any]:
-        """A copy of an array in host memory; waits for it."""
+        """A copy of an array in host memory; waits until the queued kernels have ended."""
         result = self.device.host(self.lengths[slot], self.dtypes[slot])
         if len(result):
             self.flush()

@@ -1,9 +1,10 @@
 """Measures the rates of a device once: memory accesses, barriers, launches, and the link to the host.
 
-The choice between push, early exit and full passes uses constants that were tuned on one device (H200). They are costs
-of an edge in a complete kernel, which are more than the costs of its memory accesses. For another device each constant
-is scaled by the measured times of the accesses that it includes. Rates of the link are used as measured. The result is
-cached on disk. Graphs with few edges use the constants without scaling, as the choice hardly matters there.
+The choice between push, early exit and full passes uses constants that were tuned on one device (H200). Each constant
+is the cost of an edge in a complete kernel, which is more than the cost of the edge's memory accesses. For another
+device each constant is scaled by the measured times of the accesses that it includes. The measured rates of the link
+are used without scaling. The result is cached on disk. Graphs with few edges use the constants without scaling, as the
+choice hardly matters for such graphs.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def sound(found: Mapping[str, float]) -> Rates:
 
 
 def rate_sources() -> list[str]:
-    """The text to append to the text of a plan: templates, and then their entry points."""
+    """The CUDA C code to append to the code of a plan: templates, followed by their entry points."""
     return [_templates(), *_entries().values()]
 
 

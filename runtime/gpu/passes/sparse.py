@@ -80,7 +80,7 @@ class SparseMachine(Protocol):
         """The device address of the frame, after pending values were written."""
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An adjacency direction ("in", "out" or "both") with the columns of a stage, or no columns if it is None."""
+        """The topology of an adjacency direction with the columns of `stage`; without columns if `stage` is None."""
 
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
@@ -106,7 +106,7 @@ class SparseMachine(Protocol):
         Args:
             kind: adjacency direction, "in", "out" or "both".
             stage: the stage that reads the pages; None for notifications.
-            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+            items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
             count: device address of the number of items.
             queued: whether the items are entries of a queue.
         """
@@ -115,7 +115,7 @@ class SparseMachine(Protocol):
         """Call `launch`, which queues a kernel, for each page of a transfer after the copy of the page was queued.
 
         The kernels of several pages may run at the same time. Work that is already on the default stream runs before
-        all of these kernels, and later work after all of them.
+        all of these kernels, and later work runs after all of them.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -127,15 +127,15 @@ class SparseMachine(Protocol):
     def sorted_queue(
         self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int
     ) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges, with the cheapest transfer of each page.
+        """Choose the cheapest transfer of each page, and sort a queue by the page and the transfer of its edges.
 
         Waits for the device.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
             stage: the stage that reads the pages.
-            queue: device address of u64[*count], entries.
-            count: device address of their number.
+            queue: device address of the entries, u64[*count].
+            count: device address of the number of entries.
             target: device address of the sorted entries.
         """
 
@@ -147,6 +147,15 @@ class SparseMachine(Protocol):
             stage: the stage that reads the pages.
             sliced: the sorted queue.
             launch: queues the kernel of a slice.
+        """
+
+    def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
+        """Count edges that a launch has read through the rows of the pages, from the device or from host memory.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the edges; None for notifications.
+            edges: the number of edges.
         """
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
@@ -169,17 +178,17 @@ class SparseMachine(Protocol):
     def in_place(self, stage: StageSpec, on: bool) -> None:
         """Make the pass write its fields to the buffers that it reads, or restore separate buffers.
 
-        In place, the slot "next:F" refers to the array of "field:F".
+        When the pass runs in place, the slot "next:F" refers to the array of "field:F".
         """
 
     def run_full(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices, including its messages. Its counts begin at zero.
+        """Run a pass over all vertices, including its messages. The counts of the pass begin at zero.
 
-        The two buffers of its fields are swapped afterwards, unless the pass runs in place.
+        The two buffers of each field that the pass writes are swapped afterwards, unless the pass runs in place.
 
         Returns:
             The number of edges traversed.
         """
 
     def counted(self) -> Stats:
-        """The counts of the last pass; waits for it."""
+        """The counts of the last pass; waits until the pass has ended."""

@@ -1,7 +1,8 @@
 """The cost of each engine of transfer for a page, by the formulas of HyTGraph or by measured rates.
 
 HyTGraph (Wang et al., ICDE 2023, section V-A) has three engines: copying a page whole (filter), gathering its active
-rows by the CPU and copying these (compaction), and letting kernels read the rows where they lie (zero-copy).
+rows on the CPU and copying the gathered rows (compaction), and letting kernels read the rows in host memory
+(zero-copy).
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def choose_transfer(
     marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, cached: NDArray[np.bool_], link: Link,
     readable: bool, packing: Packing | None = None, asked: str = "auto", published: bool = False,
 ) -> Transfer:
-    """The transfer of every page with active edges. Pages on the device need none, and count as whole.
+    """The transfer of every page with active edges.
+
+    Pages on the device need no transfer, and are listed as whole pages.
 
     Args:
         marks: the active edges.
@@ -34,8 +37,8 @@ def choose_transfer(
         cached: bool[P], whether each page is on the device.
         link: the rates of the link.
         readable: whether kernels can read the arrays in host memory.
-        packing: the rates of the CPU; None if it cannot gather rows.
-        asked: the option `transfer`. A way that is impossible here is replaced by whole pages.
+        packing: the speed at which the CPU gathers rows; None if it cannot gather rows.
+        asked: the option `transfer`. If the requested transfer is impossible, whole pages are copied.
         published: whether to choose by the formulas of HyTGraph.
     """
     needed = marks.edges > 0
@@ -60,16 +63,16 @@ def choose_transfer(
 def _measured_costs(
     marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, link: Link, packing: Packing | None
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """Seconds by which each engine moves the active edges of each page: whole, in place, packed; float64[P] each.
+    """The seconds that each engine takes for the active edges of each page: whole, in place, packed; float64[P] each.
 
-    Gathering overlaps with copying the rows gathered before.
+    The CPU gathers rows while the rows that it gathered before are being copied.
 
     Args:
         marks: the active edges.
         page_edges: int64[P], the edges of each page.
         edge_bytes: bytes per edge.
         link: the rates of the link.
-        packing: the rates of the CPU; None if it gathers nothing.
+        packing: the speed at which the CPU gathers rows; None if it does not gather rows.
     """
     nbytes = page_edges * edge_bytes
     active = marks.edges * edge_bytes
@@ -87,8 +90,8 @@ def _published_choice(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The pages to read in place, and the pages to pack, by HyTGraph's formulas 1 to 3 and its algorithm 1; bool[P].
 
-    Costs are in round trips of a full packet. The memory requests of rows are counted exactly, with their ends
-    unaligned.
+    The unit of costs is the round trip of a full packet. The memory requests of rows are counted exactly, including the
+    requests that unaligned row ends add.
 
     Args:
         marks: the active edges.

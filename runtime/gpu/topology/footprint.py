@@ -1,4 +1,4 @@
-"""The layout of a topology in device memory: all edges if they fit, otherwise tables, and slots for pages."""
+"""The layout of a topology in device memory: tables, and either all edges, if they fit, or slots for pages."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ class Stored:
 
     @property
     def copied(self) -> bool:
-        """Whether the values are copied to the device. Otherwise kernels compute them there."""
+        """Whether the values are copied to the device.
+
+        Values that are not copied are computed on the device by kernels.
+        """
         return self.source is not None or self.read is not None
 
 
@@ -74,7 +77,7 @@ class Footprint:
 
     Attributes:
         cut: the boundaries of pages.
-        shards: the shards of the pages, by name of the use.
+        shards: the shards of the pages, by name of the `Use`.
         tables: the offset of each table that depends on the graph and the cut alone, by name.
         shared_bytes: the size of all of these tables.
         own: the offset of each table of the run, by name.
@@ -116,7 +119,7 @@ def column_key(name: str, dtype: str) -> str:
 
 
 def stored_arrays(side: Side, uses: Mapping[str, Use]) -> list[Stored]:
-    """The distinct edge arrays of all uses. Raises GraphError for a column that does not fit its type."""
+    """The distinct edge arrays of all `uses`. Raises GraphError for a column that does not fit its type."""
     columns = dict.fromkeys(column for use in uses.values() for column in use.columns)
     if isinstance(side, DiskSide):
         found = [Stored(TARGETS, 4, None, lambda page: page.targets)]
@@ -138,11 +141,12 @@ def footprint(
 
     Args:
         side: the edges of an adjacency direction.
-        uses: the arrays that passes read, by name of the use.
+        uses: the arrays that passes read, by name of the `Use`.
         arrays: the result of `stored_arrays`.
         free: the bytes that are available.
-        page_size: bytes of neighbours in a page. None means one page if all edges fit, otherwise the best size.
-        taken: the bytes in use by vertex state, for the message.
+        page_size: bytes of neighbours in a page. If `page_size` is None, all edges are in one page if they fit;
+            otherwise the best size is chosen.
+        taken: the bytes that the vertex state uses, for the error message.
 
     Raises:
         OutOfMemory: not even two pages fit.
@@ -167,15 +171,15 @@ def share_memory(
 ) -> dict[str, int]:
     """Divide `free` bytes among several adjacency directions; returns the bytes of each.
 
-    If not all of them fit completely, the smallest directions stay on the device, as long as the others can still be
-    streamed. The rest is divided among the others in proportion to their needs.
+    If not all directions fit completely, the smallest directions stay on the device, as long as the others can still be
+    streamed. The remaining bytes are divided among the other directions in proportion to their sizes.
 
     Args:
         sides: the edges of each direction.
-        uses: the arrays that passes read, by direction and name of the use.
+        uses: the arrays that passes read, by direction and name of the `Use`.
         free: the bytes that are available.
         page_size: bytes of neighbours in a page; None for the best size.
-        taken: the bytes in use by vertex state, for the message.
+        taken: the bytes that the vertex state uses, for the error message.
 
     Raises:
         OutOfMemory: not all directions can be streamed.

@@ -1,4 +1,4 @@
-"""Counts active vertices by page, and sorts a queue of them, on the device."""
+"""Counts the active vertices of each page, and sorts a queue of active vertices, on the device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vlang.runtime.gpu.topology.engines import choose_transfer
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Marks, Packing, Transfer
 
-__all__ = ["choose_pages", "mark_items", "sort_items"]
+__all__ = ["choose_pages", "count_in_place", "mark_items", "sort_items"]
 
 
 def mark_items(topology: Topology, items: int, count: int, queued: bool = False) -> Marks:
@@ -18,7 +18,7 @@ def mark_items(topology: Topology, items: int, count: int, queued: bool = False)
 
     Args:
         topology: the adjacency.
-        items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+        items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
         count: device address of the number of items.
         queued: whether the items are entries of a queue.
     """
@@ -34,15 +34,15 @@ def choose_pages(
     topology: Topology, name: str, marks: Marks, asked: str = "auto", published: bool = False,
     packing: Packing | None = None,
 ) -> Transfer:
-    """The transfer of each page with edges of marked vertices, which is counted as traffic (see `choose_transfer`).
+    """Choose the transfer of each page with edges of marked vertices, and update the traffic counters.
 
     Args:
         topology: the adjacency.
-        name: the name of the use.
+        name: the name of the `Use`.
         marks: the active edges.
         asked: the option `transfer`.
         published: whether to choose by published formulas.
-        packing: the rates of the CPU; None if it gathers no rows.
+        packing: the speed at which the CPU gathers rows; None if it does not gather rows.
     """
     if topology.resident:
         return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
@@ -55,14 +55,30 @@ def choose_pages(
     return chosen
 
 
-def sort_items(topology: Topology, queue: int, count: int, places: NDArray[np.uint64], target: int) -> None:
-    """Sort a queue of entries by page, and by weight.
+def count_in_place(topology: Topology, name: str, edges: int) -> None:
+    """Count edges that a launch has read through `Topology.rows`: those of pages outside of the slots as read in place.
+
+    The edges are assumed to be spread evenly over all pages.
 
     Args:
         topology: the adjacency.
-        queue: device address of u64[*count], entries.
-        count: device address of their number.
-        places: uint64[P + 1, 2], where the heavy and the light entries of each page begin, then those without edges.
+        name: the name of the use.
+        edges: the number of edges.
+    """
+    if not topology.resident and topology.edges:
+        outside = sum(part.edges for part, cached in zip(topology.parts, topology.cached()) if not cached)
+        topology.traffic.direct += topology.edge_bytes(name) * (edges * outside // topology.edges)
+
+
+def sort_items(topology: Topology, queue: int, count: int, places: NDArray[np.uint64], target: int) -> None:
+    """Sort a queue of entries by page and by weight (heavy or light).
+
+    Args:
+        topology: the adjacency.
+        queue: device address of the entries, u64[*count].
+        count: device address of the number of entries.
+        places: uint64[P + 1, 2], the positions at which the heavy and the light entries of each page begin; the last
+            row is for entries without edges.
         target: device address of the sorted entries.
     """
     at = topology.table_at("sorting")

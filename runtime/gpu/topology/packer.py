@@ -1,8 +1,8 @@
 """Gathers the rows of active vertices on the CPU into page-locked buffers, for one copy to the device.
 
-A batch is one buffer, copied as a whole into a slot of the topology: the row of a page that has only these edges, the
-place of each entry's edges, and the arrays over edges. Buffers are filled by several threads, while earlier ones are
-being copied (Subway; HyTGraph's engine of compaction, ICDE 2023, section VI-C).
+A batch is one buffer, which is copied as a whole into a slot of the topology. A batch is a small page: it has a page
+row, the position of each entry's edges, and the arrays over edges. Several threads fill a buffer while earlier buffers
+are being copied (Subway; HyTGraph's engine of compaction, ICDE 2023, section VI-C).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Batch:
     """A filled buffer.
 
     Attributes:
-        begin, end: its entries, in the slice of all packed entries.
-        memory: what is to be copied, uint8.
-        places: the offset of the places of entries, u32.
+        begin, end: the range of its entries in the slice of all packed entries, begin to end - 1.
+        memory: the bytes to copy, uint8.
+        places: the offset in `memory` of the positions of the entries' edges, u32.
         turn: the number of the buffer.
     """
 
@@ -55,12 +55,12 @@ class Batch:
 
 
 class Packer:
-    """Gathers rows for one use of an adjacency in host memory.
+    """Gathers rows of an adjacency in host memory for one `Use`.
 
     Args:
         device: the device that the rows are copied to.
-        offsets: uint64[n + 1], of the adjacency.
-        arrays: the arrays over edges that the use reads: the neighbours, then the columns in the order of a row.
+        offsets: the offsets of the adjacency, uint64[n + 1].
+        arrays: the arrays over edges that the `Use` lists: the neighbours, then the columns in the order of a row.
         slot_bytes: the size of a slot.
 
     Attributes:
@@ -91,9 +91,9 @@ class Packer:
         return slot_bytes >= _HEAD + _ALIGNED * (len(arrays) + 1) + 4 + CHUNK * each
 
     def batches(self, entries: Uint64s) -> Iterator[Batch]:
-        """Gather the rows of entries, which are overwritten; yields filled buffers.
+        """Gather the rows of `entries`, and yield filled buffers; overwrites `entries`.
 
-        The caller must call `copied` for a batch before it requests the next one.
+        The caller must call `copied` for a batch before it requests the next batch.
         """
         begin = time.perf_counter()
         sums = self._spans(entries)
@@ -117,7 +117,7 @@ class Packer:
         self._copied[batch.turn] = event
 
     def aim(self, batch: Batch, slot: int) -> None:
-        """Write the row of a batch whose memory will be copied to the device address `slot`."""
+        """Write the array addresses into the page row of a batch that will be copied to the device address `slot`."""
         row = batch.memory[:_HEAD].view(np.uint64)
         edges = int(row[ROW_END])
         at = batch.places + _aligned(4 * (batch.end - batch.begin))
@@ -134,7 +134,7 @@ class Packer:
 
     # ---------------------------------------------------------------------------------------------------- batches
     def _spans(self, entries: Uint64s) -> NDArray[np.int64]:
-        """Replace entries by spans; returns the number of edges of each group of entries."""
+        """Replace each entry by the span of its edges; returns the number of edges of each group of entries."""
         group, count = self._group, len(entries)
         sums = np.zeros(-(-count // group), np.int64)
         work = kernels("pack")["spans"]
@@ -143,13 +143,13 @@ class Packer:
         return sums
 
     def _end(self, sums: NDArray[np.int64], first: int, count: int) -> int:
-        """The group behind the last one that fits into a buffer with the groups from `first` on; at least one does."""
+        """The end of the groups, from `first` on, that fit into one buffer together; at least one group is taken."""
         ends = np.cumsum(sums[first:]) * self._each
         entries = np.minimum(count, self._group * np.arange(first + 1, len(sums) + 1)) - self._group * first
         return first + max(1, int(np.searchsorted(ends + 4 * entries, self._size - self._fixed, side="right")))
 
     def _fill(self, spans: Uint64s, sums: NDArray[np.int64], first: int, last: int, turn: int) -> Batch:
-        """Gather the rows of the groups first..last-1."""
+        """Gather the rows of the groups `first` to `last - 1` into buffer `turn`."""
         group, buffer = self._group, self._buffers[turn]
         begin, end = first * group, min(len(spans), last * group)
         before = np.cumsum(sums[first:last]) - sums[first:last]
@@ -166,7 +166,7 @@ class Packer:
             at += _aligned(array.itemsize * edges)
 
         def gather(low: int, high: int) -> None:
-            """Gather the groups low..high-1 of this batch."""
+            """Gather the rows of the groups `low` to `high - 1` of this batch."""
             lowest, highest, start = begin + low * group, min(end, begin + high * group), int(before[low])
             kernels("pack")["starts"](spans, lowest, highest, start, places[low * group :])
             for array, out in zip(self._arrays, targets):

@@ -1,4 +1,4 @@
-"""The rows of pages: for each page, the addresses of its arrays for kernels (see vlang.runtime.plan.plan)."""
+"""The page rows: for each page, the addresses of its arrays, which kernels read (see vlang.runtime.plan.plan)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["Table", "make_table"]
 
 @dataclass(eq=False)
 class Table:
-    """The rows of all pages for one use.
+    """The page rows of all pages for one `Use`.
 
     Attributes:
-        keys: the arrays that the use reads.
+        keys: the keys of the arrays that the `Use` lists.
         address: device address of u64[P, ROW_WORDS], the rows.
         shards: int64[P], number of shards in each page; 0 without sharding.
         most_cells: int64[P], for each page the maximum of vertices x replicas over its shards.
@@ -71,11 +71,11 @@ def make_table(
     name: str, use: Use, layout: Footprint, arrays: Mapping[str, Stored], table_at: Callable[[str], int],
     memory: Mapping[str, int], host: Mapping[str, int],
 ) -> Table:
-    """Create the table of a use. The caller must upload its rows and its layout.
+    """Create the table of a `Use`. The caller must upload the rows and the layout of the table.
 
     Args:
-        name: the name of the use.
-        use: the arrays that the use reads.
+        name: the name of the `Use`.
+        use: the arrays that a pass reads.
         layout: the layout of the device memory.
         arrays: the arrays over edges, by key.
         table_at: maps the name of a table to its device address.

@@ -1,8 +1,8 @@
-"""What a run uses of a graph on a device: parts that earlier runs left there, and parts that it puts there itself.
+"""The parts of a graph that a run uses on a device: parts that earlier runs left there, and parts that the run adds.
 
-A part is adjacency lists, a column, degrees or a table that depends on the graph alone, never on a program's values. It
-is found by a key, copied once, and never changed. It stays on the device when the run ends, within the limits of
-`vlang.runtime.gpu.device.shelf`. Runs in several threads may share it.
+A part is adjacency lists, a column, degrees or a table that depends on the graph alone, never on a program's values.
+Each part has a key, is copied once, and is never changed. Parts stay on the device when the run ends, within the limits
+of `vlang.runtime.gpu.device.shelf`. Runs in several threads may share a part.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Resident:
 
     Args:
         device: the device of the run.
-        copies: what devices keep of the graph; None for parts that are freed by `close`.
+        copies: the parts of the graph that devices keep between runs; None if `close` shall free all parts.
     """
 
     def __init__(self, device: Device, copies: DeviceCopies | None = None) -> None:
@@ -53,13 +53,13 @@ class Resident:
 
         Args:
             key: identifies the part among all parts of the graph, and everything that its values depend on.
-            nbytes: its size in bytes.
-            what: the part, for users and messages.
-            fill: queues the work that writes the values to the address, if the part is new. None if the values are
-                written later: `filled` says so.
+            nbytes: the size of the part in bytes.
+            what: the name of the part, for users and error messages.
+            fill: a function that queues the work to write the values of a new part to an address. `fill` is None if the
+                caller writes the values later, and then calls `filled`.
 
         Raises:
-            OutOfMemory: there is no memory for it.
+            OutOfMemory: there is no memory for the part.
         """
         if key in self._at:
             return self._at[key]
@@ -87,14 +87,14 @@ class Resident:
         self._empty.discard(key)
 
     def lock(self, key: Hashable, what: str, array: NDArray[Any]) -> int:
-        """Page-lock a host array of the graph; returns its address for kernels, or 0 if they cannot read it."""
+        """Page-lock a host array of the graph; returns its address for kernels, or 0 if kernels cannot read it."""
         address = self._device.register(array)
         if address and self._device.shelf.take(self._run, self._copies.number, ("lock", key)) is None:
             self._locks.append((("lock", key), what, array))
         return address
 
     def publish(self) -> None:
-        """Put new parts on the shelf, after the queued work that writes them; later runs find them there."""
+        """Wait until new parts are written, and put them on the shelf, where later runs find them."""
         ready = [key for key in self._new if key not in self._empty]
         if not ready and not self._locks:
             return
@@ -110,7 +110,7 @@ class Resident:
             shelf.add(self._run, owner, key, Item(what, 0, 0, self._device.keep_lock(array)))
 
     def close(self) -> None:
-        """End the use of all parts, after all work of the device. A second call does nothing."""
+        """End the use of all parts, after all work of the device has ended. A second call does nothing."""
         with suppress(DeviceError):  # a lost device does no more work
             self._device.drain()
         for _, buffer in self._new.values():

@@ -1,4 +1,4 @@
-"""Puts tables and edges of one direction on a device, where they are not there from an earlier run."""
+"""Copies the tables and edges of one direction to a device, unless an earlier run left them there."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def upload_own(device: Device, at: int, layout: Footprint, tables: Mapping[str, 
     Args:
         device: the device.
         at: the device address of the tables.
-        layout: their layout.
-        tables: the rows of each use.
+        layout: the layout of the tables.
+        tables: the page rows of each `Use`, by name.
     """
     values: dict[str, NDArray[Any]] = {}
     for name, shards in layout.shards.items():
@@ -77,11 +77,11 @@ class ResidentEdges:
         device: the device.
         side: the edges.
         arrays: the arrays by key.
-        parts: what the run uses of the graph on the device.
+        parts: the parts of the graph that the run uses on the device.
 
     Attributes:
         at: the device address of each array by key.
-        missing: the keys of the arrays whose values are not there yet.
+        missing: the keys of the arrays whose values are not on the device yet.
     """
 
     def __init__(self, device: Device, side: Side, arrays: Mapping[str, Stored], parts: Resident) -> None:
@@ -102,15 +102,19 @@ class ResidentEdges:
             self.at[key] = self._parts.hold(self._keys[key], array.itemsize * len(self._side), what, None)
         self.missing = [key for key, known in self._keys.items() if self._parts.missing(known)]
 
-    def copy(self) -> Sequence[str]:
-        """Copy the missing values to the device; returns the keys that were missing, some of which kernels compute."""
+    def copy(self) -> tuple[Sequence[str], int]:
+        """Copy the missing values to the device.
+
+        Returns:
+            The keys of the arrays that were missing, some of which kernels compute, and the number of bytes copied.
+        """
         missing = [self._arrays[key] for key in self.missing]
         for array in missing:
             if array.source is not None and array.source.nbytes:
                 self._device.upload(self.at[array.key], array.source)
         if isinstance(self._side, DiskSide) and len(self._side):
             self._copy_from_disk(self._side, missing)
-        return self.missing
+        return self.missing, len(self._side) * sum(array.itemsize for array in missing if array.copied)
 
     def filled(self) -> None:
         """Record that the work which writes all values is queued. Edges from disk are then kept for later runs."""

@@ -1,8 +1,8 @@
 """The edges of one adjacency direction for a topology: adjacency lists in memory, or pages on disk.
 
 Pages are read from disk into a ring of buffers in page-locked memory. Every page is checked before it is copied to the
-device: its checksum, offsets and vertex numbers (`StoredEdges.read`), and the lengths of its rows, which must be those
-in the tables on the device.
+device: its checksum, offsets and vertex numbers (`StoredEdges.read`), and the lengths of its rows, which must equal the
+lengths in the tables on the device.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Values = Callable[[PageViews], NDArray[Any]]
 
 
 class DiskPages:
-    """The pages of a graph on disk, for one run on a device; a `vlang.runtime.storage.ring.PageReader`.
+    """The pages of a graph on disk, for one run on a device. Implements `vlang.runtime.storage.ring.PageReader`.
 
     Args:
         device: the device that the pages are copied to.
         stored: the stored edges.
-        ring: creates the ring, with this object as its reader.
+        ring: a function that creates the ring of buffers; its argument is this object, which reads the pages.
     """
 
     def __init__(self, device: Device, stored: StoredEdges, ring: Callable[[PageReader], Ring]) -> None:
@@ -103,13 +103,15 @@ class DiskSide:
         kind: the stored direction.
         n: the number of vertices.
         offsets: uint64[n + 1].
-        starts: int64[P + 1], the first edge of each page, and the number of edges.
+        starts: int64[P + 1], the first edge of each page, then the number of edges.
         firsts: int64[P], the first vertex of each page.
+        span: the first vertex over which passes run, and the last one plus 1.
     """
 
     def __init__(self, pages: DiskPages, kind: str) -> None:
         stored, cuts = pages.stored, pages.stored.cuts(kind)
         self.kind, self.n = kind, stored.n
+        self.span = 0, stored.n
         self.starts, self.firsts = cuts.starts, cuts.firsts
         self.offsets = np.zeros(stored.n + 1, np.uint64)
         np.cumsum(_degrees(stored, kind), out=self.offsets[1:])
@@ -139,7 +141,7 @@ class DiskSide:
     def _check(self, stored: StoredEdges) -> None:
         """Raise GraphError unless each page has all edges of its short vertices, and whole segments.
 
-        Kernels require this.
+        Kernels require such pages.
         """
         offsets, starts, firsts = self.offsets.view(np.int64), self.starts, self.firsts
         lasts = np.append(firsts[1:], self.n)  # the end of the vertices of each page

@@ -17,14 +17,15 @@ __all__ = ["OneSlice", "SliceWork", "sweep_slices"]
 
 
 class SliceWork(NamedTuple):
-    """The arguments of a kernel over a slice: the addresses of rows and entries are device addresses.
+    """The arguments of a kernel over a slice; all addresses are device addresses.
 
     Attributes:
-        rows: the rows of the pages that hold its edges.
-        pages: the number of these rows.
-        entries: u64[heavy + light], the entries.
-        heavy, light: their numbers.
-        packed: u32[heavy + light], for each entry the place of its first edge; 0 if edges have their usual numbers.
+        rows: address of the page rows of the pages with the edges of the slice.
+        pages: the number of these page rows.
+        entries: address of the entries, u64[heavy + light].
+        heavy, light: the numbers of heavy and of light entries.
+        packed: address of the position of each entry's first edge, u32[heavy + light], if rows were gathered; otherwise
+            0.
     """
 
     rows: int
@@ -40,13 +41,14 @@ OneSlice = Callable[[SliceWork, Stream | None], None]
 
 
 def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice, packer: Packer | None) -> None:
-    """Call `launch` for every slice. Later work on the default stream waits for all of them.
+    """Call `launch` for every slice. Later work on the default stream waits for all slices.
 
-    Rows are read in place first, as that needs no copies. Then pages are copied, and meanwhile the CPU gathers rows.
+    The kernels that read rows in place are launched first, because they need no copies. Then other pages are copied,
+    while the CPU gathers rows.
 
     Args:
         topology: the adjacency, which is not resident.
-        name: the name of the use.
+        name: the name of the `Use`.
         sliced: the slices.
         launch: queues the kernel of a slice.
         packer: gathers rows; may be None if no page is packed.

@@ -1,7 +1,7 @@
-"""A queue of active vertices, sorted by the page and the transfer of their edges, so that every launch takes its part.
+"""Slices of a queue of active vertices, which is sorted by page and by transfer; each launch processes one slice.
 
-Whole pages have one slice each. All pages that are read in place share one slice, and so do all pages whose rows the
-CPU gathers, and entries without edges: they take one launch, or a few. In a slice, heavy entries come first.
+Whole pages have one slice each. All pages that are read in place share one slice, and all pages whose rows the CPU
+gathers share another slice. The entries without edges are a third slice. Heavy entries come first in each slice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Slice:
         return self.heavy + self.light
 
     def part(self, begin: int, end: int) -> Slice:
-        """The entries begin..end-1 of this slice."""
+        """The entries `begin` to `end - 1` of this slice."""
         heavy = max(0, min(end, self.heavy) - begin)
         return Slice(self.first + begin, heavy, end - begin - heavy)
 
@@ -46,8 +46,8 @@ class Sliced:
         marks: the active edges of each page.
         queue: the device address of the sorted entries, u64.
         pages: the slice of each page that is copied whole or cached.
-        direct, packed, rest: the slices of all pages read in place, of all pages gathered, and of entries without
-            edges.
+        direct, packed, rest: the slices of all pages read in place, of all pages whose rows are gathered, and of
+            entries without edges.
     """
 
     transfer: Transfer
@@ -62,7 +62,7 @@ class Sliced:
 def cut_slices(marks: Marks, transfer: Transfer, queue: int) -> tuple[Sliced, NDArray[np.uint64]]:
     """The slices of a queue, and for each page the places of its first heavy and its first light entry, uint64[P+1, 2].
 
-    The last row is for entries without edges.
+    The last row of the places is for entries without edges.
     """
     pages = len(marks.vertices)
     light = marks.vertices - marks.heavy

@@ -5,9 +5,10 @@ device memory is divided into slots of one page each. Pages are copied into slot
 there until they are evicted. Kernels over few vertices may read other pages directly from host memory. Edges on disk
 are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as they arrive.
 
-Work that the caller queued on its stream before a sweep or `rows` runs before it, and later work runs after it. Only
-copies may start earlier, when their slot is free. A slot is overwritten only after the last work on it has ended. The
-row of a page changes only when the page moves, in the stream of the kernel that reads the row next.
+Work that the caller queued on its stream before a call of `sweep` or `rows` runs before the kernels of the call, and
+later work runs after them. Only copies of pages may start earlier, when their slot is free. A slot is overwritten only
+after the last work on it has ended. The row of a page changes only when the page moves, in the stream of the kernel
+that reads the row next.
 """
 
 from __future__ import annotations
@@ -48,12 +49,13 @@ class Topology:
         device: the device.
         prepare: queues kernels that prepare the topology.
         side: the edges.
-        uses: the arrays of a page that passes read, by name of the use.
+        uses: the arrays of a page that passes read, by name of the `Use`.
         memory: the bytes that the topology may use; None for the rest of the budget.
         page_size: bytes of neighbours in a page; None for one page if all edges fit, otherwise 4 to 64 MiB.
         streams: the number of streams for copies and kernels; 0 for the best number.
         link: the cost of moving edges; None for the default.
-        resident: what the run uses of the graph on the device; None for a topology that leaves nothing there.
+        resident: the parts of the graph that the run uses on the device; None for a topology that leaves no part on the
+            device.
 
     Attributes:
         offsets: device address of u64[n + 1].
@@ -135,7 +137,7 @@ class Topology:
                                     if a.read is not None or (a.source is not None and a.source.nbytes))
 
     def table(self, name: str) -> Table:
-        """The table of a use."""
+        """The table of the `Use` called `name`."""
         return self._tables[name]
 
     def _at(self, name: str) -> int:
@@ -145,7 +147,10 @@ class Topology:
 
     # ------------------------------------------------------------------------------ opening
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
-        """Find or copy the tables and, if they are resident, the edges; otherwise create slots and streams."""
+        """Find or copy the tables.
+
+        If the edges are resident, then find or copy them; otherwise create slots and streams.
+        """
         layout, rows, what = self.layout, long_rows(self.side), f"tables of {self._what}"
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
         self._tables_at = self._parts.hold(
@@ -181,10 +186,11 @@ class Topology:
                     self._addresses[key] = self._parts.lock((self.kind, key), what, array.source)
 
     def _fill(self) -> None:
-        """Before the first pass, copy edges to the device that are not there, if they are resident."""
+        """Copy resident edges that are not on the device yet; called before each pass."""
         if not self._edges.missing:
             return
-        made = self._edges.copy()
+        made, copied = self._edges.copy()
+        self.traffic.copied += copied
         for name, table in self._tables.items():
             if f"places:{name}" in made:
                 for part in self.parts:
@@ -206,7 +212,7 @@ class Topology:
         on the caller's stream waits for all pages. If all edges are resident, all pages use the caller's stream.
 
         Args:
-            name: the name of the use.
+            name: the name of the `Use`.
             launch: queues the kernels of a page.
             transfer: the pages; None for all.
             stream: the caller's stream; None for the default stream.
@@ -252,7 +258,10 @@ class Topology:
         return event
 
     def _arriving(self, pages: Sequence[int]) -> Generator[tuple[int, PageViews]]:
-        """Read pages from disk, and yield them as they arrive. Their copies end before their buffers are reused."""
+        """Read pages from disk, and yield them as they arrive.
+
+        A buffer is reused only after the copy of its page has ended.
+        """
         if not pages:
             return
         assert isinstance(self.side, DiskSide)
@@ -268,8 +277,8 @@ class Topology:
     ) -> tuple[Slot, Stream]:
         """Find or fill the slot of a page; returns the slot, and the stream in which the copies of its arrays end.
 
-        `views` has the page if it was read from disk. Then all of its arrays are copied, so that it need not be read
-        again for another use.
+        `views` has the page if it was read from disk. All arrays of such a page are copied, so that the page need not
+        be read again for another `Use`.
         """
         slot = self._slots.find(part.page)
         work = self._cached
@@ -326,7 +335,7 @@ class Topology:
 
     # ---------------------------------------------------------------------- passes over few vertices
     def rows(self, name: str, stream: Stream | None = None) -> int:
-        """The device address of the rows, for kernels on the stream that may read any page; only valid if `readable`.
+        """The device address of the page rows, for kernels on `stream` that may read any page; `readable` must be true.
 
         Rows of cached pages point to device memory, and other rows to host memory. After this call every sweep updates
         the rows.
@@ -346,7 +355,10 @@ class Topology:
                 self.device.upload(table.address, table.pointing(), stream)
 
     def over_few(self, name: str, *args: int | str) -> None:
-        """Queue a kernel over active vertices that is not a template; a text among its arguments names a table."""
+        """Queue a kernel over active vertices that is not a template.
+
+        An argument that is a string stands for the address of a table.
+        """
         self._prepare(name, 4 * self.device.info.multiprocessors,
                       [self._at(arg) if isinstance(arg, str) else arg for arg in args], None)
 
@@ -360,7 +372,10 @@ class Topology:
         return self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:
-        """Slot `number` for other data than a page, and the stream of its copy. `returned` must follow."""
+        """Take slot `number` for data other than a page; returns the slot and its stream.
+
+        The caller must call `returned` later.
+        """
         stream = self._streams[number % len(self._streams)]
         slot = self._slots.find(-1 - number) or self._slots.take(-1 - number, set())
         self._slots.touch(slot)
@@ -373,11 +388,11 @@ class Topology:
         self._refresh(None)
 
     def arrays_of(self, name: str) -> list[Stored]:
-        """The arrays over edges that a use reads from the host."""
+        """The arrays over edges that are copied from the host for a `Use`."""
         return [array for array in (self._arrays[key] for key in self._tables[name].keys) if array.copied]
 
     def edge_bytes(self, name: str) -> int:
-        """The bytes per edge that a use reads from the host."""
+        """The bytes per edge that are copied from the host for a `Use`."""
         return sum(array.itemsize for array in self.arrays_of(name))
 
     def cached(self) -> NDArray[np.bool_]:

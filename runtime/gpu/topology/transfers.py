@@ -3,7 +3,8 @@
 A copy moves all edges of a page at the full rate of the link. Direct reads move only the edges of active vertices, but
 in whole cache lines, and with an additional cost for each page of host memory that they touch. The cheaper method is
 chosen for each page, as in HyTGraph (ICDE 2023, section V), which has a third method for pushes: the CPU gathers the
-active rows, and these are copied (vlang.runtime.gpu.topology.engines). It is used on request or by published formulas.
+active rows, and the gathered rows are copied (vlang.runtime.gpu.topology.engines). The CPU gathers rows only if an
+option requests it or selects the published formulas.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlang.runtime.threads.moved import Moved
 
 __all__ = ["HOST_PAGE", "ROW_ENDS", "Link", "Marks", "Packing", "Traffic", "Transfer", "worth_copying"]
 
@@ -45,7 +48,8 @@ class Marks:
     Attributes:
         vertices: int64[P], the number of active vertices with edges in each page; in a queue, the number of entries.
         edges: int64[P], the number of edges of active vertices in each page.
-        heavy: int64[P], the number of these vertices or entries with so many edges that a warp takes one at a time.
+        heavy: int64[P], the number of these vertices or entries with so many edges that a whole warp processes each of
+            them.
         lines: int64[P], the lines of 128 bytes that hold the neighbours of these edges.
         rest: the number of active vertices without edges.
     """
@@ -58,7 +62,10 @@ class Marks:
 
     @staticmethod
     def of(counts: NDArray[np.int64]) -> Marks:
-        """The marks that kernels count, int64[P + 1, MARK_WORDS]; the last row counts vertices without edges."""
+        """Marks from the counts that kernels write, int64[P + 1, MARK_WORDS].
+
+        The last row counts vertices without edges.
+        """
         vertices, edges, heavy, lines = counts[:-1].T
         return Marks(vertices, edges, heavy, lines, int(counts[-1, 0]))
 
@@ -100,10 +107,15 @@ class Traffic:
     read: int = 0
     packed: int = 0
 
+    def moved(self) -> Moved:
+        """The counts under the names of the history."""
+        return Moved(bytes_copied=self.copied, bytes_in_place=self.direct, pages_cached=self.hits,
+                     pages_copied=self.copies, pages_packed=self.packed, pages_in_place=self.read)
+
 
 @dataclass
 class Packing:
-    """The speed at which the CPU gathers rows, which the gathers of a run correct.
+    """The estimated speed at which the CPU gathers rows; each gather of a run corrects the estimate.
 
     Attributes:
         row: seconds for each row.
@@ -115,7 +127,7 @@ class Packing:
 
     @staticmethod
     def by(threads: int) -> Packing:
-        """The speed that is assumed before the first gather: 80 ns a row and 5 GB/s on each thread."""
+        """The speed that is assumed before the first gather: 80 ns per row and 5 GB/s on each thread."""
         return Packing(80e-9 / threads, 1 / 5e9 / threads)
 
     def seconds(self, rows: float, nbytes: float) -> float:
@@ -123,7 +135,10 @@ class Packing:
         return rows * self.row + nbytes * self.byte
 
     def learn(self, rows: int, nbytes: int, seconds: float) -> None:
-        """Correct the speed by a gather that took `seconds`; a single one changes it by a factor of two at most."""
+        """Correct the speed by a gather that took `seconds`.
+
+        One gather changes the speed at most by a factor of sqrt(2).
+        """
         factor = min(2.0, max(0.5, seconds / max(1e-9, self.seconds(rows, nbytes))))
         self.row, self.byte = self.row * factor ** 0.5, self.byte * factor ** 0.5
 
@@ -131,15 +146,15 @@ class Packing:
 def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None) -> int:
     """The number of active edges from which a copy of all pages takes no longer than direct reads of the active rows.
 
-    From this number on, it pays off to determine which pages are needed. Active vertices are assumed to have the
-    average degree.
+    With at least this number of active edges, it pays off to determine the needed pages. Active vertices are assumed to
+    have the average degree.
 
     Args:
         edges: edges of the adjacency.
         vertices: vertices of the adjacency.
         edge_bytes: bytes per edge.
         link: the cost of the link.
-        packing: the speed at which the CPU gathers rows; None if it gathers none.
+        packing: the speed at which the CPU gathers rows; None if it does not gather rows.
     """
     degree = max(1.0, edges / max(1, vertices))
     row = 1 / link.touched + (degree * edge_bytes + ROW_ENDS) / link.direct

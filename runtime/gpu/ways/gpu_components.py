@@ -75,7 +75,7 @@ class ComponentsWay:
         return "the graph is directed" if directed and loop.copied.domain != "both" else ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """None, as the way reads the same edges as full passes."""
+        """No `Use`, as the way reads the same edges as full passes."""
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
@@ -98,7 +98,7 @@ class ComponentsWay:
 
 
 class ConnectLoop:
-    """Runs a loop as one superstep of the mode "connect"; a `vlang.runtime.engine.machine.Loop`."""
+    """Runs a loop as one superstep of the mode "connect". Implements `vlang.runtime.engine.machine.Loop`."""
 
     def __init__(self, machine: GpuMachine, stage: StageSpec, copied: CopySpec, dtype: str) -> None:
         self.stats = Stats()
@@ -172,7 +172,7 @@ def _unordered(machine: GpuMachine, field: str, dtype: str) -> bool:
 
 
 def _count(machine: GpuMachine, name: str, *args: int) -> int:
-    """Launch a kernel that adds to a counter, which is its last argument; waits, and returns the counter."""
+    """Launch a kernel whose last argument is a counter, wait until the kernel has ended, and return the counter."""
     machine.state.clear_stats()
     machine.state.flush()
     blocks = min(_BLOCKS * machine.device.info.multiprocessors, -(-machine.n // THREADS))

@@ -67,7 +67,10 @@ class NotifyWay:
             yield relay_kernel(loop, passes.topologies[first].edges, machine.n)
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """Begin the loop. Every vertex is active in its first superstep, even if `start` has flags."""
+        """Begin the loop.
+
+        Every vertex is active in the first superstep, even if `start` marks only some vertices as active.
+        """
         return GpuLoop(machine, loop, start, skips=True)
 
 
@@ -85,15 +88,15 @@ class FullWay:
         return ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """None, as there are no edges besides those of full passes."""
+        """No `Use`, as the way reads only the edges of full passes."""
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """None, as the way needs no additional memory."""
+        """No arrays, as the way needs no additional memory."""
         return iter(())
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """None, as there are no kernels besides those of full passes."""
+        """No kernels besides the kernels of full passes."""
         return iter(())
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
@@ -107,14 +110,14 @@ def in_place(spec: LoopSpec, options: Options) -> bool:
     A loop whose result does not depend on the order of updates (rule A) runs in place, unless the caller limits
     supersteps, because it reaches the same final state in fewer supersteps. A loop with a uniform frontier (rule X2)
     does not run in place, because its frontier is uniform only between whole supersteps, and skipping final vertices
-    saves more time.
+    saves more time than running in place.
     """
     frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
     return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
 
 
 class GpuLoop:
-    """Runs the supersteps of a loop one by one; a `vlang.runtime.engine.machine.Loop`.
+    """Runs the supersteps of a loop one by one. Implements `vlang.runtime.engine.machine.Loop`.
 
     Args:
         machine: the machine of the run.
@@ -153,11 +156,14 @@ class GpuLoop:
 
     @property
     def stats(self) -> Stats:
-        """The counts of the last superstep; waits for it."""
+        """The counts of the last superstep; waits until the superstep has ended."""
         return self._machine.counted()
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep, or several in one launch if few vertices change and the host is not needed in between."""
+        """Run one superstep.
+
+        If few vertices change and the host is not needed in between, run several supersteps in one launch.
+        """
         machine, mode = self._machine, self._machine.options.mode
         if self._relay and self._done and all(one.chosen(mode) for one in self._skipping.values()):
             rows = self._relay.run(self._relay.room(self._done, room), self._in_place)

@@ -99,6 +99,7 @@ class NotifyPull:
         self._lanes = lanes_of(self._sparse.edges, n)
         self._listed = False  # whether the list `all` has the vertices of the previous superstep
         self._reached = 0  # the last count of edges out of changed vertices
+        self._by_rows = False, False  # whether the last pull, and the last notification, read pages through their rows
 
     def _describe(self) -> None:
         """Write the structs in which kernels find the addresses of the lists."""
@@ -113,7 +114,7 @@ class NotifyPull:
 
     @property
     def pulls(self) -> SparseTopology:
-        """The adjacency that the pass gathers along."""
+        """The adjacency along which the pass gathers."""
         return self._sparse
 
     @property
@@ -122,9 +123,9 @@ class NotifyPull:
         return self._sparse.reading == self._against.reading == "rows"
 
     def station(self, in_place: bool) -> dict[str, int]:
-        """Prepare the pass to run over lists inside of `relay`; returns the members of STATION for it.
+        """Prepare the pass to run over lists inside of `relay`; returns the member values of the struct STATION.
 
-        The two buffers of each of its fields are made equal, unless the pass runs in place.
+        The two buffers of each field that the pass writes are made equal, unless the pass runs in place.
         """
         arena, sparse = self._arena, self._sparse
         if not in_place:
@@ -146,9 +147,10 @@ class NotifyPull:
         return self._machine.pointer(f"work:notify.{self._stage.name}")
 
     def chosen(self, asked: str) -> bool:
-        """Whether to run as notify-pull: as the option `mode` says, or with "auto" and "dual" by `should_notify`.
+        """Whether to run as notify-pull.
 
-        Then it counts the edges out of changed vertices on the device, and waits for the result.
+        If the option `mode` is "auto" or "dual", `should_notify` decides, and this method counts the edges out of
+        changed vertices on the device and waits for the result.
         """
         if asked not in ("auto", "dual"):
             return asked == "notify-pull"
@@ -161,11 +163,12 @@ class NotifyPull:
         return should_notify(None, self._reached, self._against.edges)
 
     def run(self, in_place: bool) -> None:
-        """Notify the receivers of changed vertices, and pull those (Garaph, USENIX ATC'17, section 4.2).
+        """Notify the receivers of changed vertices; then these receivers pull (Garaph, USENIX ATC'17, section 4.2).
 
         `in_place` says whether the pass writes to the buffers that it reads.
         """
         machine, stage, arena = self._machine, self._stage, self._arena
+        self._by_rows = not self._by_pages(self._sparse), not self._by_pages(self._against)
         self._control.clear("counts[0].entries", "counts[0].touched")
         self._plain("queue_flagged", arena["table"], self._flags, self._flag_words, arena["marks"], desk=True)
         if "messages" in stage.kernels:
@@ -191,10 +194,17 @@ class NotifyPull:
         self._listed = False
 
     def edges(self) -> int:
-        """The number of edges that the last `run` traversed, including notifications; waits for it."""
+        """The number of edges that the last `run` traversed, including notifications; waits for the device."""
         counts = np.zeros(1, dtype=np.uint64)
-        self._machine.device.download(counts, self._edges)
-        return int(counts[0]) + self._notified()
+        machine, kind, against = self._machine, self._stage.domain, self._stage.notify
+        machine.device.download(counts, self._edges)
+        pulled, notified = int(counts[0]), self._notified()
+        for one, stage, edges, by_rows in ((kind, self._stage, pulled, self._by_rows[0]),
+                                           (against, None, notified, self._by_rows[1])):
+            if one is not None and by_rows:
+                machine.read_in_place(one, stage, edges)
+        self._by_rows = False, False
+        return pulled + notified
 
     def _notified(self) -> int:
         self._control.fetch()

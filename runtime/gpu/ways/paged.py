@@ -1,9 +1,9 @@
 """Supersteps of a push loop over streamed pages. A superstep uses only the pages with edges of the frontier.
 
-Every superstep marks these pages on the device, chooses the cheapest transfer for each
-(vlang.runtime.gpu.topology.engines), and sorts the queue by page and transfer, so that each launch processes its slice
-only (vlang.runtime.gpu.topology.slices). It pushes along the edges of one page while others are copied. All edges of
-an entry of the queue are in one page, so the result equals a superstep over all pages at once.
+Every superstep marks these pages on the device, chooses the cheapest transfer for each page
+(vlang.runtime.gpu.topology.engines), and sorts the queue by page and transfer, so that each launch processes only its
+slice (vlang.runtime.gpu.topology.slices). The vertices push along the edges of one page while other pages are copied.
+All edges of an entry of the queue are in one page, so the result equals a superstep over all pages at once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ class PagedPush:
     priority: int
 
     def superstep(self, step: int) -> None:
-        """Queue superstep number `step` of the loop, from 0. Then `control` has the record of this superstep only."""
+        """Queue superstep number `step` of the loop, counted from 0.
+
+        Afterwards `control` has only the record of this superstep.
+        """
         machine, gpu, table, frame = self.machine, self.stage.gpu, self.tables["table"], self.machine.frame
         assert gpu is not None
         if "messages" in self.stage.kernels:

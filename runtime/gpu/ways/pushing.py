@@ -62,7 +62,9 @@ class Costs:
     solo: int = 512  # with more entries, one block takes longer than barriers of the whole grid
 
     def on(self, rates: Rates) -> Costs:
-        """The costs on a device with these rates. Each is scaled by the times of the memory accesses that it includes.
+        """The costs on a device with these rates.
+
+        Each cost is scaled by the times of the memory accesses that it includes.
         """
         gather = rates.gather / REFERENCE.gather
         pushed = (rates.gather + rates.atomic) / (REFERENCE.gather + REFERENCE.atomic)
@@ -120,7 +122,10 @@ class PushWay:
         yield from pushing_kernels(stage, machine.passes.reading(OPPOSITE[stage.domain or "in"]))
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """Begin the loop. Every vertex is active in its first superstep, even if `start` has flags."""
+        """Begin the loop.
+
+        Every vertex is active in its first superstep, even if `start` marks only some vertices as active.
+        """
         costs = Costs().on(machine.passes.rates)
         return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto")
 
@@ -154,7 +159,7 @@ def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
 
 
 def _uniform(stage: StageSpec) -> bool:
-    """Whether unreached vertices may look for the frontier, and stop at the first neighbour in it."""
+    """Whether unreached vertices may scan their neighbours, and stop at the first neighbour in the frontier."""
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early == "frontier"
 
 
@@ -170,7 +175,7 @@ def _sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str
     Args:
         stage: the pass.
         n: the number of vertices.
-        edges: the number of edges along which it pushes.
+        edges: the number of edges along which the pass pushes.
         paged: whether supersteps may run over pages.
     """
     assert stage.gpu is not None
@@ -188,16 +193,17 @@ def _sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str
 
 
 class PushLoop:
-    """A loop with a single pass that pushes (see `PushWay`); a `vlang.runtime.engine.machine.Loop`.
+    """A loop with a single pass that pushes (see `PushWay`). Implements `vlang.runtime.engine.machine.Loop`.
 
-    Direct pushes update values in place, except with a uniform frontier (rule X2). They reach the same final state, but
-    an intermediate state may be ahead of the same number of synchronous supersteps. At the start every vertex counts as
-    active.
+    Direct pushes update values in place, except with a uniform frontier (rule X2). Updates in place lead to the same
+    final state, but an intermediate state may be ahead of the same number of synchronous supersteps. At the start every
+    vertex counts as active.
 
-    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). Such a superstep uses
-    no early exit, which would need as many pages, and no priorities, because all active vertices should use a page
-    while it is on the device. If kernels can also read pages in host memory, a launch returns to the host when the
-    frontier has many edges, and the host runs a superstep over pages.
+    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). A superstep over
+    pages does not use early exit, because early exit would not reduce the number of pages to copy. A superstep over
+    pages does not use priorities either, because all active vertices should use a page while the page is on the device.
+    If kernels can also read pages in host memory, a launch returns to the host when the frontier has many edges, and
+    the host runs a superstep over pages.
 
     Args:
         machine: the machine of the run.
@@ -214,6 +220,7 @@ class PushLoop:
         assert gpu is not None
         assert stage.domain is not None
         self._machine, self._stage, self._gpu, self._costs = machine, stage, gpu, costs
+        self._kind = stage.domain
         self._uniform = _uniform(stage)
         out = machine.sparse_topology(OPPOSITE[stage.domain], stage)
         ways = {out.reading} | ({machine.sparse_topology(stage.domain, stage).reading} if self._uniform else set())
@@ -288,12 +295,12 @@ class PushLoop:
 
     # --------------------------------------------------------------------------------------------------- launches
     def _some(self, room: int | None) -> list[Done]:
-        """Run from one to `room` supersteps; none if the frontier is empty."""
+        """Run between one and `room` supersteps, or no superstep if the frontier is empty."""
         rows = [] if self._large else self._walk(min(_ROWS, room or _ROWS))
         return rows or (self._one() if self._large else [])
 
     def _waiting(self) -> int:
-        """The number of vertices on the far pile, and of vertices that left it since the last superstep."""
+        """The number of vertices that are on the far pile, or have left the far pile since the last superstep."""
         control = self._control
         if not self._priority:
             return 0
@@ -334,10 +341,14 @@ class PushLoop:
                        shared=self._shared, threads=WALKING, cooperative=True)
         rows = self._ended()
         self._large = self._control["reason"] == ENDED_LARGE
+        for kind, pushed in ((OPPOSITE[self._kind], True), (self._kind, False)):
+            edges = sum(row.edges for row in rows if (row.mode == MODES[0]) == pushed)
+            if edges:
+                machine.read_in_place(kind, self._stage, edges)
         return rows
 
     def _one(self) -> list[Done]:
-        """Run a superstep from the host: a full pass, or a pass over the pages of the frontier; none if it is empty."""
+        """Run a full pass, or a superstep over the pages of the frontier; does nothing if the frontier is empty."""
         step = self._control["step"]
         coming = f"counts[{step % 3}]"
         if self._control[f"{coming}.entries"] == 0:

@@ -30,8 +30,8 @@ _MOST_MOVES = 32  # maximum number of fields with two buffers plus fields that a
 def relays(spec: LoopSpec) -> bool:
     """Whether the supersteps of a loop can run without the host in between.
 
-    There are three conditions: only activity decides whether the loop continues; all passes over edges may skip
-    vertices, and have the same adjacency direction; passes over vertices only count.
+    The result is True if the loop ends only when no vertex is active, if all passes over edges may skip vertices and
+    have the same adjacency direction, and if a pass over vertices counts active vertices and writes no field.
     """
     edges = [stage for stage in spec.stages if stage.domain is not None]
     rest = [stage for stage in spec.stages if stage.domain is None]
@@ -48,7 +48,7 @@ def relays(spec: LoopSpec) -> bool:
 def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, tuple[int, ...]]:
     """The kernel (template, struct, constants) that runs the supersteps of a loop that satisfies `relays`.
 
-    `edges` and `vertices` are the numbers of edges and vertices of its adjacency.
+    `edges` and `vertices` are the numbers of edges and vertices of the adjacency that the loop reads.
     """
     lanes = lanes_of(edges, vertices)
     phases = [f"Ending<{stage.name}>" if stage.domain is None
@@ -98,8 +98,8 @@ class Relay:
     def room(self, done: int, asked: int | None) -> int:
         """The maximum number of supersteps in the next launch, after `done` supersteps.
 
-        If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). It
-        copies the state when `done` is a power of two.
+        If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). The
+        engine copies the state when `done` is a power of two.
         """
         most = min(_ROWS, asked or _ROWS)
         if self._spec.asynchronous or self._spec.limit is not None:
@@ -133,6 +133,8 @@ class Relay:
         machine.launch(*self._kernel, self._blocks, (machine.frame, arena["stations"], arena["tour"], most),
                        shared=self._shared, cooperative=True)
         rows = self._control.fetch()
+        first = next(stage for stage in spec.stages if stage.domain is not None)
+        machine.read_in_place(first.domain or "in", first, int(rows[:, 2].sum()))
         return [Done(active, "notify-pull", edges) for active, _, edges, _ in rows.tolist()]
 
     def _describe(

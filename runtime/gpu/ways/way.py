@@ -25,7 +25,7 @@ NOTIFY = "notify"
 
 
 def pushed_use(stage_name: str) -> str:
-    """The name of the use of edges along which a pass pushes, for a pass that pulls in the other direction."""
+    """The name of the `Use` for the edges along which a pass pushes; the pass pulls along the opposite direction."""
     return f"{stage_name}:push"
 
 
@@ -48,10 +48,13 @@ class Way(Protocol):
     modes: tuple[str, ...]
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot run this way for any values; "" if it may. `graph` is None for any graph."""
+        """The reason why a loop can never run this way, whatever its initial values are; "" if it may.
+
+        `graph` is None if it is not known yet.
+        """
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges that the way reads in addition to full passes: triples of direction, name of the use, and use."""
+        """The edges that the way reads in addition to full passes: triples of direction, name and `Use`."""
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The device memory that the way allocates while the loop runs: for each arena, the bytes by name.
@@ -70,7 +73,7 @@ class Way(Protocol):
 
         Args:
             loop: the loop.
-            machine: holds state and edges.
+            machine: the machine of the run, with state and edges.
             bound: the maximum number of supersteps; None if it is not known.
             start: the state of an earlier run from which the loop continues; None for a loop that begins anew.
         """

@@ -1,4 +1,4 @@
-"""The ways in which a GPU runs a loop of supersteps, in order of preference. The first that may run a loop runs it.
+"""The ways in which a GPU runs a loop of supersteps, in order of preference. The first way that may run a loop runs it.
 
 All ways reach the same final state (docs/language.md, section 10), so their order affects only time. Running a loop,
 reserving its memory, compiling its kernels before the run, checking of options, and `vlang explain` use this list.
@@ -29,7 +29,8 @@ def modes() -> tuple[str, ...]:
 def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
     """Lines about a loop for `vlang explain`: one for each way in order, up to the first that is sure to run the loop.
 
-    A line says whether the way may run the loop under the options, or why it cannot. `graph` is None for any graph.
+    A line says whether the way may run the loop under the options, or why it cannot. `graph` is None if it is not known
+    yet.
     """
     lines = []
     for way in WAYS:

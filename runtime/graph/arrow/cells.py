@@ -83,7 +83,7 @@ def id_advice(type_: Any) -> str:
 
 
 def stored_dtype(type_: Any) -> np.dtype[Any]:
-    """The dtype in which a column is read: of floats of 16 bits float32, of bools uint8, of texts that of codes."""
+    """The dtype in which a column is read: float32 for 16-bit floats, uint8 for bools, uint32 codes for texts."""
     kind = kind_of(type_)
     if kind == "bool":
         return np.dtype(np.uint8)
@@ -94,7 +94,7 @@ def stored_dtype(type_: Any) -> np.dtype[Any]:
 
 
 def _plain(array: Any) -> Any:
-    """Decode a column that is dictionary-encoded or run-end-encoded; others are returned unchanged."""
+    """Decode a column that is dictionary-encoded or run-end-encoded; other columns are returned unchanged."""
     types = pyarrow("a table").types
     if types.is_dictionary(array.type):
         return _plain(array.dictionary_decode())
@@ -109,7 +109,7 @@ def numbers_of(array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
     """The values of a column of numbers, and a mask of the missing values; None if no value is missing.
 
     A value is missing if it is null or NaN. A column without nulls shares the memory of Arrow, except that bools are
-    copied as 0 and 1. array: a column whose kind is in NUMBERS.
+    copied as 0 and 1. The kind of the column must be in NUMBERS.
     """
     array = _plain(array)
     missing = None
@@ -128,7 +128,8 @@ def numbers_of(array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
 def tokens_of(array: Any, where: str) -> tuple[Tokens, NDArray[np.bool_] | None]:
     """The tokens of a column of texts, and a mask of the missing texts; None if no text is missing.
 
-    where: the name of the column, for messages. Raises GraphError if a text has a line end, or for 2 GiB of texts.
+    `where` is the name of the column, for messages. Raises GraphError if a text has a line end, or if the texts have 2
+    GiB or more.
     """
     pa = pyarrow("a table")
     missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None

@@ -78,7 +78,7 @@ class FileTable:
         name: the path as it was given.
         files: the files in order.
         kind: the format of the files.
-        schema: the pyarrow schema of the first file. Other files have the same columns, in any order.
+        schema: the pyarrow schema of the first file. All other files have the same columns, in any order.
         rows: the number of rows; None for Arrow files.
         groups: the number of row groups of Parquet files; 0 for Arrow files.
         notes: sentences about parts that are not read.
@@ -139,7 +139,7 @@ class FileTable:
                                  f"{self.schema.field(name).type}; all files of a table have the same columns")
 
     def bounds(self, column: str) -> tuple[int, int] | None:
-        """The smallest and the largest value of a column of integers by the statistics of Parquet; None if unknown."""
+        """The least and greatest value of a column of integers by the statistics in the files; None if unknown."""
         pa = pyarrow(self.name)
         low, high = [], []
         for path in self.files:
@@ -166,7 +166,7 @@ class FileTable:
 
 @contextmanager
 def _opened(pa: Any, path: Path, kind: str, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """Open a file with pyarrow. columns: the columns of an Arrow file to decompress; None for all."""
+    """Open a file with pyarrow. From an Arrow file only `columns` are decompressed; None means all."""
     if kind == PARQUET:
         import pyarrow.parquet as parquet  # optional
 
@@ -206,7 +206,10 @@ def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _held(size: int, what: str) -> Any:
-    """Charge memory of pyarrow to the budget, by an array that is allocated but never written. Raises OutOfMemory."""
+    """Count memory of pyarrow in the budget, by means of an array of the same size, which is never written.
+
+    Raises OutOfMemory.
+    """
     if ledger.limit is None:
         return None
     try:

@@ -19,12 +19,12 @@ Array = NDArray[Any]
 
 
 def named_type(type_: Any, wanted: bool, asked: str) -> str:
-    """The type in which programs read a column: "category", one of times, or "" if it is a column of numbers or others.
+    """The type in which programs read a column: "category", a type of times, or "" for a column of any other type.
 
     Args:
         type_: the Arrow type.
         wanted: whether the caller named the column; a column of plain texts is read only then.
-        asked: the type that the caller named for it, or "".
+        asked: the type that the caller requested for the column, or "".
     """
     types, kind = pyarrow("a table").types, kind_of(type_)
     if kind == "text" and asked in ("", "category") and (wanted or types.is_dictionary(type_)):
@@ -40,16 +40,16 @@ def _unit(type_: Any) -> str:
 
 
 class NamedColumn:
-    """Reads the batches of one column as numbers; `finish` says what they stand for."""
+    """Reads the batches of one column as numbers; `finish` returns the names or the unit of time behind the numbers."""
 
     def __init__(self, type_: str, what: str) -> None:
-        """Begin with the first batch. type_: what `named_type` gave. what: the column, for messages."""
+        """Begin before the first batch. `type_` is the result of `named_type`; `what` is the column, for messages."""
         self._type, self._what = type_, what
         self._codes: dict[str, int] = {}
         self.dtype = np.dtype(np.uint32 if type_ == "category" else np.int64)
 
     def numbers(self, array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
-        """The values of a batch, and a mask of the missing ones; None if no value is missing. Raises GraphError."""
+        """The values of a batch, and a mask of the missing values; None if no value is missing. Raises GraphError."""
         pa = pyarrow("a table")
         missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
         if self._type != "category":
@@ -69,11 +69,14 @@ class NamedColumn:
         return np.maximum(values, 0).astype(np.uint32), missing
 
     def _code(self, name: str | None) -> int:
-        """The number of a name, in the order of first occurrence; -1 for a missing or empty one."""
+        """The number of a name, in the order of first occurrence; -1 for a missing or empty name."""
         return self._codes.setdefault(str(name), len(self._codes)) if name else -1
 
     def finish(self, values: Array) -> Kind:
-        """What the values of all batches stand for; names get their final numbers, in place. Raises GraphError."""
+        """The kind of the column (names or times).
+
+        `values` are the numbers of all batches; names get their final numbers, in place. Raises GraphError.
+        """
         if self._type != "category":
             return Times(UNITS[self._type])
         names = sorted(self._codes)

@@ -18,7 +18,7 @@ class ArrowTable(Protocol):
         name: name of the table, for messages.
         format: the kind of table, for notes.
         schema: the pyarrow schema.
-        rows: the number of rows; None if it is unknown before they are read.
+        rows: the number of rows; None if the number is unknown before the rows are read.
         notes: sentences about parts that are not read.
     """
 
@@ -34,7 +34,10 @@ class ArrowTable(Protocol):
     def notes(self) -> tuple[str, ...]: ...
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield the rows in order, as record batches with these columns in this order. It can be called only once."""
+        """Yield the rows in order, as record batches with these columns in this order.
+
+        This method can be called only once.
+        """
 
 
 class Frame:
@@ -43,7 +46,7 @@ class Frame:
     def __init__(self, given: object, what: str) -> None:
         """Open `given`, for which `is_table` is true.
 
-        what: the name of the table, for messages. Raises GraphError if it exports no table.
+        `what` is the name of the table, for messages. Raises GraphError if `given` exports no table.
         """
         pa = pyarrow(f"{what}, a {type(given).__name__},")
         self.name = what

@@ -1,1 +1,1 @@
-"""What `Graph` hands out of itself: parts of a graph, and its edges in the types of other libraries."""
+"""Objects that are derived from a graph: parts of the graph, and its edges in the types of other libraries."""

@@ -1,4 +1,4 @@
-"""Graphs made of a graph: reversed, and the subgraphs of some vertices. The edges keep their columns."""
+"""Graphs that are derived from a graph: the reversed graph, and subgraphs. The edges keep their columns."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def component_graph(graph: Graph) -> Graph:
 
 
 def _rows(graph: Graph) -> tuple[str, Rows]:
-    """The direction of the adjacency lists that hold every column, and these."""
+    """The direction of the adjacency lists that have every edge column, and these adjacency lists."""
     base = graph.built()
     return base.kind, Rows(base.offsets, base.targets, {name: base.stored(name) for name in graph.columns})
 
 
 def _marked(graph: Graph, vertices: Any) -> NDArray[np.bool_]:
-    """Which vertices are asked for, bool[n]. Raises GraphError for an id that the graph does not have."""
+    """A mask of the requested vertices, bool[n]. Raises GraphError for an id that the graph does not have."""
     if isinstance(vertices, (str, bytes)) or not isinstance(vertices, Iterable):
         raise GraphError(f"subgraph takes the ids of vertices, or a bool for each vertex, not {vertices!r}")
     listed = vertices if isinstance(vertices, np.ndarray) else list(vertices)
@@ -69,7 +69,7 @@ def _marked(graph: Graph, vertices: Any) -> NDArray[np.bool_]:
 
 
 def _induced(graph: Graph, marked: NDArray[np.bool_], what: str) -> Graph:
-    """The marked vertices and the edges between them. Ids keep their order, so that rows stay sorted."""
+    """The marked vertices and the edges between them. The vertex ids keep their order, so that rows stay sorted."""
     kind, rows = _rows(graph)
     tails = listed_rows(rows, graph.threads)
     kept = marked[tails] & marked[rows.targets]
@@ -87,11 +87,11 @@ def _induced(graph: Graph, marked: NDArray[np.bool_], what: str) -> Graph:
 
 
 def _roots(n: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The smallest vertex of the component of each vertex, directions aside; uint32[n].
+    """The smallest vertex of the component of each vertex, uint32[n]; edge directions are ignored.
 
-    In each round the larger of two adjacent roots gets the smallest of its neighbours as parent, trees are flattened,
-    and edges inside of a tree are dropped: Y. Shiloach, U. Vishkin, An O(log n) parallel connectivity algorithm
-    (Journal of Algorithms 3, 1982).
+    In each round, every root that has a smaller neighbour gets its smallest neighbour as parent. Then trees are
+    flattened, and edges inside of a tree are dropped. The algorithm is from Shiloach and Vishkin, An O(log n) parallel
+    connectivity algorithm (Journal of Algorithms 3, 1982).
     """
     parents = np.arange(n, dtype=np.uint32)
     while len(src):

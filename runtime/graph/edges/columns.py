@@ -24,9 +24,10 @@ class Column:
     """The range of an edge column.
 
     Attributes:
-        dtype: its stored dtype.
-        low, high: its smallest and largest value; 0, 0 without edges.
-        coding: how a program reads integers that stand for names or times; None if it reads them as they are stored.
+        dtype: the stored dtype.
+        low, high: the smallest and the largest value; 0, 0 without edges.
+        coding: converts integers that stand for names or times to those of a program; None if the program reads the
+            stored values.
     """
 
     dtype: np.dtype[Any]
@@ -38,8 +39,8 @@ class Column:
 def narrowed(name: str, values: ArrayLike) -> Array:
     """The values, shape [E], in the narrowest dtype that holds them all exactly.
 
-    Integers are narrowed by their range, bools become uint8. Floats keep their width, except that extended precision
-    becomes float64.
+    Integers are narrowed by their range, and bools become uint8. Floats keep their width, except that extended
+    precision becomes float64.
 
     Raises:
         GraphError: the array is not one-dimensional, or its values are not real numbers.

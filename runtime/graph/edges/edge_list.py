@@ -63,10 +63,10 @@ class VertexIds:
 
     @property
     def numbers(self) -> tuple[int, NDArray[np.uint64] | None]:
-        """The numbers of vertices that programs can use, modulo 2^64: (first, None) or (0, uint64[count]).
+        """The vertex numbers that programs use, modulo 2^64: (first, None) or (0, uint64[count]).
 
-        The number of an integer id is the id itself; if ids are consecutive, only the first is returned. The number of
-        a text id is its dense number.
+        The number of an integer id is the id itself; if ids are consecutive, only the first id is returned. The number
+        of a text id is its dense number.
         """
         if self._values is None or self.text:
             return self.base % 2**64, None
@@ -78,7 +78,10 @@ class VertexIds:
         return self.count
 
     def __getitem__(self, index: Any) -> Any:
-        """The id at an integer index (negative ones count from the end); an array of ids for a slice or index array."""
+        """The id at an integer index, or an array of ids for a slice or index array.
+
+        A negative index counts from the end.
+        """
         if isinstance(index, SupportsIndex) and not isinstance(index, (bool, np.bool_, np.ndarray)):
             at = operator.index(index)
             if not -self.count <= at < self.count:
@@ -160,7 +163,7 @@ class VertexIds:
         return at if at < self.count and self.label(at) == key else None
 
     def key(self, vertex: object) -> int | str | None:
-        """`vertex` in the type of these ids; None if it cannot be one of them."""
+        """Convert `vertex` to the type of these ids; returns None if that is impossible."""
         if isinstance(vertex, np.ndarray):  # of which those with one value have an index
             vertex = vertex[()] if vertex.ndim == 0 else None
         if isinstance(vertex, (bool, np.bool_)):
@@ -216,9 +219,9 @@ def _ids_again(values: NDArray[Any] | None, base: int, count: int) -> VertexIds:
 
 
 class LeftOut(NamedTuple):
-    """Why an edge column could not be read.
+    """The reason why an edge column could not be read.
 
-    numbers: True if at least some cells are (possibly misspelt) numbers; False for other data, such as names.
+    `numbers` is True if at least some cells are (possibly misspelt) numbers; it is False for other data, such as names.
     """
 
     reason: str
@@ -237,7 +240,7 @@ class EdgeList:
         notes: sentences about what the reader did.
         left_out: the columns of the source that could not be read as numbers.
         warnings: sentences about values that may be misinterpreted.
-        kinds: what the integers of a column stand for, by the names of columns of categories and times.
+        kinds: the kind (names or times) of each column whose integers stand for names or times.
     """
 
     src: NDArray[np.uint32]

@@ -51,6 +51,6 @@ def plain_name(name: str) -> str:
 
 
 def vertex_column(header: Sequence[str]) -> int | None:
-    """The index of the column whose name comes first in VERTEX_NAMES; None if there is none."""
+    """The index of the column whose name comes first in VERTEX_NAMES; None if no column has such a name."""
     names = [plain_name(name) for name in header]
     return next((names.index(name) for name in VERTEX_NAMES if name in names), None)

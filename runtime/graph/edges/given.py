@@ -76,9 +76,8 @@ def _shown(value: object) -> str:
 
 
 def named_types(columns: Iterable[str] | None) -> dict[str, str]:
-    """The columns of names, times and bools among `columns`, if that gives the type of each, as a mapping.
-
-    Raises GraphError for a type that is none.
+    """The columns of names, times and bools in `columns`, with their types, if `columns` is a mapping from names to
+    types. Raises GraphError for an unknown type.
     """
     if not isinstance(columns, Mapping):
         return {}

@@ -1,7 +1,5 @@
-"""Zachary's karate club: 34 members, 78 friendships, as counted in
-
-W. W. Zachary, An information flow model for conflict and fission in small groups, Journal of Anthropological Research
-33 (1977), 452-473.
+"""Zachary's karate club: 34 members and 78 friendships. Source: Zachary, An information flow model for conflict and
+fission in small groups, Journal of Anthropological Research 33 (1977), 452-473.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the integers of a column stand for: names of categories, or points in time."""
+"""The meaning of the integers of a column: names of categories, or points in time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Names:
-    """Categories: a value is the position of its name in `names`, which increase by code point."""
+    """Categories: a value is the position of its name in `names`, which are sorted by code point."""
 
     names: tuple[str, ...]
 
@@ -33,7 +33,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Times:
-    """Points in time: a value is the number of units from 1970-01-01 on. unit: "D", "s", "ms", "us" or "ns"."""
+    """Points in time: a value is the number of units since 1970-01-01. `unit` is "D", "s", "ms", "us" or "ns"."""
 
     unit: str
 
@@ -46,7 +46,9 @@ Kind = Names | Times
 
 
 def encoded(what: str, values: Array) -> tuple[Array, Kind | None]:
-    """The values of a column as numbers, and what they stand for; None for numbers, which are returned unchanged.
+    """Convert the values of a column to numbers and their kind.
+
+    Plain numbers are returned unchanged, with None as the kind.
 
     Args:
         what: the column, for messages.
@@ -95,9 +97,9 @@ def counted(what: str, values: Array) -> tuple[Array, Times]:
 
 
 def named_values(values: Array, kind: Kind) -> Array:
-    """The values of a column as users see them: texts as objects, or datetime64; codes without a name are None.
+    """The values of a column as users see them: text objects, or datetime64. Codes without a name become None.
 
-    The times that `inf` and `-inf` are become NaT.
+    The times that represent `inf` and `-inf` become NaT.
     """
     if isinstance(kind, Times):
         shown = values.astype(np.int64)
@@ -111,7 +113,7 @@ def named_values(values: Array, kind: Kind) -> Array:
 
 
 def merged(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """All names, increasing by code point. One of the parts is returned as it is if it has all names."""
+    """All names of all parts, sorted by code point. If one part has all names, it is returned unchanged."""
     listed = [tuple(part) for part in parts]
     longest = max(listed, key=len, default=())
     every = set(longest).union(*listed)
@@ -119,7 +121,7 @@ def merged(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def codes_in(names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.int32]:
-    """The position of each of `wanted` in `names`, which have all of them and increase."""
+    """The position of each name of `wanted` in `names`, which is sorted and has all of these names."""
     return np.array([bisect_left(names, one) for one in wanted], dtype=np.int32)
 
 
@@ -128,7 +130,7 @@ def codes_in(names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True)
 class Codes:
-    """Reads codes of one list of names as those of another: value v is read as table[v]."""
+    """Converts codes of one list of names to codes of another list: code v becomes table[v]."""
 
     table: NDArray[np.int32]
 
@@ -137,13 +139,13 @@ class Codes:
         return self.table.astype(wanted)[values]
 
     def bounds(self, low: int, high: int) -> tuple[int, int]:
-        """The least and largest value that is read where `low` and `high` are stored."""
+        """The bounds of the converted values if the stored values are between `low` and `high`."""
         return int(self.table[low]), int(self.table[high])
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Reads times in another unit: v is read as v * times // per, which must be exact."""
+    """Converts times to another unit: time v becomes v * times // per, and the division must be exact."""
 
     times: int
     per: int
@@ -174,7 +176,8 @@ Coding = Codes | Scale
 
 
 def coding_of(kind: Kind, wanted: Kind) -> Coding | None:
-    """How values of a kind are read as values of another, with all names or another unit; None if they are equal."""
+    """The conversion from `kind` to `wanted`, which has more names or another unit; None if the kinds are equal.
+    """
     if kind == wanted:
         return None
     if isinstance(kind, Names) and isinstance(wanted, Names):

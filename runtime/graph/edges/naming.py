@@ -21,8 +21,8 @@ _INT64_MIN = -(2**63)
 def none_of(ids: VertexIds) -> int | None:
     """The value that means "no vertex" among these ids.
 
-    The value is -1, or the least int64 if negative ids occur. It is None if ids are strings or exceed int64; arrays of
-    ids then have dtype object.
+    The value is -1, or the least int64 if negative ids occur. The result is None if ids are strings or exceed int64;
+    arrays of ids then have dtype object.
     """
     if ids.text or (len(ids) and int(ids.label(len(ids) - 1)) >= 2**63):
         return None
@@ -79,7 +79,7 @@ def dense_vertices(ids: VertexIds, vertices: ArrayLike) -> NDArray[np.uint32]:
 def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The dense number of each given id, int64[k] (0 if absent), and whether it is present, bool[k].
 
-    given: ids, shape [k]; integers of any dtype, or objects that `VertexIds.find` accepts.
+    `given` has shape [k]: integers of any dtype, or objects that `VertexIds.find` accepts.
     """
     if given.dtype.kind in "iu" and not ids.text and len(ids):
         ranks, wrong = _ranks(ids, given)
@@ -96,7 +96,7 @@ def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDA
 def _ranks(ids: VertexIds, wanted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The position of each wanted id in `ids`, int64[k], and whether it is absent, bool[k].
 
-    wanted: integers of any type, or strings as objects if the ids are strings.
+    `wanted` has integers of any type, or str objects if the ids are strings.
     """
     if ids.consecutive:
         wrong = (wanted < ids.base) | (wanted >= ids.base + len(ids))

@@ -1,9 +1,9 @@
 """Graphs whose rows are not in the order of the vertex ids, such as page files with the layout "degree".
 
 Adjacency lists, pages and the state of a run use *internal* numbers, which are row numbers. Programs, arguments and
-results use *dense* numbers, which are ranks of ids. A kernel converts between them where a program reads the number of
-a vertex, or a field of a vertex given by number. The engine converts whole arrays at the beginning and the end of a
-run.
+results use *dense* numbers, which are ranks of ids. A kernel converts between the two kinds of numbers where a program
+reads the number of a vertex, or a field of a vertex given by number. The engine converts whole arrays at the beginning
+and the end of a run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Order:
     def of(dense: NDArray[np.uint32], empty: Empty = empty) -> Order:
         """The order in which internal vertex i has the dense number dense[i].
 
-        empty: allocates the inverse permutation.
+        `empty` allocates the array of the inverse permutation.
         """
         internal: NDArray[np.uint32] = empty(len(dense), np.uint32)
         for first in range(0, len(dense), _CHUNK):
@@ -46,11 +46,17 @@ class Order:
         return Order(dense, internal)
 
     def inward(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Permute values from dense to internal numbers. array: [n k], k consecutive values per vertex."""
+        """Permute values from the order of dense numbers to the order of internal numbers.
+
+        `array` has shape [n k], with k consecutive values per vertex.
+        """
         return _taken(array, self.dense)
 
     def outward(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Permute values from internal to dense numbers. array: [n k], k consecutive values per vertex."""
+        """Permute values from the order of internal numbers to the order of dense numbers.
+
+        `array` has shape [n k], with k consecutive values per vertex.
+        """
         return _taken(array, self.internal)
 
 

@@ -29,12 +29,12 @@ class Space:
     chunk = 1 << 18
 
     def window_for(self, threads: int) -> int:
-        """Bytes of a window: at least four chunks per thread; but with a memory budget at most 1/32 of the budget."""
+        """Bytes of a window: at least four chunks per thread, but at most 1/32 of a memory budget."""
         size = max(self.window, 4 * self.chunk * threads)
         return size if ledger.limit is None else max(self.chunk, min(size, ledger.limit // 32))
 
     def check_ids(self, count: int, text: bool) -> None:
-        """Raise OutOfMemory if `count` ids do not fit into memory. text: whether the ids are strings."""
+        """Raise OutOfMemory if `count` ids do not fit into memory. `text` is True if the ids are strings."""
 
     def store(self, columns: int) -> Store:
         """Create the arrays for the edges, with this number of columns."""

@@ -2,8 +2,8 @@
 
 Each file lists its exported functions and their signatures in `EXPORTS`; `kernels("sort")` returns the functions of
 `sort.py` as callables. A file without `EXPORTS` is an include file: its text replaces every import from it, so that one
-text holds everything on which the object code depends. `key` in a signature is a type that the caller chooses. In
-kernels, pointers are indexed with signed 64-bit integers, and nothing allocates or raises.
+text holds everything on which the object code depends. `key` in a signature is a type that the caller chooses. Kernels
+index pointers with signed 64-bit integers, allocate no memory and raise no exceptions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _lock = threading.Lock()
 def kernels(name: str, key: str = "i64") -> Mapping[str, Callable[..., int]]:
     """The functions of the kernel file `name`, compiled on their first use on this machine.
 
-    key: the type that replaces `key` in the signatures.
+    The argument `key` is the type that replaces the word `key` in the signatures.
     """
     with _lock:  # several threads may call; in CPython 3.11, `ast.parse` fails if two threads run it at once
         return _loaded(name, key)

@@ -1,7 +1,8 @@
 """Kernels that lay out a strip of cache blocks (runtime/graph/topology/blocks.py).
 
-A *pair* is a row and a range of 2^16 senders from which it has edges, which are consecutive in the row. Pairs with k
-edges, up to BLOCK_SINGLE, are of class k - 1, and others of class BLOCK_SINGLE. These have a batch each.
+A *pair* is a row and a range of 2^16 senders from which the row has edges; these edges are consecutive in the row. A
+pair with k edges is of class k - 1 if k is at most BLOCK_SINGLE. A pair with more edges is of class BLOCK_SINGLE, and
+is a batch of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def pairs(offsets: Any, targets: Any, low: Any, high: Any, longest: Any, counts:
         targets: neighbours, increasing in each row.
         low, high: the first row of the strip, and the end.
         longest: the maximum number of edges of a row in blocks; rows with more edges are left out.
-        counts: output, zero at the call: for each range of senders, the pairs of each class, and the edges of the last.
+        counts: output, zero at the call: for each range of senders, the pairs of each class, and the edges of the last
+            class.
     """
     e = np.int64(offsets[low])
     for v in range(low, high):
@@ -51,10 +53,10 @@ def pairs(offsets: Any, targets: Any, low: Any, high: Any, longest: Any, counts:
 
 
 def batches(counts: Any, parts: Any, out: Any) -> Any:
-    """Write the batches of a strip, by range of senders, and in each range those with most edges per row first.
+    """Write the batches of a strip by range of senders; in each range, batches with more edges per row come first.
 
-    Batches of class BLOCK_SINGLE get their number of edges in `place`. Until then the first of a range has all their
-    edges.
+    The kernel `place` writes the numbers of edges of the batches of class BLOCK_SINGLE. Until then, the first of these
+    batches in a range has the edges of all these batches.
 
     Args:
         counts: as written by `pairs`.
@@ -80,7 +82,7 @@ def batches(counts: Any, parts: Any, out: Any) -> Any:
 
 
 def begins(batches: Any, made: Any, places: Any, edges: Any, singles: Any) -> None:
-    """Where the pairs of each range of senders and class begin.
+    """Compute the positions at which the pairs of each range of senders and of each class begin.
 
     Args:
         batches: as written by `batches`.

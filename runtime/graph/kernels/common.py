@@ -28,8 +28,8 @@ def _place(targets: Any, low: Any, high: Any, wanted: Any) -> Any:
 def common_of_edges(offsets: Any, targets: Any, first: Any, last: Any, bits: Any, out: Any) -> None:
     """Count the common neighbours of the ends of edges, and write the count to both entries of each edge.
 
-    A call handles the edges whose end of higher degree is in first..last-1. If degrees are equal, the end with the
-    larger number counts as higher.
+    A call handles the edges whose end of higher degree is in first..last-1. If degrees are equal, the vertex with the
+    larger number is taken as the end of higher degree.
 
     Args:
         offsets, targets: adjacency lists, each row increasing.

@@ -1,4 +1,4 @@
-"""Converts decimal numbers to the nearest double, or reports that rounding is uncertain. Include file of kernels."""
+"""Converts decimal numbers to the nearest double, or reports that rounding is uncertain. This is an include file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _product(a: Any, b: Any) -> Any:
 def _round(digits: Any, exponent: Any, powers: Any) -> Any:
     """Returns whether rounding is certain, and the bits of the double nearest to digits * 10^exponent; digits > 0.
 
-    The Eisel-Lemire algorithm (D. Lemire, Number parsing at a gigabyte per second, 2021). powers[2 k] and powers[2 k +
-    1] are the low and the high 64 of the 128 leading bits of 10^(k - 342), rounded down.
+    The Eisel-Lemire algorithm (Lemire, Number parsing at a gigabyte per second, 2021). powers[2 k] and powers[2 k +
+    1] are the low and the high half of the 128 leading bits of 10^(k - 342), rounded down.
     """
     one = np.uint64(1)
     shifted = digits
@@ -68,7 +68,7 @@ def _round(digits: Any, exponent: Any, powers: Any) -> Any:
 def _decimal(text: Any, first: Any, end: Any) -> Any:
     """Parse a decimal number.
 
-    Returns (whether it is well-formed with at most 19 digits, negative, digits, exponent).
+    Returns (whether the number is well-formed with at most 19 digits, whether it is negative, digits, exponent).
     """
     i = first
     negative = False

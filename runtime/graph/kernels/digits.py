@@ -1,4 +1,4 @@
-"""Parses unsigned integers with one separator after each, eight bytes at a time. Include file of kernels.
+"""Parses unsigned integers with one separator after each, eight bytes at a time. This is an include file.
 
 `text` must be readable for READ_AHEAD bytes after the last line end.
 """
@@ -26,11 +26,13 @@ MOST_DIGITS = 18
 
 @njit(inline="always")
 def _unsigned(text: Any, i: Any) -> Any:
-    """Returns (the unsigned integer at i, the position after it, its first digit), or (0, i, above 9) without a digit.
+    """Parse an unsigned integer.
+
+    Returns (its value, the position after it, its first digit), or (0, i, a number above 9) if there is no digit at i.
 
     Up to eight digits are parsed without a branch. The digits are shifted to the top of the word, by a count that
     follows from the position of the first byte that is not a digit. Three multiplications then combine neighbouring
-    digits, pairs and groups of four (D. Lemire, Number parsing at a gigabyte per second, 2021, section 3). LLVM
+    digits, pairs and groups of four (Lemire, Number parsing at a gigabyte per second, 2021, section 3). LLVM
     combines the eight loads into one.
     """
     word = (
@@ -71,7 +73,7 @@ def leading_integers(text: Any, i: Any, count: Any, fields: Any, delimiter: Any,
     """The fast path for nearly all lines: parse unsigned integers with one separator after each.
 
     Reads at most `count` fields from i, and stops before a field that is unusual or wrong; the general path of `scan`
-    handles it.
+    handles such a field.
 
     Args:
         text: bytes.

@@ -32,7 +32,7 @@ def _scrambled(x: Any, mask: Any, half: Any, add: Any, odd: Any, odd_too: Any) -
 
 def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc: Any, half: Any, add: Any, odd: Any,
               odd_too: Any, src: Any, dst: Any) -> None:  # fmt: skip
-    """Draw the edges first..last-1 of a Kronecker graph of 2^scale vertices, labels scrambled.
+    """Draw the edges first..last-1 of a Kronecker graph of 2^scale vertices, with scrambled labels.
 
     Each of the `scale` levels picks a quadrant by 21 random bits; a 64-bit word serves three levels. The quadrant is
     upper left if these bits are below `a`, else upper right below `ab`, else lower left below `abc`, else lower right.

@@ -89,7 +89,8 @@ def pick_first(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any,
 
 def pick_int(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_parallel: Any, starts: Any,
              picks: Any, values: Any) -> None:  # fmt: skip
-    """Like pick_first, but keeps the parallel edge with the smallest of `values` (i64), or the first of these."""
+    """Like pick_first, but keeps the first parallel edge with the smallest of `values` (i64).
+    """
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, values, True)
 
 

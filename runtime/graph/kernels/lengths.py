@@ -1,4 +1,5 @@
-"""Measures the lengths of rows as warps of a GPU see them: see vlang/runtime/gpu/kernels/row_lengths.py."""
+"""Measures row lengths, and the steps that warps of a GPU need for them (vlang/runtime/gpu/kernels/row_lengths.py).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ EXPORTS = {"measure_lengths": "void(i64*, i64*, i64, i64, i64, i64*)"}
 
 @njit
 def _length(offsets: Any, row: Any, last: Any, most: Any) -> Any:
-    """The length of a row; 0 for a row from `last` on, and for one of more than `most` edges."""
+    """The length of a row; 0 for a row from `last` on, and for a row of more than `most` edges."""
     if row >= last:
         return np.int64(0)
     length = offsets[row + 1] - offsets[row]
@@ -22,13 +23,14 @@ def _length(offsets: Any, row: Any, last: Any, most: Any) -> Any:
 def measure_lengths(offsets: Any, pieces: Any, begin: Any, end: Any, most: Any, out: Any) -> None:
     """Measure pieces begin..end-1 of the rows.
 
-    A row runs on L lanes, and 32 / L rows in a warp until the longest of them has ended: that many steps of 32 lanes.
+    If L lanes process a row, a warp processes 32 / L rows at the same time, until the longest of these rows has ended.
+    The length of this row determines the number of steps of the warp.
 
     Args:
         offsets: row r has offsets[r + 1] - offsets[r] edges.
         pieces: [P, 2], the first row of each piece and the end. A piece is cut into warps from its first row on.
         begin, end: the range of pieces.
-        most: rows of more edges count as empty.
+        most: rows of more edges are treated as empty.
         out: output, [P, 8]: the longest row, the total length, and the steps with 1, 2, 4, 8, 16 and 32 lanes for each
             row.
     """

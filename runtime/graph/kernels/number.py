@@ -134,7 +134,10 @@ def refill_keys(uniques: Any, count: Any, slots: Any, mask: Any) -> None:
 
 @njit
 def _append(text: Any, token: Any, length: Any, escaped: Any, arena: Any, used: Any) -> Any:
-    """Copy a token and a line end to arena[used:]; if `escaped`, halve doubled quotes. Returns its end and its hash."""
+    """Copy a token and a line end to arena[used:]; if `escaped`, halve doubled quotes.
+
+    Returns the end of the copy, and the hash of the token.
+    """
     code = np.uint64(0xCBF29CE484222325)
     j = np.int64(0)
     while j < length:

@@ -1,7 +1,7 @@
-"""Distributes edges that are larger than memory to buckets of rows, and a bucket to smaller parts, both stably.
+"""Distributes edges that exceed memory to buckets of rows, and entries of a bucket to smaller parts.
 
-An entry is a u64 key, `row << shift | neighbour`. The kernels also record the new place of each entry, so that the
-column values can be moved there later.
+Both distributions are stable. An entry is a u64 key, `row << shift | neighbour`. The kernels also record the new place
+of each entry, so that the column values can be moved there later.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def tally_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, count
 
 
 def renumber(vertices: Any, first: Any, last: Any, ranks: Any, out: Any) -> None:
-    """out[e] = ranks[vertices[e]] for e in first..last-1."""
+    """Set out[e] to ranks[vertices[e]] for e in first..last-1."""
     for e in range(first, last):
         out[e] = ranks[np.int64(vertices[e])]
 
@@ -125,7 +125,7 @@ def place_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, coars
 
 
 def count_keys(keys: Any, first: Any, last: Any, least: Any, shift: Any, counts: Any) -> None:
-    """counts[(keys[i] - least) >> shift] += 1 for i in first..last-1."""
+    """Add 1 to counts[(keys[i] - least) >> shift] for i in first..last-1."""
     for i in range(first, last):
         counts[np.int64((keys[i] - least) >> np.uint64(shift))] += 1
 
@@ -152,7 +152,7 @@ def place_keys(keys: Any, first: Any, last: Any, least: Any, shift: Any, parts: 
 
 
 def count_rows(keys: Any, count: Any, shift: Any, degrees: Any) -> None:
-    """degrees[keys[i] >> shift] += 1 for i in 0..count-1; degrees: u32."""
+    """Add 1 to degrees[keys[i] >> shift] for i in 0..count-1; `degrees` is u32."""
     for i in range(count):
         degrees[np.int64(keys[i] >> np.uint64(shift))] += np.uint32(1)
 
@@ -165,7 +165,7 @@ def _put(values: Any, places: Any, count: Any, out: Any) -> None:
 
 
 def put8(values: Any, places: Any, count: Any, out: Any) -> None:
-    """out[places[i]] = values[i] for i in 0..count-1, except where the place is negative; values of 8 bits."""
+    """Set out[places[i]] to values[i] for i in 0..count-1 where places[i] is not negative, for values of 8 bits."""
     _put(values, places, count, out)
 
 

@@ -15,7 +15,7 @@ EXPORTS = {
 
 
 def loops(rows: Any, others: Any, first: Any, last: Any) -> Any:
-    """The number of self-loops: of e in first..last-1 with rows[e] == others[e]."""
+    """The number of self-loops, which are the edges e in first..last-1 with rows[e] == others[e]."""
     count = np.int64(0)
     for e in range(first, last):
         count += rows[e] == others[e]
@@ -23,13 +23,13 @@ def loops(rows: Any, others: Any, first: Any, last: Any) -> Any:
 
 
 def tally(targets: Any, first: Any, last: Any, counts: Any) -> None:
-    """counts[t] += 1 for each t in targets[first:last]."""
+    """Add 1 to counts[t] for each t in targets[first:last]."""
     for e in range(first, last):
         counts[np.int64(targets[e])] += np.uint32(1)
 
 
 def expand(offsets: Any, first: Any, last: Any, rows: Any) -> None:
-    """Set rows[e] to the row of entry e, for all entries of the rows first..last-1. offsets: u64[n + 1]."""
+    """Set rows[e] to the row of entry e, for all entries of the rows first..last-1. `offsets` is u64[n + 1]."""
     for row in range(first, last):
         for e in range(np.int64(offsets[row]), np.int64(offsets[row + 1])):
             rows[e] = np.uint32(row)

@@ -13,7 +13,7 @@ EXPORTS = {
 
 def rule(offsets: Any, targets: Any, first: Any, last: Any, row: Any, order: Any, low: Any, span: Any,
          out: Any) -> None:  # fmt: skip
-    """out[e - first] = low + (31 u + 17 v) % span for the entries e in first..last-1.
+    """Set out[e - first] to low + (31 u + 17 v) % span for the entries e in first..last-1.
 
     Args:
         offsets, targets: adjacency lists.

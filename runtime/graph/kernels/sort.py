@@ -1,4 +1,5 @@
-"""Sorts entries (row, neighbour) stably by row, then neighbour: count, scatter to buckets of rows, sort in cache.
+"""Sorts entries (row, neighbour) stably by row and then by neighbour. There are three steps: the entries of each bucket
+of rows are counted, scattered to the buckets, and sorted in each bucket, which fits in the cache.
 
 An entry consists of a key, `(row inside its bucket) << bits | neighbour`, int64 or uint32, and of a place, the input
 position of its column values. Bucket b holds the rows from b << shift to ((b + 1) << shift) - 1.
@@ -26,7 +27,7 @@ def count_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, shif
     Args:
         rows, others: ends of the edges, u32.
         first, last: the range of edges.
-        mirror: not 0 to count both directions; self-loops count once.
+        mirror: not 0 to count both directions of an edge; a self-loop is counted once.
         shift: log2 of the number of rows per bucket.
         counts: i64, one counter per bucket, increased by the call.
     """
@@ -161,7 +162,7 @@ def finish_buckets(keys: Any, places: Any, starts: Any, first: Any, last: Any, b
         base: the index of keys[0] among all entries.
         shift, bits: log2 of the number of rows per bucket, and the number of bits for the neighbour in a key.
         n: the number of rows.
-        low: the entries are already sorted by the bits below this one.
+        low: the entries are already sorted by the bits below bit `low`.
         placed: not 0 if `places` is used.
         spare_keys, spare_places, counts: scratch arrays of the sort.
         offsets: output, one element per row of the buckets.

@@ -21,7 +21,7 @@ def _take(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
 
 
 def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """out[i] = column[places[i]] for i in first..last-1.
+    """Set out[i] to column[places[i]] for i in first..last-1.
 
     Args:
         column: values of 8 bits.

@@ -1,9 +1,9 @@
 """Parses lines of text into ids and numbers, in one pass over the bytes of a chunk of whole lines.
 
 Without a delimiter, a field is a run of non-blanks. With a delimiter, a field is the text between two delimiters
-without the blanks at its ends. A field may be quoted as in csv. Integers of up to 18 digits and floats of up to 19 are
-parsed and rounded exactly. Other numbers and missing cells are listed in `odd` with their positions. The first error
-ends the scan, which returns a status and a position.
+without the blanks at its ends. A field may be quoted as in csv. Integers of up to 18 digits and floats of up to 19
+digits are parsed and rounded exactly. Other numbers and missing cells are listed in `odd` with their positions. The
+first error ends the scan, which returns a status and a position.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _comment(text: Any, i: Any, letters: Any) -> Any:
 
 @njit
 def _token(text: Any, i: Any, delimiter: Any) -> Any:
-    """The field that begins at the non-blank i: (first byte, end, position after the field, kind)."""
+    """The field that begins at the non-blank byte i: (first byte, end, position after the field, kind)."""
     if np.int64(text[i]) == QUOTE:
         kind = QUOTED
         j = i + 1
@@ -107,7 +107,7 @@ def _token(text: Any, i: Any, delimiter: Any) -> Any:
 def _integer(text: Any, first: Any, end: Any) -> Any:
     """Returns (kind, 64 bits).
 
-    Kind: 0 no integer, 1 an int64, 2 an integer above 2^63 - 1, 3 an integer beyond 64 bits.
+    The kind is 0 for no integer, 1 for an int64, 2 for an integer above 2^63 - 1, and 3 for an integer beyond 64 bits.
     """
     negative = False
     i = first
@@ -213,7 +213,7 @@ def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
 def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
     """Whether a token is one of the names for a missing cell, ignoring case.
 
-    names: in lower case, one per line, with a zero byte at the end.
+    `names` has these names in lower case, one per line, with a zero byte at the end.
     """
     i = np.int64(0)
     while np.int64(names[i]) != 0:
@@ -236,7 +236,9 @@ def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
 
 @njit
 def _line_start(text: Any, i: Any, delimiter: Any, mark: Any, letters: Any) -> Any:
-    """Returns (status, whether the line at i holds data, the position of its first field, or else of the next line).
+    """Returns (status, whether the line at i has data, position).
+
+    The position is that of the first field or, without data, of the next line.
 
     A line of data must begin with the byte `mark`, unless `mark` is 0.
     """

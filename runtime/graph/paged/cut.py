@@ -1,7 +1,7 @@
 """Cuts the adjacency of one direction into the pages of a page file, given only the degrees.
 
 A page ends before the row that would make it larger than the page size. The size includes the offsets, so rows without
-edges count, too. A page is never much larger than the page size, unless a single row or segment is. As in
+edges take space, too. A page is never much larger than the page size, unless a single row or segment is larger. As in
 runtime/graph/topology/pages.py, the end of a page cuts only rows of more than SEGMENT edges, and only between two
 segments.
 """
@@ -31,7 +31,7 @@ Int64s = NDArray[np.int64]
 
 
 def cut_directory(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int, whole: bool = False) -> Directory:
-    """The directory of the pages for rows with these degrees. Its checksums are 0.
+    """The directory of the pages for rows with these degrees. The checksums in the directory are 0.
 
     Args:
         degrees: uint32[n].
@@ -39,7 +39,7 @@ def cut_directory(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int,
         edge_bytes: bytes of an edge with its columns.
         whole: True if the end of a page must not cut a row; a page may then be as large as the longest row.
 
-    Memory: the result, and a few arrays of 65536 vertices.
+    The function uses memory for the result, and for a few arrays of 65536 vertices.
     """
     starts, firsts = _cut_pages(degrees, page_bytes, edge_bytes, whole)
     longs, segments, breaks = _scan(degrees)
@@ -64,7 +64,7 @@ def _blocks(degrees: NDArray[np.uint32]) -> Iterator[tuple[int, int, Int64s]]:
 def _cut_pages(
     degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int, whole: bool
 ) -> tuple[Int64s, Int64s]:
-    """The first edge of each page and the end, and the first vertex of each page."""
+    """The first edge of each page, followed by the number of edges; and the first vertex of each page."""
     room = page_bytes - 256  # 256 bytes are reserved for the alignment of the arrays in a page
     starts, firsts = [0], [0]
     vertex = edge = 0  # vertex and edge at which the current page begins

@@ -109,7 +109,7 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
 def order_of(file: PageFile, empty: Empty = empty) -> Order | None:
     """The order of the rows of a page file; None if rows are in the order of the ids. Raises GraphError, DiskError.
 
-    empty: allocates the arrays of the order.
+    `empty` allocates the arrays of the order.
     """
     numbers = file.permutation(empty)
     return None if numbers is None else Order.of(numbers, empty)

@@ -1,8 +1,8 @@
 """Pages of kind "both" of a directed page file, merged from pages of in-edges and out-edges when they are read.
 
-A merged page holds whole rows, so it is at least as large as its longest row. Long rows still have segments, the same
-as in the merged adjacency in memory. Consecutive merged pages overlap with the same pages of the file. The last few
-pages of the file are therefore kept in memory, so that a pass in order reads each page of the file about once.
+A merged page holds whole rows, so it is at least as large as its longest row. Long rows have the same segments as in
+the merged adjacency in memory. Consecutive merged pages may need edges of the same page of the file. The last few pages
+of the file are therefore kept in memory, so that a pass in order reads each page of the file about once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MergedPages:
     Attributes:
         directory: the directory of the merged pages, without checksums.
 
-    Memory: the degrees of all vertices, temporarily; `spare` bytes while pages are read.
+    The constructor temporarily uses memory for the degrees of all vertices. Reads use `spare` bytes of memory.
     """
 
     def __init__(self, file: PageFile, read: Read) -> None:
@@ -101,7 +101,7 @@ class MergedPages:
         return page_layout(int(self._rows[page]), edges, self._widths).nbytes
 
     def _part(self, kind: str, page: int) -> tuple[tuple[NDArray[np.uint64], list[NDArray[np.generic]]], int]:
-        """Copy the rows of one direction that belong to a merged page. Also returns the number of bytes read.
+        """Copy the rows of one direction that belong to a merged page. Returns the copies and the number of bytes read.
 
         The copies are the offsets, uint64[rows + 1], and a list of the neighbours and the columns.
         """

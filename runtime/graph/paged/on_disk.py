@@ -58,7 +58,7 @@ class FileEdges:
 
     @property
     def note(self) -> str:
-        """Why reads go through the page cache of the system, as one sentence; "" if they do not."""
+        """A sentence that says why reads use the page cache of the system; "" if they do not use it."""
         return self._read.note
 
     def cuts(self, kind: str) -> PageCuts:
@@ -74,7 +74,7 @@ class FileEdges:
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
         """The lengths of the rows of a kind, uint32[n].
 
-        empty: allocates this array and a temporary one of half the size.
+        `empty` allocates this array and a temporary array of half the size.
         """
         return self._file.degrees(kind, empty)
 
@@ -108,14 +108,15 @@ class FileEdges:
 
 
 def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: int | None) -> Graph:
-    """See `Graph.open`. graph_type: the class to build."""
+    """Build a graph of class `graph_type`; see `Graph.open`."""
     file = PageFile.open(Path(path))
     return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads,
                                order_of(file, _room_for_order(file)), file.named)
 
 
 def _room_for_order(file: PageFile) -> Empty:
-    """The allocator for the order of a page file: memory, or a file beside the page file if the memory budget is small.
+    """The allocator for the row order of a page file: in memory or, with a small budget, in a file beside the page
+    file.
 
     A run reads these arrays only at its beginning and its end.
     """

@@ -15,7 +15,8 @@ _BLOCK = 1 << 16
 def order_by_degree(degree: NDArray[Any]) -> NDArray[np.uint32]:
     """The vertices by decreasing degree, and by increasing number if degrees are equal, uint32[n].
 
-    degree: in-degree plus out-degree, integers below 2^32, shape [n]. Memory: 12 bytes per vertex.
+    `degree` has the in-degree plus the out-degree of each vertex, integers below 2^32, shape [n]. The function uses 12
+    bytes of memory per vertex.
     """
     keys = np.empty(len(degree), dtype=np.uint64)
     for first in range(0, len(keys), _BLOCK):

@@ -97,7 +97,7 @@ class _Output:
 
 
     def append_page(self, page: NDArray[np.uint8]) -> None:
-        """Append a page. page: uint8, allocated by `page_aligned`; its length is a multiple of PAGE_ALIGN."""
+        """Append a page. `page` is uint8, allocated by `page_aligned`; its length is a multiple of PAGE_ALIGN."""
         if len(page) < _DIRECT_FROM:
             self.append(page)
             return
@@ -122,8 +122,8 @@ class _Filling:
 class PageWriter:
     """Writes one page file. Call `begin`, `write` and `end` for each direction, then `finish`.
 
-    A context manager. If it ends without `finish`, or after an error, it removes what it has written, and an existing
-    file of the same name stays unchanged.
+    The writer is a context manager. If its `with` block ends without `finish`, or with an error, it removes the files
+    that it has written, and an existing file of the same name stays unchanged.
     """
 
     def __init__(
@@ -185,7 +185,8 @@ class PageWriter:
         self._discard()
 
     def begin(self, kind: str, degrees: NDArray[np.uint32]) -> None:
-        """Begin a direction, "in" before "out". degrees: uint32[n]; the caller must not change it until `finish`."""
+        """Begin a direction, "in" before "out". `degrees` is uint32[n]; the caller must not change it until `finish`.
+        """
         directory = cut_directory(degrees, self._page_bytes, 4 + sum(self._widths))
         rows = page_rows(directory.firsts, self._n)
         largest = int(page_sizes(rows, np.diff(directory.starts), self._widths).max())
@@ -236,7 +237,7 @@ class PageWriter:
             permutation: uint32[n], the index in `ids` of each vertex number used in pages; None for the layout "ids".
             notes: sentences about the source.
             left_out: columns that could not be read: name -> reason.
-            kinds: what the integers of columns of categories and times stand for, by name.
+            kinds: the meaning of the integers in columns of categories and times, by name of the column.
         """
         striped = self._path.name if self._disks else ""
         columns = {name: ColumnInfo(dtype, *self._bounds.get(name, (0, 0))) for name, dtype in self._columns.items()}
@@ -358,7 +359,7 @@ class PageWriter:
 
 
 def _short(degrees: NDArray[np.uint32]) -> NDArray[np.uint16]:
-    """Degrees as uint16, with 0xFFFF for larger ones; the directory gives the degrees of long vertices."""
+    """Degrees as uint16, with 0xFFFF for larger degrees; the directory gives the degrees of long vertices."""
     short = empty(len(degrees), np.uint16)
     np.minimum(degrees, 0xFFFF, out=short, casting="unsafe")
     return short

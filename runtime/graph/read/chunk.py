@@ -126,8 +126,8 @@ def read_chunk(
         text: the bytes.
         first, end: the range of the lines.
         layout: the layout of the lines.
-        scratch: memory for the rows; the result refers to it.
-        signs: bit 0 is set if an earlier chunk had an id below 0, bit 1 if one had an id above 2^63 - 1.
+        scratch: memory for the rows; the result refers to this memory.
+        signs: bit 0 is set if an earlier chunk had an id below 0, bit 1 if an earlier chunk had an id above 2^63 - 1.
     """
     scratch.fit(layout, end - first)
     wide: dict[int, Fault] = {}
@@ -159,7 +159,8 @@ def _odd(scratch: Scratch) -> NDArray[np.int64]:
 
 
 def _unfit(layout: Layout, scratch: Scratch) -> int | None:
-    """A field of integers with missing cells, if the number that replaces these is not an integer; else None."""
+    """A field of integers with missing cells that are to be replaced by a fraction; None if there is no such field.
+    """
     if not isinstance(layout.missing, float):
         return None
     fields = -1 - _odd(scratch)[:, 1]
@@ -230,7 +231,7 @@ def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fau
 def _resolve_missing(layout: Layout, scratch: Scratch) -> tuple[NDArray[np.bool_] | None, int]:
     """Drop or fill missing cells.
 
-    Returns (bool[rows], which rows stay, or None for all; the number of cells filled).
+    Returns a mask of the rows that stay, bool[rows] or None for all rows, and the number of filled cells.
     """
     odd = _odd(scratch)
     lacking = odd[odd[:, 1] < 0]
@@ -285,9 +286,9 @@ def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scr
 
 
 def _refused(layout: Layout) -> NDArray[np.bool_]:
-    """bool[fields], whether a missing cell in the field is an error.
+    """Whether a missing cell is an error, for each field: bool[fields].
 
-    Only missing cells in needed columns drop rows, and no number replaces a text.
+    Rows are dropped only for missing cells in needed columns, and a missing text is not replaced by a number.
     """
     if layout.missing == "error":
         return np.ones(len(layout.fields), dtype=np.bool_)

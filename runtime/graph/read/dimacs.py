@@ -1,6 +1,6 @@
 """Reads DIMACS files of shortest paths (`p sp`, `a u v w`) and of plain graphs (`p edge`, `p col`; `e u v`).
 
-http://www.diag.uniroma1.it/challenge9/format.shtml
+The format is described at http://www.diag.uniroma1.it/challenge9/format.shtml.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_dimacs(
         space: allocates the arrays of edges and ids.
 
     Raises:
-        GraphError: the problem line or another line is wrong, or the number of arcs is not the declared one.
+        GraphError: the problem line or another line is wrong, or the number of arcs differs from the declared number.
     """
     problem_line = head.data[0]
     kind, count, edges = _problem(file, problem_line)

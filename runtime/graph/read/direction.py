@@ -27,9 +27,9 @@ _MASK = (1 << 64) - 1
 
 
 def as_undirected(read: Scanned, space: Space) -> tuple[Scanned, bool, str]:
-    """The edges of an undirected file, whether they are directed now, and a clause that explains it in the notes.
+    """The edges of an undirected file, whether they are now directed, and a clause for the notes that explains why.
 
-    space: allocates the arrays of edges.
+    `space` allocates the arrays of edges.
     """
     pairs, values = _imbalance(read)
     if pairs != 0 or not len(read.source) or _all_loops(read):
@@ -68,7 +68,7 @@ def _imbalance(read: Scanned) -> tuple[int, int]:
     Returns two differences, of (source, target) and of (source, target, columns); each is 0 if the multisets are equal.
 
     A difference is the sum modulo 2^64 of a 64-bit hash of each edge, added for one multiset and subtracted for the
-    other. Different multisets give 0 with probability 2^-64. This takes one pass and no memory; a sort would need 16
+    other. Different multisets give 0 with probability 2^-64. The sums take one pass and no memory; a sort would need 16
     bytes per edge.
     """
     pairs = values = 0

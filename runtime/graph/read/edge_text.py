@@ -36,7 +36,7 @@ _BETWEEN = {"": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 def read_edge_text(
     file: TextFile, head: Head, asked: Asked, workers: Workers, space: Space = IN_MEMORY
 ) -> EdgeList:
-    """Read a text edge list. Raises GraphError if it has no edges, or for its first wrong line.
+    """Read a text edge list. Raises GraphError if the text has no edges, or for its first wrong line.
 
     Args:
         file: the file.
@@ -99,7 +99,8 @@ def _placed(file: TextFile, read: Scanned, vertices: Vertices, space: Space) -> 
 
 
 def _beside(path: Path, ends: Ends) -> list[str]:
-    """A warning if there is a file of vertices beside the file of edges, as in LDBC's graphs, but it was not given."""
+    """A warning if a file of vertices is beside the file of edges, as in LDBC's graphs, but is not given as `vertices`.
+    """
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     if plain.suffix != ".e" or ends.vertices is not None:
         return []
@@ -137,8 +138,8 @@ def _is_header(rows: Sequence[tuple[str, ...]], ends: Ends) -> bool:
 def _fields(table: Table, ends: EndColumns) -> list[Field]:
     """The role of each column of a text.
 
-    A column other than the two of ids is skipped if a cell in the first rows is not a number. Otherwise it is read as
-    numbers, and the scan of all rows may still leave it out.
+    A column other than the two columns of ids is skipped if a cell in the first rows is not a number. Otherwise the
+    column is read as numbers, and the scan of all rows may still leave the column out.
     """
     fields = []
     for i in range(table.width):

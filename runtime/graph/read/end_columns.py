@@ -94,7 +94,7 @@ def _known(
     path: Path | str, end: str, names: Sequence[str], header: Sequence[str], line: int | None, warnings: list[str],
     other: int | None,
 ) -> int | None:
-    """The first column with a well-known name; adds a warning if there are several."""
+    """The first column with a well-known name; adds a warning if several columns have such names."""
     found = [i for i, name in enumerate(header) if plain_name(name) in names and i != other]
     if len(found) > 1:
         shown = " and ".join(_label(header, i) for i in found)

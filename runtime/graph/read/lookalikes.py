@@ -1,7 +1,7 @@
 """Detects texts that look like edge lists but are not: METIS, MatrixMarket without its first line, lines of counts.
 
 If such a text were read as an edge list, it would have a wrong edge, or raise an error for a correct line. A text that
-is certainly not an edge list raises GraphError, as does a second header in the middle; a doubtful one adds a warning.
+is certainly not an edge list raises GraphError, as does a second header in the middle; a doubtful text adds a warning.
 With a header such as `source target`, all lines after it are taken as edges.
 """
 
@@ -72,7 +72,7 @@ def refuse_by_rows(file: TextFile, table: Table, read: Scanned) -> list[str]:
 
 
 def refuse_second_header(file: TextFile, table: Table, ends: EndColumns, read: Scanned) -> None:
-    """Raise GraphError if an edge has the names of the header as its ends, as where files were joined.
+    """Raise GraphError if an edge has the names of the header as its ends, which happens if files were joined.
 
     Args:
         file: the file.
@@ -101,7 +101,7 @@ def _next_line(file: TextFile, table: Table) -> int | None:
 
 
 def doubts(file: TextFile, head: Head, table: Table, read: Scanned, asked: Asked) -> Iterator[str]:
-    """Warnings about what a text may mean otherwise.
+    """Warnings about other possible meanings of a text.
 
     Args:
         file: the file.
@@ -134,7 +134,7 @@ def doubts(file: TextFile, head: Head, table: Table, read: Scanned, asked: Asked
 
 
 def _ends_twice(table: Table) -> list[str]:
-    """The names of columns that are ends by their names, about which `choose_ends` speaks."""
+    """The names in the header that are well-known names of source or target columns; `choose_ends` warns about them."""
     return [name for name in table.header if plain_name(name) in (*SOURCES, *TARGETS)]
 
 
@@ -144,14 +144,15 @@ def _integers(row: Sequence[str]) -> list[int] | None:
 
 
 def _is_matrix(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool) -> bool:
-    """Whether the first line counts rows, columns and entries, and the other lines are positions without values."""
+    """Whether the first line is the numbers of rows, columns and entries, and other lines are positions without values.
+    """
     rows, columns, entries = first
     return (all(len(line) == 2 and 1 <= line[0] <= rows and 1 <= line[1] <= columns for line in lines)
             and (entries == len(lines) if whole else entries >= len(lines)))
 
 
 def _is_metis(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool) -> bool:
-    """Whether the first line counts vertices and edges, and the other lines are lists of neighbours."""
+    """Whether the first line has the numbers of vertices and edges, and the other lines are lists of neighbours."""
     n, m = first[:2]
     unweighted = len(first) == 2 or first[2] == 0
     if _metis_form(first) is None:

@@ -1,6 +1,6 @@
 """Reads MatrixMarket coordinate files. The entry in row i and column j is the edge i -> j.
 
-https://math.nist.gov/MatrixMarket/formats.html
+The format is described at https://math.nist.gov/MatrixMarket/formats.html.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def read_matrix_market(
         space: allocates the arrays of edges and ids.
 
     Raises:
-        GraphError: the header is wrong or does not describe a graph, a line is wrong, or the number of entries is not
-            the declared one.
+        GraphError: the header is wrong or does not describe a graph, a line is wrong, or the number of entries differs
+            from the declared number.
     """
     banner = _banner(file, head.comments[0])
     size = head.data[0] if head.data else None

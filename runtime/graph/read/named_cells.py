@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 class WrongCell(Exception):
-    """A cell that is no value of its column.
+    """Raised for a cell that is not a valid value of its column.
 
     Attributes:
         place: the position of its first byte.
@@ -42,13 +42,13 @@ class WrongCell(Exception):
 
 
 def typed(field: Field, type_: str, cells: Sequence[str]) -> Field:
-    """A field as programs read it.
+    """The field with the role and type in which programs read it.
 
     Args:
         field: the field of every line.
         type_: "category", "bool", a type of times, or "" for numbers.
-        cells: the cells in the first lines. A column of times whose first cell is an integer counts units, and one of
-            bools whose first cell is a number is read as numbers.
+        cells: the cells in the first lines. If the first cell of a column of times is an integer, the cells are counts
+            of units. If the first cell of a column of bools is a number, the column is read as numbers.
     """
     if not type_ or field.role in (Role.SOURCE, Role.TARGET):
         return field
@@ -71,7 +71,7 @@ class NamedCells:
     def numbers(self, text: NDArray[np.uint8], tokens: NDArray[np.int64]) -> Array:
         """The cells as numbers, shape [rows]; names are numbered in the order of their first occurrence.
 
-        Chunks must be passed in the order of the file. tokens: see the scan kernel. Raises WrongCell.
+        Chunks must be passed in the order of the file. For `tokens` see the scan kernel. Raises WrongCell.
         """
         if self._table is not None:
             found = np.empty(len(tokens), np.uint32)
@@ -80,9 +80,10 @@ class NamedCells:
         return _bools(text, tokens) if self._type == "bool" else self._times(text, tokens)
 
     def finish(self, values: Array, what: str) -> Kind | None:
-        """What the numbers of all cells stand for; names get their final numbers, in place.
+        """The kind of the column (names or times), or None for bools.
 
-        what: the column, for messages. Raises GraphError for names that are not UTF-8.
+        `values` are the numbers of all cells; names get their final numbers, in place. `what` is the column, for
+        messages. Raises GraphError for names that are not UTF-8.
         """
         if self._table is None:
             return Times(UNITS[self._type]) if self._type in UNITS else None
@@ -98,7 +99,7 @@ class NamedCells:
         return Names(tuple(names[order].tolist()))
 
     def _times(self, text: NDArray[np.uint8], tokens: NDArray[np.int64]) -> Array:
-        """The times of cells, by NumPy's parser where a cell has a usual form, and one by one elsewhere."""
+        """Parse the times of cells: NumPy parses cells of a usual form, and other cells are parsed one by one."""
         cells, lengths = _cells(text, tokens, _LONGEST + 1)
         last = np.maximum(lengths - 1, 0)
         rows = np.arange(len(cells))
@@ -140,7 +141,7 @@ def _bools(text: NDArray[np.uint8], tokens: NDArray[np.int64]) -> Array:
 
 
 def _cells(text: NDArray[np.uint8], tokens: NDArray[np.int64], width: int) -> tuple[NDArray[np.uint8], Array]:
-    """The first `width` bytes of each cell, uint8[rows, width] with zeros behind it, and the lengths of the cells."""
+    """The first `width` bytes of each cell, uint8[rows, width] followed by zeros, and the lengths of the cells."""
     places, lengths = tokens & _PLACE, tokens >> 32 & _LENGTH
     columns = np.arange(width)
     inside = columns < lengths[:, None]

@@ -28,9 +28,9 @@ _INT32 = (-(2**31), 2**31 - 1)
 
 
 def reading_bytes(threads: int, fields: int, size: int) -> int:
-    """Bytes that reading uses in addition to edges and ids: two windows of text, and scratch for the rows of one.
-
-    threads: how many threads read. fields: the number of fields in a line. size: bytes of the text.
+    """Bytes that reading uses in addition to edges and ids: two windows of text, and scratch memory for the rows of one
+    window. `threads` is the number of threads that read, `fields` the number of fields in a line, and `size` the number
+    of bytes of the text.
     """
     window, chunk = IN_MEMORY.window_for(threads), IN_MEMORY.chunk
     pieces = -(-min(size, window) // chunk)
@@ -38,11 +38,17 @@ def reading_bytes(threads: int, fields: int, size: int) -> int:
 
 
 class _ColumnFound(Exception):
-    """Raised for a wrong cell in a column that is not needed. args: the field, and the reason to leave it out."""
+    """Raised for a wrong cell in a column that is not needed.
+
+    The arguments are the field, and the reason to leave it out.
+    """
 
 
 class TextIdFound(Exception):
-    """Raised for an id that is not an integer if integers were assumed. args: its line number and its text."""
+    """Raised for an id that is not an integer if integers were assumed.
+
+    The arguments are the line number and the text of the id.
+    """
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Scanned:
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
         rounded: field -> a sentence that says that integers beyond 64 bits were read as floats.
-        kinds: what the integers of a column stand for, by the names of columns of categories and times.
+        kinds: the meaning of the integers in columns of categories and times, by name of the column.
     """
 
     source: NDArray[np.uint32]
@@ -74,8 +80,9 @@ class Scanned:
 def scan_edges(file: TextFile, layout: Layout, workers: Workers, space: Space = IN_MEMORY) -> Scanned:
     """Scan the lines that `layout` describes.
 
-    If a column that is not needed has a cell that is not a number, the scan starts again without that column. Memory: 8
-    bytes per edge, the columns, the table of ids, and about 4 windows of 8 MB (more with many threads).
+    If a column that is not needed has a cell that is not a number, the scan starts again without that column. The scan
+    takes memory for 8 bytes per edge, the columns, the table of ids, and about 4 windows of 8 MB (more with many
+    threads).
 
     Args:
         file: the file.
@@ -165,7 +172,7 @@ class _Scanner:
         self._filled += chunk.filled
 
     def _read_named(self, chunks: list[Chunk], window: Window, first: int, line: int) -> None:
-        """Replace the tokens of names, times and bools by numbers. line: the number of the line at byte `first`."""
+        """Replace the tokens of names, times and bools by numbers. `line` is the number of the line at byte `first`."""
         for slot, cells in self._named.items():
             for chunk in chunks:
                 try:
@@ -224,7 +231,7 @@ class _Scanner:
                     self._layout = self._layout.with_float(place)
 
     def finish(self) -> Scanned:
-        """Replace provisional vertex numbers by final ones, and return the edges."""
+        """Replace provisional vertex numbers by final numbers, and return the edges."""
         store = self._store
         self._scratches.clear()
         try:

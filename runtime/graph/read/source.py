@@ -107,7 +107,7 @@ class TextFile:
     """
 
     def __init__(self, path: str | os.PathLike[str], needed: str = "a file of edges") -> None:
-        """needed: what it should be, for messages."""
+        """Open the file at `path`; `needed` says what the file should be, for messages."""
         self.path = path if isinstance(path, Path) else Path(path)
         check_file(self.path, needed)
         try:
@@ -183,7 +183,10 @@ class TextFile:
                 kept, turn, before = text[end:size], 1 - turn, before + end
 
     def _refuse_bytes(self, window: Window, before: int) -> None:
-        """Raise GraphError for bytes that no line should hold. before: the bytes of the text before the window."""
+        """Raise GraphError for bytes that no line should contain.
+
+        `before` is the number of bytes of text before the window.
+        """
         self._refuse_returns(window, before)
         text = window.text[: window.size]
         for found in _MARK.finditer(text.data):
@@ -195,7 +198,7 @@ class TextFile:
                               expected="one at the beginning of the file at most, as where files were joined")
 
     def _refuse_returns(self, window: Window, before: int) -> None:
-        """Raise GraphError for a CR inside a line. before: the number of bytes of the text before the window."""
+        """Raise GraphError for a CR inside a line. `before` is the number of bytes of the text before the window."""
         text = window.text[: window.size]
         first = _RETURNS.search(text.data)
         for start in range(window.size if first is None else first.start(), window.size - 1, _PIECE):  # fits in cache
@@ -218,7 +221,8 @@ class TextFile:
     def _fill(self, source: _Bytes, target: memoryview) -> tuple[int, str | None]:
         """Fill `target`.
 
-        Returns the number of bytes, fewer only at the end of the text, and the damage that ended it.
+        Returns the number of bytes, which is less than the size of `target` only at the end of the text, and the damage
+        that ended the text, or None.
         """
         have = 0
         try:

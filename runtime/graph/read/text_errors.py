@@ -47,7 +47,7 @@ def problem(
 def explain_cell(cell: str, column: str, missing: Missing) -> tuple[str, str]:
     """Returns (what is wrong with a cell in a column of numbers, what to write instead).
 
-    missing: the requested treatment of missing cells.
+    `missing` is the requested treatment of missing cells.
     """
     shown = shortened(cell)
     if is_missing(cell):

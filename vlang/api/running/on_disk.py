@@ -32,7 +32,7 @@ def whole_lists(program: Program) -> int | None:
 
 
 def _of_keys(program: Program) -> tuple[int, str] | None:
-    """The line of the first grouped gather that reads a field of a group's key, and the read as text; None without."""
+    """The line and text of the first read of a field of a group's key in a grouped gather; None if there is none."""
     for statement in statements(program.stages().program.body):
         for part in (part for expr in expressions(statement) for part in walk(expr)):
             if isinstance(part, (Field, Degree)) and isinstance(part.of, GroupKey):
@@ -52,7 +52,7 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
     Raises:
         OutOfMemory: the budget is too small even to stream pages.
         BindError: the edges must be streamed, but the program or an option needs them in memory. The message says how
-            much memory that takes.
+            much memory the edges take.
     """
     found = placement_of(plan_for, graph, options)
     for name, given in (("page_size", options.page_size), ("blocking", options.blocking == "always")):

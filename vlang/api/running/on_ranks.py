@@ -1,4 +1,4 @@
-"""Runs on several ranks: this process as a rank of an MPI job, and the programs that cannot run so."""
+"""Runs on several ranks: runs this process as a rank of an MPI job, and refuses programs that cannot run on ranks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
 
 
 def refuse_early(program: Program, options: Options) -> None:
-    """`refuse` before the graph is read, as if it had all edge columns of the program."""
+    """Call `refuse` before the graph is read, for a graph with all edge columns that the program reads."""
     columns = frozenset(edge.name for edge in program.edges)
     given = frozenset(field.name for field in program.fields if field.required)
     refuse(program, program.plan(columns, given, renumbered=True), options)

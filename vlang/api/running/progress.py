@@ -34,7 +34,7 @@ def _bytes_text(count: float) -> str:
 
 
 class _Surface(Protocol):
-    """Where progress is shown. `live`: whether a text replaces the one before."""
+    """An output that shows progress. `live`: whether each text replaces the previous one."""
 
     live: bool
 
@@ -42,7 +42,7 @@ class _Surface(Protocol):
         """Show a text. fraction: the part of the work that is done, 0 to 1; None if it is not known."""
 
     def close(self, last: str) -> None:
-        """Remove what is shown, or leave the text `last` in its place."""
+        """Remove the shown text, or replace it by the text `last`."""
 
 
 class _Lines:
@@ -84,7 +84,7 @@ class _Terminal:
 
 
 class _Notebook:
-    """A line in the output of a notebook's cell. It stays with the last round."""
+    """A line in the output of a notebook's cell. After the end of the run, the line shows the last round."""
 
     live = True
 
@@ -104,7 +104,7 @@ class _Notebook:
 
 
 def _printable(text: str) -> str:
-    """The text without characters that control a terminal; file names may have any."""
+    """The text with control characters escaped, since file names may contain them and would control the terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
@@ -117,7 +117,7 @@ def _in_notebook() -> bool:
 
 @dataclass
 class _Step:
-    """A step in progress: how it is called, its bytes if known, when it began, and how far it is."""
+    """A step in progress: its title, its size in bytes if known, its start time, and the fraction that is done."""
 
     title: str
     size: int
@@ -174,7 +174,7 @@ class Progress:
         self._start = self._shown = time.perf_counter()
         self._steps: list[_Step] = []
         self._loop: _Loop | None = None
-        self._moved = 0
+        self._moved = {"read": 0, "copy": 0}  # bytes of pages, by kind of span
         self._busy, self._over = allocate_lock(), allocate_lock()
         self._over.acquire()
         self._clock: Task[None] = Task(self._tick)
@@ -212,9 +212,9 @@ class Progress:
             self._steps.pop()
 
     def span(self, kind: str, name: str, begin: float, seconds: float, details: dict[str, Any]) -> None:
-        """Count the bytes of pages that were read."""
-        if kind == "read":
-            self._moved += int(details.get("bytes", 0))
+        """Count the bytes of pages that were read or copied."""
+        if kind in self._moved:
+            self._moved[kind] += int(details.get("bytes", 0))
 
     def rounds(self, ran: Supersteps) -> None:
         """Rounds of a loop have ended."""
@@ -236,12 +236,12 @@ class Progress:
 
     # ------------------------------------------------------------------------------------------------ display
     def _tick(self) -> None:
-        """Run by another thread: keep the display up to date while there are no reports."""
+        """Refresh the display at intervals, in a thread of its own, until progress ends."""
         while not self._over.acquire(timeout=_LIVE if self._kind is not _Lines else 1.0):
             self._show()
 
     def _show(self, due: bool = False) -> None:
-        """Show the present state if it is time to. due: whether a plain line is printed at once."""
+        """Show the present state, unless another thread is showing it. due: whether a plain line is printed at once."""
         if not self._busy.acquire(blocking=False):  # the other thread shows it
             return
         try:
@@ -270,7 +270,7 @@ class Progress:
         self._surface.show(text, fraction)
 
     def _text(self, now: float) -> str:
-        """The present state in a line."""
+        """The present state as one line of text."""
         if not self._steps:
             return ""
         step, parts = self._steps[-1], list[str]()
@@ -278,8 +278,8 @@ class Progress:
             parts = [*([step.count] if step.count else []), self._loop.text, *self._of_rounds(now)]
         else:
             parts = [step.title, *_of_step(step)]
-        if self._moved:
-            parts.append(f"{_bytes_text(self._moved)} read")
+        parts += [f"{_bytes_text(count)} {name}" for name, count in
+                  (("read", self._moved["read"]), ("copied", self._moved["copy"])) if count]
         if self._kind is _Lines:
             parts.append(f"{now - self._start:.1f} s so far")
         left = self._left(step, now)

@@ -2,7 +2,7 @@
 
 Values are NumPy arrays of shape [n], or tuples of such arrays for tuple types. Floats are evaluated in 64 bits, since a
 law is about real numbers. Integers are evaluated exactly, in 64 bits; the largest value stands for `inf`. Operands for
-which a result overflows 64 bits are left out, since such a run ends with an error.
+which a result overflows 64 bits are left out, since a run with such an overflow ends with an error.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def dtype_of(type_: Scalar) -> np.dtype[Any]:
 
 
 def stored(values: Sequence[Any], type_: Scalar) -> Array:
-    """An array of values, as evaluation takes them: the extreme values of a signed type become infinities."""
+    """Convert values to an array for evaluation: the extreme values of a signed type become infinities."""
     if dtype_of(type_) != np.int64:
         return np.array(values, dtype_of(type_))
     ends = {type_.highest: _HIGH, type_.lowest: _LOW} if type_.kind == "int" else {}
@@ -63,8 +63,8 @@ def stored(values: Sequence[Any], type_: Scalar) -> Array:
 def converted(value: Operand, type_: Type) -> Operand:
     """Convert a value to `type_`; infinite floats become infinite integers.
 
-    Integers are signed here. The largest unsigned 64-bit integer becomes the largest value; all other literals of more
-    than 63 bits become the value before it.
+    Evaluation uses signed integers only. The largest unsigned 64-bit integer becomes the largest signed one, which
+    stands for `inf`. All other literals of more than 63 bits become the largest signed integer less 1.
     """
     if isinstance(type_, Tuple):
         if not isinstance(value, tuple):
@@ -252,7 +252,7 @@ class Evaluator:
         return value
 
     def _of_numbers(self, node: t.Call, args: list[Array]) -> Array:
-        """A function of numbers. Raises Unsupported for others."""
+        """The value of a built-in function of numbers. Raises Unsupported for any other function."""
         name, first = node.name, args[0]
         if name in MATHS:
             if not MATHS[name].whole:

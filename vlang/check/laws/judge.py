@@ -36,7 +36,7 @@ _COMMUTATIVE = frozenset({"+", "*", "^"}) | _IDEMPOTENT
 
 
 def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
-    """The laws of a declared reduction. Reports V301 and returns None if one does not hold."""
+    """The laws of a declared reduction. Reports V301 and returns None if a law does not hold."""
     if symbol.type is None:
         return None
     operators = _structure(node.value, node.left, node.right)
@@ -62,7 +62,7 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
 
 
 def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
-    """The answer of z3, and the law that its counterexample breaks if evaluation confirms that."""
+    """The answer of z3; and the law that its counterexample breaks, or None if evaluation does not confirm that."""
     if not installed():
         return Found(), None
     found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
@@ -149,7 +149,7 @@ class _Trial:
                                for row in rows])
 
     def _identity_for(self, evaluator: Evaluator) -> Operand:
-        """The identity; an integer that is an end of its type is infinite, as it is in an array."""
+        """The value of the identity. An integer that is the least or largest of its type becomes `-inf` or `inf`."""
         value = converted(evaluator.value(self.node.identity, {}), self.type)
         parts = value if isinstance(value, tuple) else (value,)
         found = tuple(stored([part.item()], scalar).reshape(part.shape) if scalar.kind == "int" else part
@@ -177,7 +177,7 @@ class _Trial:
         return None
 
     def idempotent(self) -> bool:
-        """Whether f(a, a) = a for all operands tried."""
+        """Whether f(a, a) = a for all operands that were tried."""
         return all(not np.any(e.within(_differ(self._f(e, a, a), a))) for e in self.evaluators
                    for (a, _, _) in (*self.special_rows, *self.random))
 
@@ -324,9 +324,9 @@ def _random_values(scalar: Scalar, domain: Interval, rng: np.random.Generator) -
 
 
 def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
-    """Where two results differ by more than rounding.
+    """Whether two results differ by more than rounding, for each element of the arrays.
 
-    If `undefined`, NaN differs from every value; otherwise it differs from none.
+    If `undefined`, NaN differs from every value; otherwise NaN counts as equal to every value.
     """
     if isinstance(left, tuple) and isinstance(right, tuple):
         parts = [_differ(x, y, undefined) for x, y in zip(left, right, strict=True)]
@@ -343,7 +343,7 @@ def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
 
 
 def _smallest(wrong: Array, operands: tuple[Operand, ...]) -> tuple[Operand, ...] | None:
-    """The smallest operands for which `wrong` holds: by the sum of absolute values, then operand by operand."""
+    """The operands with `wrong` set whose sum of absolute values is smallest; ties are broken operand by operand."""
     size = max(np.size(part) for op in operands for part in (op if isinstance(op, tuple) else (op,)))
     places = np.flatnonzero(np.broadcast_to(wrong, (size,)))
     if not len(places):

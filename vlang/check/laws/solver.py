@@ -1,8 +1,9 @@
 """Proves or refutes the laws of a declared reduction with z3, if z3 is installed.
 
-A proof holds for all operands that the contracts allow, and for all finite values of the parameters. It leaves out
-operands for which an integer overflows 64 bits, since such a run ends with an error. The caller must confirm a
-counterexample: it may depend on a value that the formulas leave undetermined, such as a quotient by zero.
+A proof holds for all operands that the contracts allow, and for all finite values of the parameters. A proof leaves out
+operands for which an integer overflows 64 bits, since a run with such an overflow ends with an error. The caller must
+confirm a counterexample, since it may depend on a value that the formulas leave undetermined, such as a quotient by
+zero.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Found:
         proved: whether all laws hold.
         idempotent: whether f(a, a) = a holds as well.
         operands: operands that may break a law; each is a number or a tuple of numbers.
-        given: the values of the parameters for which these operands may break it.
+        given: the values of the parameters for which these operands may break the law.
     """
 
     proved: bool = False
@@ -163,7 +164,7 @@ class _Query:
 
 
 def _scalars(types: Sequence[Type]) -> list[Scalar]:
-    """The types, if all of them are scalars. Raises Untranslatable otherwise."""
+    """The types, if all types are scalars. Raises Untranslatable otherwise."""
     found = [type_ for type_ in types if isinstance(type_, Scalar)]
     if len(found) < len(types):
         raise Untranslatable
@@ -171,7 +172,7 @@ def _scalars(types: Sequence[Type]) -> list[Scalar]:
 
 
 def _number(model: Any, value: Any) -> Any:
-    """The value of a formula in a model, as a Python number or a tuple of them."""
+    """The value of a formula in a model, as a Python number or a tuple of Python numbers."""
     if isinstance(value, tuple):
         return tuple(_number(model, part) for part in value)
 

@@ -2,7 +2,8 @@
 
 Laws are about real numbers, so a float is a real number, one of two infinities, or undefined (NaN). There is one zero,
 and the result of a division by zero is left undetermined. Integers are exact; the largest and smallest 64-bit integers
-are `inf` and `-inf`. Operands for which a result overflows 64 bits are left out, since such a run ends with an error.
+are `inf` and `-inf`. Operands for which a result overflows 64 bits are left out, since a run with such an overflow ends
+with an error.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Real:
 
 @dataclass(frozen=True)
 class Whole:
-    """An integer. `value` of an infinite one is the largest or smallest 64-bit integer."""
+    """An integer. If it is infinite, `value` is the largest or smallest 64-bit integer."""
 
     value: Formula
     type: Scalar
@@ -58,7 +59,7 @@ class Whole:
 
 @dataclass
 class Terms:
-    """Builds formulas. Each object has a z3 context of its own, since threads must not share one.
+    """Builds formulas. Each object has a z3 context of its own, since threads must not share a context.
 
     assumed: formulas that hold for all operands considered.
     """
@@ -222,7 +223,10 @@ class Terms:
         return self.all(a.value != I64.highest, a.value != I64.lowest)
 
     def differ(self, a: Any, b: Any, undefined: bool) -> Formula:
-        """Whether two results differ. If `undefined`, NaN differs from every value; otherwise it differs from none."""
+        """Whether two results differ.
+
+        If `undefined`, NaN differs from every value; otherwise NaN counts as equal to every value.
+        """
         if isinstance(a, tuple):
             return self.any(*(self.differ(x, y, undefined) for x, y in zip(a, b, strict=True)))
         different = self.not_(self.equal(a, b))
@@ -295,7 +299,7 @@ class Terms:
                     self.all(self.not_(nan), self.any(a.down, b.down)), nan)
 
     def _signs(self, a: Real) -> tuple[Formula, Formula, Formula]:
-        """Whether a value is above 0, below 0, and 0."""
+        """Three formulas: whether the value is above 0, whether it is below 0, and whether it is 0."""
         finite = self.finite(a)
         return (self.any(a.up, self.all(finite, a.value > 0)), self.any(a.down, self.all(finite, a.value < 0)),
                 self.all(finite, a.value == 0))

@@ -119,7 +119,7 @@ class Sight:
         loop: the innermost `repeat`; None outside of loops.
         inside: "edges" or "vertices" inside a reduction, "groups" inside a grouped gather; else None.
         grouping: the grouped gather around the expression; None if there is none.
-        here: inside a reduction over the vertices that point here, the text of their pointer `v.f`; else "".
+        here: inside a reduction over the vertices v whose pointer `v.f` is this vertex, the text `v.f`; else "".
     """
 
     scope: Scope

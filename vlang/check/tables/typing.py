@@ -108,7 +108,7 @@ def concrete(type_: Type, precision: int) -> Type:
 
 
 def unified(left: Type, right: Type) -> Type | None:
-    """The common type of two alternatives; None if there is none."""
+    """The common type of two alternatives; None if they have no common type."""
     if left == right:
         return left
     if isinstance(left, Tuple) and isinstance(right, Tuple):
@@ -121,7 +121,7 @@ def unified(left: Type, right: Type) -> Type | None:
 
 
 def _named_type(left: Type, right: Type) -> Scalar | None:
-    """The category or time that a literal beside it becomes, or TEXT for a text beside `inf`; else None."""
+    """The category or time type that a literal operand takes from the other operand; TEXT beside `inf`; else None."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Scalar) and one.named and converts(other, one):
             return one
@@ -200,7 +200,7 @@ def _unfit(literal: t.Literal, negative: bool, goal: Scalar) -> str | None:
 
 
 def _unnamed(literal: t.Literal, goal: Scalar) -> str | None:
-    """The reason why a literal is no name, or no time of a type; None if it is one."""
+    """The reason why a literal is no value of a category or of a type of times; None if it is a value of the type."""
     if not isinstance(literal.value, str):
         if goal.kind == "time" and literal.text == "inf":
             return None

@@ -1,4 +1,4 @@
-"""Results in the nodes of a graph: dictionaries by node, sets of nodes by label, and nodes that have to be there."""
+"""Results in terms of nodes: dictionaries by node, sets of nodes by label, and nodes that must be in the graph."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Array = NDArray[Any]
 
 
 def by_node(graph: VlangGraph, values: Array) -> dict[Any, Any]:
-    """The value of each node, in the order of nodes; values: [nodes]."""
+    """A dictionary from each node to its value. values: shape [nodes], in the order of the nodes."""
     return dict(zip(graph.nodes, values.tolist()))
 
 
 def nodes_of(graph: VlangGraph, places: Array) -> list[Any]:
-    """The nodes at positions, in their order."""
+    """The nodes at the given positions, in the order of the positions."""
     nodes = graph.nodes
     return [nodes[place] for place in places.tolist()]
 
@@ -38,13 +38,13 @@ def parts(graph: VlangGraph, labels: Array) -> list[set[Any]]:
 
 
 def position(graph: VlangGraph, node: object, message: str, error: type[Exception] = networkx.NodeNotFound) -> int:
-    """The position of a node. Raises an error with the message if it is not in the graph.
+    """The position of a node. Raises an error with the message if the node is not in the graph.
 
     Args:
         graph: the graph.
         node: the node.
-        message: what NetworkX says.
-        error: what NetworkX raises.
+        message: the error message of NetworkX.
+        error: the exception class of NetworkX.
     """
     if node not in graph:
         raise error(message)
@@ -52,10 +52,10 @@ def position(graph: VlangGraph, node: object, message: str, error: type[Exceptio
 
 
 def chosen(graph: VlangGraph, nodes: object) -> tuple[list[Any], bool]:
-    """The nodes that an argument names, and whether it names one: None, a node, or any iterable of nodes.
+    """The nodes that an argument selects, and whether it is a single node. None selects all nodes.
 
-    Nodes that the graph does not have are left out, as NetworkX does. Raises `networkx.NetworkXError` for anything
-    else.
+    The argument is None, a node, or an iterable of nodes. Nodes of an iterable that are not in the graph are left out,
+    as in NetworkX. Raises `networkx.NetworkXError` for any other argument.
     """
     if nodes is None:
         return graph.nodes, False

@@ -1,4 +1,7 @@
-"""The object behind the entry point `networkx.backends`: the functions of the table, and whether to run them."""
+"""The object behind the entry point `networkx.backends`.
+
+It has the functions of the table, and decides which calls to run.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _LEAST_CACHED = {LINEAR: 50_000, SEARCH: 10_000, CALL: 2_000}
 
 
 class Backend:
-    """What NetworkX calls. Functions are attributes, each loaded when it is first used."""
+    """The backend object that NetworkX calls. Functions are attributes, each loaded when it is first used."""
 
     def __getattr__(self, name: str) -> Any:
         row = FUNCTIONS.get(name)
@@ -52,7 +55,7 @@ class Backend:
         return convert_to_nx(found, **asked)
 
     def can_run(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-        """Whether a call means here what it means in NetworkX: True, or the reason why not."""
+        """Whether this backend gives the result of NetworkX for a call: True, or the reason why not."""
         try:
             bound = _signature(name).bind(*args, **kwargs)
         except TypeError:
@@ -67,7 +70,7 @@ class Backend:
         return True
 
     def should_run(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-        """Whether a call is likely faster than NetworkX: True, or the reason why not."""
+        """Whether a call is likely faster by this backend than by NetworkX: True, or the reason why not."""
         graph = _signature(name).bind(*args, **kwargs).arguments["G"]
         work = FUNCTIONS[name].work
         converted = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("vlang"))
@@ -84,7 +87,7 @@ def _signature(name: str) -> Signature:
 
 
 def _plain(graph: Any) -> bool:
-    """Whether a graph means what one of the four kinds of NetworkX means; a converted one does."""
+    """Whether a graph behaves as one of the four graph classes of NetworkX. This is true for every converted graph."""
     kind = type(graph)
     if getattr(kind, "__networkx_backend__", "") == "vlang" or kind in _KINDS:
         return True

@@ -108,14 +108,14 @@ def sets(G: VlangGraph, top_nodes: Any = None) -> tuple[set[Any], set[Any]]:
 def _core_subgraph(
     G: VlangGraph, k: int | None, given: Mapping[Any, int] | None, keep: Callable[[Any, int], bool], below: int = 0
 ) -> Any:
-    """The subgraph of the nodes with the core numbers that are kept.
+    """The subgraph of the nodes whose core number `keep` accepts.
 
     Args:
         G: the graph.
-        k: to compare with; None for the largest core number, less `below`.
+        k: the core number to compare with; None for the largest core number minus `below`.
         given: the core numbers; None to compute them.
-        keep: which core numbers stay, beside k.
-        below: see `k`.
+        keep: takes a core number and k, and returns whether nodes with this core number are kept.
+        below: the distance from the largest core number if `k` is None.
     """
     cores = core_number(G) if given is None else given
     if k is None:
@@ -129,7 +129,7 @@ def _triangles(G: VlangGraph) -> Array:
 
 
 def _of(G: VlangGraph, nodes: Any, values: Array) -> Any:
-    """The values of the nodes that an argument names: one value for a node, else a dictionary."""
+    """The value of a node if the argument is a single node; else a dictionary of values by node."""
     found = by_node(G, values)
     if nodes is None:
         return found

@@ -82,7 +82,7 @@ def is_tree(G: VlangGraph) -> bool:
 def is_forest(G: VlangGraph) -> bool:
     """The result and the arguments as for `networkx.is_forest`.
 
-    A graph is a forest if and only if it has as many edges as nodes less components.
+    A graph is a forest if and only if its number of edges is its number of nodes minus its number of components.
     """
     _require_nodes(G)
     return G.number_of_edges() == len(G) - _number(_weak(G))
@@ -104,7 +104,7 @@ def _strong(G: VlangGraph) -> NDArray[Any]:
 
 
 def _number(labels: NDArray[Any]) -> int:
-    """How many labels there are: a component is labelled by one of its nodes."""
+    """The number of different labels. The label of a component is the position of one of its nodes."""
     return int(np.count_nonzero(labels == np.arange(len(labels))))
 
 

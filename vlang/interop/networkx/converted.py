@@ -1,4 +1,4 @@
-"""A NetworkX graph as arrays: what NetworkX keeps in its cache and gives to the functions of this backend."""
+"""A NetworkX graph as arrays. NetworkX caches such a graph, and passes it to the functions of this backend."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ __all__ = ["VlangGraph", "convert_from_nx", "convert_to_nx"]
 
 
 class VlangGraph:
-    """The nodes of a NetworkX graph, its edges as arrays, and the graphs of vlang that are made of these when needed.
+    """The nodes and edges of a NetworkX graph as arrays, and the graphs of vlang that are built from these on request.
 
     Vertex i of these graphs is the node `nodes[i]`. NetworkX drops its cached copy when a method changes the graph.
 
-    Attributes:
-        nodes: in the order of the graph.
-        directed, multigraph: of the graph.
+    Attributes: nodes: the nodes, in the order of the graph.
+        directed, multigraph: whether the graph is directed, and whether it is a multigraph.
         ends: the pairs of adjacent nodes.
         original: the graph itself if a function needs all of its attributes, else None.
     """
@@ -37,13 +36,12 @@ class VlangGraph:
     ) -> None:
         """Take over the arrays of a graph.
 
-        Args:
-            nodes: in the order of the graph.
+        Args: nodes: the nodes, in the order of the graph.
             directed: whether edges have a direction.
             multigraph: whether edges may be parallel.
             ends: the pairs of adjacent nodes.
             weights: the edge attributes that were converted, by name.
-            original: the graph itself, where it is needed later.
+            original: the graph itself; None if it is not needed later.
         """
         self.nodes = nodes
         self.directed = directed
@@ -74,11 +72,11 @@ class VlangGraph:
             return False
 
     def number_of_nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self.nodes)
 
     def number_of_edges(self) -> int:
-        """How many edges there are, parallel ones included."""
+        """The number of edges, including parallel edges."""
         return len(self.ends.src) if self.ends.count is None else int(self.ends.count.sum())
 
     @cached_property
@@ -88,13 +86,16 @@ class VlangGraph:
 
     @cached_property
     def loops(self) -> NDArray[np.int64]:
-        """How many self-loops each node has, int64[nodes]."""
+        """The number of self-loops of each node, int64[nodes]."""
         at = self.ends.src == self.ends.dst
         count = None if self.ends.count is None else self.ends.count[at]
         return np.bincount(self.ends.src[at], count, len(self)).astype(np.int64)
 
     def weights(self, name: Hashable) -> Weights:
-        """An edge attribute; None: 1 for each edge. Raises NotImplementedError if it is not numeric."""
+        """The values of an edge attribute; the name None gives 1 for each edge.
+
+        Raises NotImplementedError if the attribute is not numeric.
+        """
         if name is None:
             return Weights(None, self.ends.count, True, 1.0)
         if name not in self._weights:
@@ -104,16 +105,25 @@ class VlangGraph:
         return self._weights[name]
 
     def simple(self, loops: bool = True, backwards: bool = False) -> Graph:
-        """The graph with one edge for each pair of adjacent nodes; without self-loops, or with every edge turned."""
+        """The graph with one edge for each pair of adjacent nodes.
+
+        loops: whether to keep self-loops. backwards: whether to reverse every edge.
+        """
         kind = "simple" if loops else "loopless"
         return self._graph(kind, None, backwards, None)
 
     def nearest(self, name: Hashable | None, backwards: bool = False) -> Graph:
-        """The graph whose column `weight` is the least value of an attribute between two nodes; None: no column."""
+        """The graph whose column `weight` has the least value of an attribute for each pair of adjacent nodes.
+
+        name: the attribute; None for a graph without this column. backwards: whether to reverse every edge.
+        """
         return self._graph("nearest", name, backwards, self.weights(name).least)
 
     def summed(self, name: Hashable | None) -> Graph:
-        """The graph whose column `weight` is the sum of an attribute over parallel edges; None: their number."""
+        """The graph whose column `weight` has the sum of an attribute over parallel edges.
+
+        name: the attribute; None for the number of parallel edges.
+        """
         return self._graph("summed", name, False, self.weights(name).total)
 
     def _graph(self, kind: str, name: Hashable, backwards: bool, values: NDArray[Any] | None) -> Graph:
@@ -144,15 +154,15 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> VlangGraph:
-    """A NetworkX graph as NetworkX asks for it.
+    """Convert a NetworkX graph. NetworkX calls this function.
 
     Args:
         graph: the graph; it is not changed.
         edge_attrs: names and defaults of the edge attributes that are needed.
-        node_attrs: those of nodes; no function of this backend reads any.
-        preserve_edge_attrs, preserve_node_attrs: whether all attributes are needed: then the graph itself is kept.
+        node_attrs: names and defaults of node attributes; ignored, as no function of this backend reads any.
+        preserve_edge_attrs, preserve_node_attrs: whether all attributes are needed; if so, the graph itself is kept.
         preserve_graph_attrs: ignored; attributes of the graph stay in the graph itself.
-        name, graph_name: of the function and its parameter.
+        name, graph_name: the names of the function and of its graph parameter; ignored.
 
     Raises:
         NotImplementedError: an attribute that is needed has a value that is no finite number.
@@ -166,10 +176,11 @@ def convert_from_nx(
 
 
 def convert_to_nx(found: Any, *, name: str | None = None) -> Any:
-    """A result as NetworkX has it: graphs of this backend become NetworkX graphs, anything else stays.
+    """Convert a result for NetworkX: graphs of this backend become NetworkX graphs, other results stay unchanged.
 
-    A graph that was converted has its nodes and edges, with the attributes that it was converted with. Raises
-    NotImplementedError for attributes of a multigraph, of which only sums and minima are kept. name: of the function.
+    The NetworkX graph has the nodes and edges, with the edge attributes that were converted. Raises NotImplementedError
+    for a multigraph with converted attributes, since only their sums and minima are kept. name: the name of the
+    function.
     """
     if not isinstance(found, VlangGraph):
         return found

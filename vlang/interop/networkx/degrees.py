@@ -73,9 +73,9 @@ def _centrality(G: VlangGraph, kind: str) -> dict[Any, float]:
 
 
 def _degree(G: VlangGraph, kind: str) -> NDArray[np.int64]:
-    """The edges at each node as NetworkX counts them: parallel ones each, an undirected self-loop twice; int64[nodes].
+    """The degree of each node, int64[nodes]. As in NetworkX, all parallel edges count, and undirected self-loops twice.
 
-    kind: "in", "out" or "in+out"; in an undirected graph all edges.
+    kind: "in", "out" or "in+out"; ignored for an undirected graph.
     """
     found = run("nx_degree", G.summed(None))
     if not G.directed:

@@ -1,4 +1,4 @@
-"""What NetworkX reads about this backend when it is imported: the entry point `networkx.backend_info`."""
+"""The description of this backend that NetworkX reads when it is imported: the entry point `networkx.backend_info`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["backend_info"]
 
 
 def backend_info() -> dict[str, Any]:
-    """The name of the backend, and its functions with what a caller should know of each."""
+    """The name of the backend, and for each of its functions a text about semantics and tolerance."""
     functions = {name: {"additional_docs": f"{row.semantics} Tolerance: {row.tolerance}."}
                  for name, row in FUNCTIONS.items()}
     return {

@@ -1,4 +1,4 @@
-"""Lengths of shortest paths from a node or from some, by hops or by weights, and the nodes that they reach."""
+"""Lengths of shortest paths from one or several nodes, by hops or by weights, and the nodes that can be reached."""
 
 from __future__ import annotations
 
@@ -158,7 +158,10 @@ def _between(G: VlangGraph, source: Any, target: Any, weight: Hashable | None, m
 
 
 def _depths(G: VlangGraph, place: int, backwards: bool = False) -> NDArray[np.int64]:
-    """The hops from a node (backwards: to it) to each node, -1 where there is no path; int64[nodes]."""
+    """The number of hops from a node to each node, int64[nodes]; -1 where there is no path.
+
+    backwards: whether to count the hops of the paths to the node instead.
+    """
     found = run("bfs", G.simple(backwards=backwards), source=place)
     return np.where(found.reached("depth"), found["depth"], -1)
 
@@ -183,7 +186,7 @@ def _weighted(
 
 
 def _lengths(G: VlangGraph, starts: list[int], weight: Hashable, backwards: bool = False) -> NDArray[np.float64]:
-    """The sums of weights from the nearest of some nodes to each node, infinite where there is no path."""
+    """The length of the shortest path from any of the start nodes to each node; infinite where there is no path."""
     _require_lengths(G, weight)
     graph = G.nearest(weight, backwards)
     if len(starts) == 1:
@@ -194,7 +197,7 @@ def _lengths(G: VlangGraph, starts: list[int], weight: Hashable, backwards: bool
 
 
 def _require_lengths(G: VlangGraph, weight: Hashable) -> None:
-    """Raise NotImplementedError where sums of weights from the start of a path are not what NetworkX computes."""
+    """Raise NotImplementedError if the sums of these weights may differ from the lengths that NetworkX computes."""
     weights = G.weights(weight)
     if weights.low < 0:
         raise NotImplementedError(f"the edge attribute {weight!r} has negative values")
@@ -219,7 +222,10 @@ def _to(G: VlangGraph, place: int, source: Any, target: Any, weight: Hashable, m
 def _ordered(
     G: VlangGraph, lengths: NDArray[Any], near: NDArray[np.bool_], integral: bool = True
 ) -> Lengths:
-    """The lengths of the nodes that are near, nearest first, and in the order of nodes among equals."""
+    """The lengths for the nodes where `near` is true, nearest first.
+
+    Nodes at equal distance stay in the order of nodes.
+    """
     places = np.flatnonzero(near)
     places = places[np.argsort(lengths[places], kind="stable")]
     values = lengths[places].astype(np.int64) if integral else lengths[places]

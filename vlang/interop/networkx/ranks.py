@@ -117,15 +117,17 @@ def hits(
 def _iterated(
     name: str, G: VlangGraph, weight: Hashable | None, max_iter: int, tol: float, **arguments: Any
 ) -> Result:
-    """A power iteration. Raises `networkx.PowerIterationFailedConvergence` where it needs more iterations.
+    """Run a power iteration.
+
+    Raises `networkx.PowerIterationFailedConvergence` if the iteration does not converge in `max_iter` steps.
 
     Args:
-        name: of the program.
+        name: the name of the program.
         G: the graph.
         weight: the edge attribute; None for 1.
-        max_iter: the most iterations.
-        tol: the mean change of a node at which it ends.
-        arguments: of the program.
+        max_iter: the largest number of iterations.
+        tol: the mean change of a node's value below which the iteration ends.
+        arguments: further arguments of the program.
     """
     if max_iter > 0 and tol > 0:
         found = run(name, G.summed(weight), bound=float(len(G) * tol), rounds=int(max_iter), **arguments)
@@ -135,7 +137,7 @@ def _iterated(
 
 
 def _values(G: VlangGraph, given: Mapping[Any, float]) -> NDArray[np.float64]:
-    """The numbers given for nodes, 0 for others, in the order of nodes."""
+    """The given number of each node, in the order of nodes; 0 for nodes without a number."""
     return np.array([given.get(node, 0) for node in G.nodes], dtype=np.float64)
 
 

@@ -20,12 +20,13 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Ends:
-    """The pairs of adjacent nodes of a graph, parallel edges together, and an undirected pair once.
+    """The pairs of adjacent nodes of a graph. Parallel edges are one pair, and an undirected pair is listed once.
 
     Attributes:
         src, dst: positions of the nodes in the order of the graph, uint32[pairs].
-        count: how many edges a pair has, int64[pairs]; None where each has one.
-        listed: whether a pair is kept, bool[entries of the adjacency]; None where all are, as in directed graphs.
+        count: how many edges a pair has, int64[pairs]; None if each pair has one edge.
+        listed: whether an entry of the adjacency is listed as a pair, bool[entries]; None if all are, as in directed
+            graphs.
     """
 
     src: NDArray[np.uint32]
@@ -36,12 +37,12 @@ class Ends:
 
 @dataclass(frozen=True)
 class Weights:
-    """An edge attribute as numbers: for each pair the least and the sum over its edges.
+    """An edge attribute as numbers: the least value and the sum over the edges of each pair.
 
     Attributes:
-        least, total: float64 or int64, [pairs]; None where all are 1.
+        least, total: the least value and the sum for each pair, float64 or int64, [pairs]; None if all are 1.
         integral: whether all values are integers.
-        low: the least value, 0 without edges.
+        low: the least value of all edges; 0 if there are no edges.
     """
 
     least: Array | None
@@ -51,7 +52,7 @@ class Weights:
 
 
 def ends_of(graph: Any, nodes: list[Any]) -> Ends:
-    """The pairs of adjacent nodes of a NetworkX graph; nodes: all of its nodes."""
+    """The pairs of adjacent nodes of a NetworkX graph. nodes: all nodes of the graph."""
     rows = _rows(graph, nodes)
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     src = np.repeat(np.arange(len(rows), dtype=np.uint32), lengths)
@@ -70,9 +71,9 @@ def weights_of(graph: Any, nodes: list[Any], ends: Ends, name: Hashable, default
     Args:
         graph: the graph.
         nodes: all of its nodes.
-        ends: its pairs of adjacent nodes.
-        name: of the attribute.
-        default: of edges without it.
+        ends: the pairs of adjacent nodes of the graph.
+        name: the name of the attribute.
+        default: the value for edges without the attribute.
 
     Raises:
         NotImplementedError: a value is no finite real number, or an integer of 2^53 or more.
@@ -101,7 +102,10 @@ def _rows(graph: Any, nodes: list[Any]) -> list[Mapping[Any, Any]]:
 
 
 def _data(rows: list[Mapping[Any, Any]]) -> Iterable[Any]:
-    """The data of all entries, one after the other; rows of views are no dictionaries, and are slower."""
+    """The edge data of all adjacency entries, in order.
+
+    Rows that are dictionaries are read faster than rows of views.
+    """
     if set(map(type, rows)) <= {dict}:
         return chain.from_iterable(map(dict.values, cast("list[dict[Any, Any]]", rows)))
     return chain.from_iterable(row.values() for row in rows)
@@ -132,7 +136,7 @@ def _positions(nodes: list[Any], keys: Iterable[Any], count: int) -> Array:
 
 
 def _numbers(values: list[Any], name: Hashable) -> Array:
-    """The values as int64 or float64. Raises NotImplementedError."""
+    """The values as int64 or float64. Raises NotImplementedError for other values."""
     try:
         array = np.array(values) if values else np.empty(0, dtype=np.int64)
     except (ValueError, TypeError, OverflowError):

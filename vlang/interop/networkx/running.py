@@ -1,4 +1,4 @@
-"""The programs behind the functions: those of the standard library, and those in `programs`, each loaded once."""
+"""The programs that the functions run, from the standard library or the folder `programs`; each is loaded once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ FOLDER = Path(__file__).parent / "programs"
 
 @cache
 def program(name: str) -> Program:
-    """A program by name, in 64 bits as NetworkX computes: a file of `programs` goes before the standard library."""
+    """A program by name, in 64 bits because NetworkX computes in 64 bits.
+
+    The folder `programs` takes precedence over the standard library.
+    """
     own = FOLDER / f"{name}.vp"
     return load(own if own.is_file() else name, precision=64)
 

@@ -1,6 +1,6 @@
-"""The one table of the backend: NetworkX function -> where it is, which programs it runs, what it means, and when not.
+"""The table of the backend. A row has the module, programs and semantics of one function of NetworkX.
 
-It is read when NetworkX is imported, so it loads nothing.
+NetworkX imports this module when it is imported itself, so the module imports no large modules.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ Arguments = Mapping[str, Any]
 
 
 class Condition(NamedTuple):
-    """When a function is left to NetworkX.
+    """A condition under which a call is left to NetworkX.
 
     Attributes:
-        reason: what the log says, and the documentation.
-        holds: of the arguments by name, with defaults.
+        reason: the reason in words, for the log and the documentation.
+        holds: whether the condition holds for the arguments of a call, by name and with defaults.
     """
 
     reason: str
@@ -33,8 +33,9 @@ class Row(NamedTuple):
         programs: the programs of vlang that it runs.
         semantics: what a caller should know.
         tolerance: how far results may be from those of NetworkX.
-        work: how NetworkX does it, which decides from which size on a call pays: `LINEAR`, `SEARCH` or `CALL`.
-        unless: when it is left to NetworkX.
+        work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. The graph size from which on the
+            backend is faster depends on this kind.
+        unless: the conditions under which a call is left to NetworkX.
     """
 
     home: str

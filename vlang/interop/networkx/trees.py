@@ -29,7 +29,7 @@ def single_source_dijkstra_path(
 ) -> dict[Any, list[Any]]:
     """The result and the arguments as for `networkx.single_source_dijkstra_path`.
 
-    Raises NotImplementedError for a weight that is not above 0: parents are then no tree.
+    Raises NotImplementedError for a weight that is not above 0, since the parents then form no tree.
     """
     place = position(G, source, f"Node {source} not found in graph")
     if len(G.ends.src) and G.weights(weight).low <= 0:
@@ -45,13 +45,13 @@ def single_source_dijkstra_path(
 def _paths(
     G: VlangGraph, lengths: NDArray[Any], parents: NDArray[Any], near: NDArray[np.bool_]
 ) -> dict[Any, list[Any]]:
-    """The path to each node that is near, nearest first: that to its parent, and itself. The source is its own parent.
+    """The path to each requested node, nearest nodes first. The source is its own parent.
 
     Args:
         G: the graph.
-        lengths: of the paths, which increase from parent to child; [nodes].
-        parents: positions, [nodes].
-        near: which nodes are asked for; with a node its parent.
+        lengths: the length of the path to each node, [nodes]; it increases from parent to child.
+        parents: the position of the parent of each node, [nodes].
+        near: whether a node is requested, [nodes]; the parents of requested nodes must be requested as well.
     """
     places = np.flatnonzero(near)
     places = places[np.argsort(lengths[places], kind="stable")]

@@ -1,9 +1,10 @@
 """Check mode: the program with a test after every operation that can fail, and the place of each test in the text.
 
-Each operation that can fail has a number, and numbers grow in the order of evaluation. Before each statement (for a
-gather, also after it) other statements compute the number of the first operation that fails in it, or 0. Numbers of
+Each operation that can fail has a number, and numbers grow in the order of evaluation. Statements inserted before each
+statement (and also after a gather) compute the number of the first operation that fails in it, or 0. Numbers of
 failures at vertices are kept in a field; numbers for graph-level values and for reductions over vertices are kept in
-`let`s. After every step and superstep, the engine reads them and ends the run if one is not 0 (language.md 6.1).
+`let`s. After every step and superstep, the engine reads these numbers and ends the run if one is not 0 (language.md
+6.1).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Checked:
     Attributes:
         program: The program with tests.
         sites: The operations by number: number k stands for sites[k - 1].
-        watch: Where the engine finds the numbers.
+        watch: The values from which the engine reads the numbers.
     """
 
     program: f.Program
@@ -95,7 +96,7 @@ def _failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared
 
     Args:
         expr: The expression, without reductions.
-        span: The place to report for expressions without a place: that of the expression around them.
+        span: The place to report for expressions that have no place of their own.
         guards: Conditions that are true wherever the expression is evaluated.
         compared: See `failures`.
     """
@@ -114,7 +115,7 @@ def _failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared
 
 
 def _own(expr: f.Op, span: Span) -> Span:
-    """The place to report for an operation; a conversion that the text does not write has the place of its operand."""
+    """The place to report for an operation; for an implicit conversion, the place of its operand."""
     if expr.span is None and expr.op == "cast" and expr.args[0].span is not None:
         return expr.args[0].span
     return span
@@ -324,7 +325,7 @@ def _in_terms(reduce: f.Reduce, span: Span) -> Iterator[_Failure]:
 
 
 def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
-    """`cond` with a `change` that `reduce` reads, so that a gather for tests reads the same edges as `reduce`."""
+    """`cond` with a read of the `change` in `reduce`, so that a gather for tests reads the same edges as `reduce`."""
     sent = next((e for e in f.walk(reduce) if isinstance(e, f.Field) and e.time == "change" and e.of != "self"), None)
     if sent is None:
         return cond
@@ -333,5 +334,8 @@ def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
 
 
 def _reads_change(expr: f.Expr) -> bool:
-    """Whether an expression reads the change of a field, which at the end of a superstep has another value."""
+    """Whether an expression reads the `change` of a field.
+
+    At the end of a superstep, a `change` has another value than during the superstep.
+    """
     return any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(expr))

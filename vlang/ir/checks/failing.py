@@ -59,7 +59,7 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
 
 
 def scalars(op: f.Op) -> tuple[f.Op, ...]:
-    """An operation as operations on scalars: one for each component of a vector, and a chain for a fold of a vector."""
+    """Split an operation into operations on scalars: one per component of a vector, or a chain that folds a vector."""
     if op.op in ("vsum", "dot", "vmin", "vmax"):
         return tuple(_chain(op))
     vector = next((e.type for e in (op, *op.args) if isinstance(e.type, Vector)), None)
@@ -126,7 +126,7 @@ def _float(op: f.Op) -> Iterator[Failure]:
 
 
 def _rounding(op: f.Op) -> Iterator[Failure]:
-    """A float that becomes an integer."""
+    """Failures of the conversion of a float to an integer."""
     (a,), target = op.args, op.type
     assert isinstance(target, Scalar)
     yield "nan operand", b.nan(a)
@@ -242,7 +242,7 @@ def reduction_failures(reduce: f.Reduce, value: f.Expr, some: Callable[[f.Expr],
 
 def _exact(reduce: f.Reduce, results: tuple[f.Expr, ...], terms: tuple[f.Expr, ...],
            some: Callable[[f.Expr], f.Expr]) -> Iterator[Failure]:
-    """Failures of sums and products of integers, which are computed exactly."""
+    """Failures of sums and products of integers. Such sums and products are computed exactly."""
     type_ = results[0].type
     assert isinstance(type_, Scalar)
     if type_.kind == "int":

@@ -1,7 +1,7 @@
 """Replaces categories and times by integers: the last step of lowering.
 
-A time is an i64 and a category an i32, the code of its name. Codes are known when a program is bound to a graph: so a
-name in the text becomes a parameter, which binding supplies, and machine code does not depend on names.
+A time is an i64 and a category an i32, the code of its name. Codes are known only when a program is bound to a graph.
+So a name in the text becomes a parameter whose value is set by binding, and machine code does not depend on names.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def _plain(type_: Type) -> Type:
 
 @dataclass
 class _Eraser:
-    """texts: the parameter for each name in the text. spans: the first place of each."""
+    """Replaces names by parameters.
+
+    texts: the parameter for each name in the text. spans: the first place of each name.
+    """
 
     taken: Mapping[str, str]
     texts: dict[str, str] = field(default_factory=dict)
@@ -84,7 +87,7 @@ _FORMS = f.Program.__module__.rpartition(".")[0]
 
 
 def _compared(program: f.Program) -> frozenset[str]:
-    """The parameters for names whose uses are all `==` and `!=`; see `Program.compared`."""
+    """The parameters for names that the program only compares by `==` and `!=`; see `Program.compared`."""
     names = {*program.texts, *(p.name for p in program.params if program.shown.get(p.name) == CATEGORY)}
     other = {expr.name for whole in _expressions(program) for expr in _stored(whole, False)
              if isinstance(expr, f.GraphValue) and expr.kind == "parameter"}
@@ -94,7 +97,10 @@ def _compared(program: f.Program) -> frozenset[str]:
 
 
 def _stored(expr: f.Expr, compared: bool) -> Iterator[f.Expr]:
-    """The parts of an expression that are no operands of == or !=. compared: whether the whole is such an operand."""
+    """The parts of an expression that are no operands of == or !=.
+
+    compared: whether the whole expression is such an operand.
+    """
     if not compared:
         yield expr
     for child in f.children(expr):
@@ -102,7 +108,7 @@ def _stored(expr: f.Expr, compared: bool) -> Iterator[f.Expr]:
 
 
 def _expressions(program: f.Program) -> Iterator[f.Expr]:
-    """All expressions but the defaults of parameters."""
+    """All expressions except the defaults of parameters."""
     yield from (edge.default for edge in program.edges if edge.default is not None)
     yield from (require.cond for require in program.requires)
     yield from _inside(program.body)

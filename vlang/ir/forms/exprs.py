@@ -1,4 +1,4 @@
-"""Expressions of the intermediate representation, and how code walks through them."""
+"""Expressions of the intermediate representation, and functions that walk through expressions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class Const(Expr):
 
 @dataclass(frozen=True)
 class Text(Expr):
-    """A text, as long as a program is lowered: of type TEXT, or CATEGORY where it stands for the name of one."""
+    """A text, which exists only during lowering.
+
+    The type of the text is TEXT, or CATEGORY for the name of a category.
+    """
 
     text: str
 
@@ -96,7 +99,7 @@ class Accumulator(Expr):
 
 @dataclass(frozen=True)
 class GroupKey(Expr):
-    """The key of the group at hand, in a grouped gather. name: its name in the text."""
+    """The key of the current group, in a grouped gather. name: its name in the text."""
 
     name: str
 
@@ -131,7 +134,7 @@ class Op(Expr):
 class Domain:
     """The edges or vertices of a reduction.
 
-    kind: "in", "out", "both" (over edges), "group" (over the edges of the group at hand), "pointing" (over the vertices
+    kind: "in", "out", "both" (over edges), "group" (over the edges of the current group), "pointing" (over the vertices
     whose `key` is this vertex), "vertices" or "set". set_name: the parameter that holds the vertices of a "set".
     """
 
@@ -140,7 +143,7 @@ class Domain:
 
     @property
     def edges(self) -> bool:
-        """Whether the reduction has a value for each vertex: over edges, or over the vertices that point here."""
+        """Whether a reduction has a value per vertex: over edges, or over the vertices whose pointer is this vertex."""
         return self.kind in ("in", "out", "both", "group", "pointing")
 
     @property
@@ -183,7 +186,10 @@ class Reduce(Expr):
 
     @property
     def over(self) -> str:
-        """The domain of a pass that computes it: the kind of its domain, and "pointing:FIELD" for each pointer."""
+        """The domain of the pass that computes the reduction.
+
+        The name of this domain is the kind of the reduction's domain, or "pointing:FIELD" for a pointer FIELD.
+        """
         pointer = self.key if self.domain.kind == "pointing" else None
         return f"pointing:{pointer.name}" if isinstance(pointer, Field) else self.domain.kind
 

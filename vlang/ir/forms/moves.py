@@ -35,12 +35,12 @@ def join(a: Move, b: Move) -> Move:
 
 
 def flip(a: Move) -> Move:
-    """The move of the negated value."""
+    """The direction in which the negated value moves."""
     return {UP: DOWN, DOWN: UP}.get(a, a)
 
 
 class Known:
-    """What is known of signs and bounds of values, from literals, types, degrees and the contracts of a program."""
+    """Known signs and bounds of values, from literals, types, degrees and the contracts of a program."""
 
     def __init__(self, program: f.Program, gathers: Mapping[str, f.Gather]) -> None:
         self._gathers = gathers
@@ -149,7 +149,7 @@ def _unsigned(type_: Type) -> bool:
 
 
 class Moves:
-    """Moves of expressions. leaf: returns the move of a read. grow: the set of edges grows while fields stay."""
+    """Finds how expressions move. leaf: returns the move of a read. grow: whether edges are added while fields stay."""
 
     def __init__(self, scope: LoopScope, known: Known, leaf: Callable[[f.Expr], Move], grow: bool = False) -> None:
         self._scope = scope

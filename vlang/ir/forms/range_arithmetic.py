@@ -21,7 +21,7 @@ class Range:
     type: Scalar
 
     def joined(self, other: Range | None) -> Range | None:
-        """The smallest range that contains both; None if `other` is None."""
+        """The smallest range that contains this range and `other`; None if `other` is None."""
         return other and Range(min(self.low, other.low), max(self.high, other.high), self.type)
 
     @property
@@ -72,7 +72,7 @@ def limited(low: int, high: int, type_: Scalar) -> Range:
 
 
 def compared(a: Range, op: str, b: Range) -> Range:
-    """The values x of range `a` for which `x op y` is true for some y of range `b`; all of `a` if there are none."""
+    """The values x of range `a` for which `x op y` is true for some y of range `b`; all of `a` if no x fulfils this."""
     low, high = a.low, a.high
     if op in ("lt", "le", "eq"):
         high = min(high, b.high - (op == "lt"))
@@ -84,7 +84,7 @@ def compared(a: Range, op: str, b: Range) -> Range:
 
 
 def both(a: Range | None, b: Range | None) -> Range | None:
-    """The smallest range that contains both; None if one is None."""
+    """The smallest range that contains both ranges; None if one of them is None."""
     return a and a.joined(b)
 
 

@@ -1,4 +1,4 @@
-"""How values depend on the edges of the graph: rule I refuses an old result where inputs of a loop depend on them."""
+"""How values depend on the edges of the graph: rule I refuses an old result if inputs of a loop depend on edges."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NUMBERED = frozenset({"random", "mix", "hll_unit"})
 
 
 class Ties:
-    """The dependence of values on edges, recorded statement by statement of a program's body.
+    """How each value of a program depends on edges, found by going through the statements of its body in order.
 
-    FREE: the value does not depend on edges. NEAR: the value of a vertex depends on its own edges. FAR: it depends on
-    edges anywhere in the graph. grown: whether the change of the graph also adds vertices.
+    FREE: the value does not depend on edges. NEAR: the value of a vertex depends on its own edges. FAR: the value
+    depends on edges anywhere in the graph. grown: whether the change of the graph also adds vertices.
     """
 
     def __init__(self, grown: bool) -> None:
@@ -55,7 +55,7 @@ class Ties:
         return max(map(self.of, exprs), default=FREE)
 
     def pass_by(self, statement: f.Statement, guard: int = FREE) -> None:
-        """Record the values that a statement of the body writes."""
+        """Record how the values that a statement of the body writes depend on edges."""
         if isinstance(statement, (f.InitField, f.InitGlobal, f.Let)):
             self._names[statement.name] = self.of(statement.value)
         elif isinstance(statement, f.Gather):
@@ -72,7 +72,10 @@ class Ties:
             self._pass_block(statement)
 
     def _pass_block(self, block: f.Statement) -> None:
-        """Record the writes of a block that runs more than once: FAR, unless nothing in the block depends on edges."""
+        """Record the writes of a block that runs more than once.
+
+        The written values are FAR unless nothing in the block depends on edges.
+        """
         inside = list(statements((block,)))
         tie = self._most(expr for one in inside for expr in expressions(one))
         gathers = any(isinstance(e, f.Reduce) and e.domain.edges

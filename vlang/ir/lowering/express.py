@@ -170,7 +170,7 @@ class Expressions(Reductions):
         return read
 
     def _read_ahead(self, node: t.Member, read: f.Expr) -> f.Expr:
-        """A value of one vertex of the graph inside a reduction: a `let` before the statement has it."""
+        """A read of a field of one fixed vertex inside a reduction becomes a `let` before the statement."""
         known = self.ahead.get(read)
         if known is None:
             text = self._checked.file.text[node.span.start : node.span.end]
@@ -238,7 +238,7 @@ class Expressions(Reductions):
         return f.Op(type_, self._named(op, type_), (fit(left, type_), fit(right, type_)))
 
     def _moved(self, symbol: str, left: f.Expr, right: f.Expr, time: Scalar) -> f.Expr:
-        """`left symbol right` where one of the two is a time: the difference of times, or a time moved by a number."""
+        """`left symbol right` where an operand is a time: the difference of two times, or a time moved by a number."""
         sides = [fit(side, time) if side.type == TEXT else side for side in (left, right)]
         moved = self.operate(symbol, *(fit(side, I64) for side in sides))
         return moved if all(side.type == time for side in sides) else fit(moved, time)

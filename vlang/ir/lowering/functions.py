@@ -44,7 +44,7 @@ def _absolute(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _real(name: str, args: Args, precision: int) -> f.Expr:
-    """A function that gives a float, of values of one type."""
+    """A function with a float result; its arguments are converted to one float type."""
     type_ = float_of(fold(meet, (arg.type for arg in args)), precision)
     if weak(type_) and not isinstance(type_, Vector):
         return f.Op(type_, name, args)
@@ -53,7 +53,7 @@ def _real(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _item(type_: Type) -> Scalar:
-    """A scalar, or the scalar of a vector."""
+    """A scalar type itself, or the component type of a vector type."""
     item = type_.item if isinstance(type_, Vector) else type_
     assert isinstance(item, Scalar)
     return item
@@ -64,7 +64,7 @@ def _with_item(type_: Type, item: Scalar) -> Type:
 
 
 def _whole(name: str, args: Args, precision: int) -> f.Expr:
-    """A float rounded to an `int`; integers as they are."""
+    """A float rounded to an `int`; an integer stays unchanged."""
     arg = fit(args[0], concrete(args[0].type, precision))
     if _item(arg.type).integral:
         return args[0]
@@ -72,7 +72,7 @@ def _whole(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _converted(name: str, args: Args, precision: int) -> f.Expr:
-    """A number or bool as a value of the type of this name; a float loses its fraction."""
+    """A number or bool converted to the type with this name; a float loses its fraction."""
     (arg,), target = args, scalar_named(name, precision)
     place = _with_item(arg.type, target)
     if _item(arg.type) == BOOL:

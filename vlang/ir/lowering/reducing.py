@@ -1,4 +1,4 @@
-"""Reductions of the tree lowered to reductions of the IR; `vlang.ir.lowering.express` lowers what is inside them."""
+"""Lowers reductions of the tree to reductions of the IR; `vlang.ir.lowering.express` lowers expressions inside them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Reductions(ABC):
         return f.Reduce(type_, name, body, domain, cond, default, user, key, span=node.span)
 
     def _of_group(self, node: t.Reduce) -> f.Reduce:
-        """A reduction over the edges of a group; `_reducing` is set already, and stays so."""
+        """A reduction over the edges of a group; `_reducing` is already set, and stays set."""
         cond = None if node.cond is None else self._expr(node.cond)
         type_, name, body, user = self._folded(node, True)
         default = None if node.default is None else self.typed(node.default, type_)
@@ -121,7 +121,7 @@ class Reductions(ABC):
                         span=node.span)
 
     def _all(self, parts: tuple[t.Expr, ...]) -> f.Expr | None:
-        """The `and` of some conditions; None without any."""
+        """The `and` of some conditions; None if there are no conditions."""
         result: f.Expr | None = None
         for part in map(self._expr, parts):
             result = part if result is None else f.Op(BOOL, "and", (result, part))

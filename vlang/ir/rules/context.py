@@ -28,10 +28,10 @@ LETTERS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a rule grants its freedom for a loop, with the reason.
+    """Whether a rule is granted for a loop, with the reason.
 
     Attributes:
-        granted: Whether the rule grants its freedom.
+        granted: Whether the rule is granted.
         reason: The reason in words, for `vlang explain`.
         letter: For a refusal, a letter explained in LETTERS; "" if granted.
         marks: Refinements of the verdict, such as "+self" or "insert".
@@ -47,8 +47,8 @@ class Verdict:
 class Context:
     """The analysis of one loop.
 
-    Where a write joins a tuple, only the first component moves in one direction. When the first
-    component improves, the others may become larger or smaller.
+    Where a write joins a tuple, only the first component moves in one direction. When the first component improves, the
+    other components may become larger or smaller.
 
     Attributes:
         scope: The loop in its program.
@@ -86,7 +86,7 @@ class Context:
 
     @property
     def integers(self) -> tuple[str, ...]:
-        """The written integer fields to which sums are added, so that a value may leave the type."""
+        """The written integer fields to which sums are added, so that a value may overflow its type."""
         types = {decl.name: decl.type for decl in self.scope.program.fields}
         return tuple(name for write in self.writes for name in write.fields if whole(types[name]) is not None)
 
@@ -120,7 +120,8 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 def beyond_edges(ctx: Context) -> Verdict | None:
     """The refusal of every rule about neighbours in a loop that also gathers along pointers; None for other loops.
 
-    Such a gather reads the vertices whose field names this vertex. They are found anew whenever the field has changed.
+    Such a gather reads the vertices whose field names this vertex. These vertices are found anew whenever the field has
+    changed.
     """
     for name, gather in ctx.scope.gathers.items():
         key = gather.reduce.key
@@ -131,7 +132,7 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
 
 def by_groups(ctx: Context) -> Verdict | None:
-    """The refusal of all rules but N in a loop with a grouped gather or one along pointers; None for other loops.
+    """The refusal of all rules but N in a loop with a grouped gather or a gather along pointers; None for other loops.
 
     The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
     """
@@ -153,8 +154,8 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
     """The own fields that the writes `some` read, except on the left side of an idempotent or delta form.
 
-    Reads on the left side do not count because (x v a) v a = x v a. This holds only if x does not move otherwise in
-    between, so every write of x in the loop must join with the same operator.
+    Reads on the left side do not count because (x v a) v a = x v a. This equation helps only if nothing else changes x
+    in between, so every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
     for write in some:
@@ -188,7 +189,7 @@ def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]
 def _activation(
     scope: LoopScope, writes: tuple[Write, ...], directions: dict[str, str | None]
 ) -> tuple[bool, str]:
-    """Whether activation is the default one, by the criteria of language.md section 9, and the reason."""
+    """Whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
     activate = scope.loop.activate
     if activate is None:
         return True, "no `activate when`: a vertex is active if a field applied in the loop changed"

@@ -14,7 +14,7 @@ __all__ = ["copied"]
 def copied(ctx: Context) -> Verdict:
     """Rule K: in each connected component, the loop ends with the join of the component's initial values.
 
-    The mark "undirected" says that this holds only in undirected graphs.
+    The mark "undirected" says that the rule holds only in undirected graphs.
     """
     refused = _unlike(ctx) or _not_alone(ctx)
     if refused is not None:
@@ -39,7 +39,7 @@ def _unlike(ctx: Context) -> Verdict | None:
 
 
 def _not_alone(ctx: Context) -> Verdict | None:
-    """The reason why the loop is more than one gather and one write for every vertex; None if it is just that."""
+    """The reason why the loop does not consist of one gather and one write for every vertex; None if it does."""
     if len(ctx.writes) > 1:
         return Verdict(False, "more than one write: not just one value is propagated", "w")
     if any(isinstance(statement, f.Where) for statement in statements(ctx.scope.loop.body)):

@@ -1,4 +1,4 @@
-"""Tuples whose order survives the way along an edge, so that a loop which joins them may run in any order (rule A)."""
+"""Checks for rule A that contributions of ordered tuples are ordered in the same way as the senders' tuples."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ __all__ = ["keeps_order"]
 
 
 def keeps_order(ctx: Context, write: Write) -> str | None:
-    """Whether the contribution of a smaller tuple is never the larger one, under `min`; under `max` the other way.
+    """Whether a better sender's tuple never gives a worse contribution.
 
-    Tuples are compared part by part. So a part may depend on the sender's part at the same place only as long as all
-    earlier parts of two different senders differ wherever their fields do. A sum of integers keeps them different: a
-    sum that leaves the type is infinite, and a tuple with an infinite first part is no contribution. Two floats may
-    round to the same sum.
+    Under `min`, smaller tuples are better; under `max`, larger ones.
+
+    Tuples are compared component by component. So a component may depend on the sender's field at its position only if
+    different values of each earlier field give different components. Sums of integers keep values different: a sum that
+    overflows its type is infinite, and a tuple with an infinite first component is no contribution. Sums of floats do
+    not, because two sums may round to the same float.
 
     Returns:
-        "" if it is so; otherwise the reason why it is not; None if the write joins no tuple from neighbours.
+        "" if this is so; the reason if rounding or equal components may break the order; None if the write joins no
+        tuple from neighbours, or not one that this check can judge.
     """
     if len(write.fields) == 1 or write.joined is None or not isinstance(write.rest, f.Accumulator):
         return None
@@ -45,7 +48,7 @@ def keeps_order(ctx: Context, write: Write) -> str | None:
 
 
 def _moves(ctx: Context, fields: tuple[str, ...], at: int, way: Move) -> Moves:
-    """How expressions move while the sender's field at place `at` moves `way`, and its earlier fields do not move."""
+    """How expressions move while field number `at` of the sender moves in direction `way`, and earlier fields stay."""
     scope = ctx.scope
 
     def leaf(expr: f.Expr) -> Move:
@@ -74,7 +77,7 @@ def _distinct(ctx: Context, part: f.Expr, name: str, way: Move, first: bool) -> 
 
 
 def _whole(part: f.Op, way: Move) -> bool:
-    """Whether sums of this type are of integers; of unsigned ones the least value is no infinity."""
+    """Whether a sum has an integer type with an infinity in direction `way`; an unsigned type has no `-inf`."""
     return isinstance(part.type, Scalar) and part.type.integral and (way == DOWN or part.type.kind == "int")
 
 
