@@ -71,7 +71,10 @@ def filled(text: str, found: Mapping[str, str]) -> str:
 
 
 def recorded(text: str) -> tuple[Path, Path]:
-    """The CPU record and the GPU record that a document names. Raises SystemExit unless it names one of each."""
+    """The CPU record and the GPU record that a document names.
+
+    Raises SystemExit unless the document names one CPU record and one GPU record.
+    """
     names = sorted(set(_NAMED.findall(text)))
     if [name[:3] for name in names] != ["cpu", "gpu"]:
         raise SystemExit(f"a document names one record of a CPU and one of a GPU, and not {', '.join(names) or 'none'}")

@@ -48,7 +48,7 @@ class Contest:
 
 
 def contest(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Both sides of a workload on a graph, with all unmeasured preparation done.
+    """Both sides of a workload on a graph, after all preparation that is not measured.
 
     Args:
         work: the workload.
@@ -204,7 +204,7 @@ def _betweenness(work: Work, given: Input, references: References, threads: int)
 
 
 def _triangles(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Each run has a new graph object, since a graph caches its common neighbours; both sides order their adjacency."""
+    """Each run has a new graph object, since a graph caches its numbers of common neighbours."""
     simple = given.graph.thinned("drop", "drop")
     lists = simple.adjacency("in")
 

@@ -69,7 +69,10 @@ class Session:
         yield from self.parts(parts)
 
     def figure(self, work: Work, given: Input, sides: Contest) -> Figure:
-        """One workload: compare the results, then run both sides, the unit and one thread in turn."""
+        """Measure one workload.
+
+        Results are compared; then both sides, the C++ PageRank and vlang on one thread run in turn.
+        """
         try:
             sides.same(sides.ours(self.threads)[1], sides.other()[1])
         except AssertionError as error:
@@ -90,7 +93,7 @@ class Session:
         return with_memory(figure, work, self.quick, self.threads) if self.memory else figure
 
     def parts(self, parts: list[str]) -> Iterator[Figure]:
-        """Reading, start, memory."""
+        """Measure reading, start and memory."""
 
         @cache
         def text() -> Text:

@@ -111,7 +111,7 @@ class Session:
                   f"{other['m'] / other['seconds'] / 1e6:.1f}; by processor time {other['busy'] / ours['busy']:.2f}")
 
     def sweeps(self) -> Iterator[Row]:
-        """PageRank with a small part of the pages in memory, and with half of them."""
+        """PageRank with a small part of the pages in memory, and with half of the pages."""
         path, threads = str(self.pages), self.threads
         inside = self.job("in_memory", path=path, program="pagerank", threads=threads, max_rounds=6)
         found = self.job("streamed", path=path, program="pagerank", memory=self.memory(160, 48), threads=threads,
@@ -146,7 +146,7 @@ class Session:
                       f"{found['peak'] / MIB:.0f} MiB")
 
     def saving(self) -> Iterator[Row]:
-        """PageRank with checkpoints, in a budget that holds all pages."""
+        """PageRank with checkpoints, within a budget that is large enough for all pages."""
         folder = self.folder / "saved"
         found = self.job("checkpoints", path=str(self.pages), folder=str(folder), memory=4 << 30,
                          threads=self.threads, every=1.0, max_rounds=30)

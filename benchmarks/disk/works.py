@@ -1,4 +1,4 @@
-"""One job of the disk measurements, run in a separate process. It prints its figures as JSON.
+"""One job of the disk measurements, run in a separate process. The job prints its figures as JSON.
 
 Usage: `python benchmarks/disk/works.py JOB '{"argument": value}'`.
 """
@@ -65,7 +65,7 @@ def archive(spec: str, path: str) -> dict[str, float]:
 
 
 def conversion(source: str, target: str, memory: int, threads: int, warm: str) -> dict[str, float]:
-    """Convert a file, after converting a small file of the same format to warm up."""
+    """Convert a file. To warm up, a small file of the same format is converted first."""
     for name in kernel_files():
         list(kernels(name).values())
     convert(warm, Path(target), threads=threads)

@@ -21,7 +21,7 @@ HEADER = ("work", "graph", "ms", "must", "aim", "best peer", "limit", "met", "ro
 
 @dataclass(frozen=True)
 class Row:
-    """One measured work; all times in milliseconds.
+    """One measured workload; all times are in milliseconds.
 
     Attributes:
         work, graph: names.

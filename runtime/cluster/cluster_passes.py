@@ -108,7 +108,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """The arrays of which a pass reads mirrors that may be out of date."""
+        """The arrays that a pass reads at mirrors, if these mirrors may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
     def refresh(self, stage: StageSpec) -> None:
@@ -192,7 +192,7 @@ class ClusterPasses(Passes):
         This method also merges the partial results of reductions that were fused into the pass.
 
         Args:
-            stage: the pass. The two buffers of each field that it writes have been swapped already.
+            stage: the pass. The two buffers of each field that the pass writes have been swapped already.
             way: "pull" for a full pass.
             stats, edges: the counts of this rank.
         """

@@ -1,6 +1,6 @@
 """The ways in which a rank runs a loop.
 
-The other ways of a CPU need the whole graph, so their loops run in supersteps here.
+The other ways of a CPU need the whole graph, so a rank runs the loops of these ways in supersteps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _RankSuperstep(Superstep):
 
 
 class RankSupersteps(Supersteps):
-    """Supersteps of full passes and notify-pull, of all ranks together."""
+    """Runs loops in supersteps of full passes and notify-pull, on all ranks together."""
 
     @property
     def running(self) -> type[Superstep]:

@@ -27,6 +27,7 @@ from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.storage.windows import WINDOW, Windows
+from vlang.runtime.threads.moved import NOTHING, Moved
 
 if TYPE_CHECKING:
     from vlang.runtime.storage.ring import Ring
@@ -72,7 +73,7 @@ class CpuMachine:
                  ring: Ring | None = None, windows: Windows | None = None) -> None:
         if windows is not None:  # other modes need lists of vertices in memory
             options = replace(options, mode="pull")
-        self._plan, self._graph, self.options = plan, graph, options
+        self._plan, self._graph, self.options, self._ring = plan, graph, options, ring
         for way in self.ways:
             problem = way.problem(plan, graph, options)
             if problem:
@@ -247,6 +248,14 @@ class CpuMachine:
         """The arrays in a copy that `keep` returned."""
         assert isinstance(kept, list)
         return kept
+
+    def moved(self) -> Moved:
+        """The counts of the pages of a graph on disk that the run has read from disk, or found in memory."""
+        ring = self._ring
+        if ring is None:
+            return NOTHING
+        return Moved(bytes_from_disk=ring.reading.nbytes, pages_cached=ring.reading.hits,
+                     pages_from_disk=ring.reading.pages)
 
     def synchronize(self) -> None:
         """Does nothing, as a pass has ended when its call returns."""

@@ -103,7 +103,7 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
             80 % of the free memory.
 
-    Raises OutOfMemory if the budget is too small even for streaming. The message says how much is needed.
+    Raises OutOfMemory if the budget is too small even for streaming. The message contains the least sufficient budget.
     """
     stored = graph.stored
     assert stored is not None

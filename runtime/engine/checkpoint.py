@@ -28,7 +28,7 @@ __all__ = ["FLAGS", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "p
 _NONE = 0xFFFFFFFF  # the value `none` of a vertex field
 FLAGS = "flags"
 """The name of the array with the active vertices, uint8[n]. Without it a resumed loop activates all vertices."""
-_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64"}
+_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64", "history:moved": "int64"}
 _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "infinite": bool,
             "infinite_inside": bool}
 

@@ -49,7 +49,7 @@ def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.u
 def in_order(plan: Plan) -> frozenset[str]:
     """The slots of the arrays over vertices that passes and folds access only in the order of the vertices.
 
-    The two buffers of a field are swapped, so either both have this property or neither has.
+    The two buffers of a field are swapped, so either both buffers are listed or neither is.
     """
     sizes = {spec.slot for spec in plan.arrays if spec.length in ("vertices", "later")}
     slots = {slot for slot in plan.slots if field_of(slot) is not None or slot in sizes or slot.startswith("degree:")}
@@ -131,7 +131,7 @@ class State:
                          empty(entries * spec.width, DTYPES[spec.dtype]))
 
     def drop(self, kind: str) -> None:
-        """After the run, free the arrays in memory, not in windows, whose slots begin with `kind`."""
+        """After the run, free the arrays whose slots begin with `kind`, except arrays in windows."""
         for slot in [slot for slot in self.arrays if slot.startswith(kind) and slot not in self._in_order]:
             del self.arrays[slot]
             self.frame[self.plan.slots[slot]] = 0

@@ -251,7 +251,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 class _Header:
-    """A file from which NumPy reads a header: long reads, which damaged headers cause, are refused."""
+    """A file from which NumPy reads a header. The file refuses long reads, which damaged headers cause."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

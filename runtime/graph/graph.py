@@ -241,7 +241,7 @@ class Graph(EverydayGraph):
                 Other columns are left out if they hold anything but numbers; a program with an edge field of such a
                 name is refused with the reason. The default is the column `weight`, if the file has one.
             missing: how to treat a cell without a value. "error" raises GraphError. "drop" drops the row if the cell is
-                in one of `columns` or in the column of `weights`. A number replaces the missing value.
+                in one of `columns` or in the column of `weights`. A number becomes the value of missing cells.
             source_column, target_column: the columns of a text that hold the source and target ids, by name or by
                 number from 1. By default, columns with well-known names, or else the first two columns, are used.
             vertices: all vertex ids, so that the graph can have vertices without edges: a count N for the ids 0..N-1,
@@ -317,12 +317,12 @@ class Graph(EverydayGraph):
             name: name of the graph, for messages.
             threads: how many threads build adjacency lists; None for one per processor.
             columns: for arrays, a mapping from any name to an edge column of shape [E]; further keywords are edge
-                columns, too. For a table, the names of the columns to read; a further keyword reads a column under
-                another name, as in weight="amount". Without `columns` and keywords, all columns of numbers are read,
-                and `left_out` lists the others.
+                columns, too. For a table, `columns` has the names of the columns to read; a further keyword reads a
+                column under another name, as in weight="amount". Without `columns` and keywords, all columns of numbers
+                are read, and `left_out` lists the others.
             missing: how to treat nulls and NaN in a table, as in `read`.
-            vertices: all vertices, with or without edges: as in `read`, or a table. This argument cannot be combined
-                with `n` or `ids`.
+            vertices: all vertices, with or without edges: as in `read`, or a table. `vertices` cannot be combined with
+                `n` or `ids`.
             id: the column of ids in the table `vertices`; None for a well-known name.
 
         All arrays are copied. Raises GraphError if the shapes or types of the arguments do not match, or if a column

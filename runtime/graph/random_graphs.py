@@ -102,7 +102,7 @@ def pairs_of(numbers: Array, n: int, directed: bool) -> Ends:
 
 
 def attached(seed: int, n: int, k: int) -> Ends:
-    """Barabasi-Albert: k (n - k) edges.
+    """A Barabasi-Albert graph, which has k (n - k) edges.
 
     Vertex 0 is joined to the vertices 1..k, and each later vertex to k earlier vertices.
 

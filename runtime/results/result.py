@@ -30,6 +30,7 @@ from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.rounds import Rounds
 from vlang.runtime.results.summary import counted, summary_of, summary_text
 from vlang.runtime.storage.output import fixed_width, write_arrays, write_text
+from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.times import UNITS
 
 if TYPE_CHECKING:
@@ -69,14 +70,17 @@ class Result(Exported):
         device_reason: why this device was chosen.
         placement: for a graph from `Graph.open`, a sentence on whether its edges were in memory or streamed; else "".
         read_bytes: bytes of pages that the run read from disk.
+        moved: the edges that the run moved, also outside of loops, as a named tuple: bytes_copied, bytes_in_place,
+            bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk. A `Round` has
+            the same counts.
         chaos: with chaos=SEED, a report of the randomised second run (`vlang.runtime.engine.trace.ChaosReport`), else
             None.
         final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, that is, at least as good as
             the value of the target; else None. Other values are intermediate: `top`, summaries and files omit them.
         warnings: sentences that say why the result may not be the intended one.
         origin: the run that computed the result; None if no run can resume from it.
-        interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
-            superstep before the interrupt, and later statements have not run.
+        interrupted: with on_interrupt="write", whether an interrupt ended the run. After an interrupt, values are from
+            the last superstep before it, and later statements have not run.
         policy: the option `policy` of the run.
         choices: the research options of the run that differ from their defaults, by name: choices of the policy and of
             the caller.
@@ -109,6 +113,7 @@ class Result(Exported):
         warnings: tuple[str, ...] = (),
         interrupted: bool = False,
         names: Sequence[str] = (),
+        moved: Moved = NOTHING,
     ) -> None:
         """Create a result from the arrays of a run. Arguments that are not listed here are described as attributes.
 
@@ -132,6 +137,7 @@ class Result(Exported):
         self.device_reason = device_reason
         self.placement = ""
         self.read_bytes = 0
+        self.moved = moved
         self.chaos: ChaosReport | None = None
         self.origin = origin
         self.final = final
@@ -218,7 +224,7 @@ class Result(Exported):
     def reached(self, name: str) -> NDArray[np.bool_]:
         """bool[vertices], whether the value of a field is neither `inf` nor `-inf` nor `none`.
 
-        For a vector, this must hold for all components.
+        For a vector, no component may be `inf`, `-inf` or `none`.
         """
         self[name]  # raises KeyError for an unknown name
         return proper_rows(self._host(name), self.types.get(name, ""))

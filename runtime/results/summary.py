@@ -33,6 +33,7 @@ def summary_of(result: Result) -> dict[str, Any]:
         "edges_traversed": result.edges,
         "edges_per_second": result.edges_per_second,
         **({"placement": result.placement, "read_bytes": result.read_bytes} if result.placement else {}),
+        **({"moved": result.moved._asdict()} if any(result.moved) else {}),
         **({"remembered": result.remembered} if result.remembered else {}),
         **({} if result.final is None else {"final": int(result.final.sum())}),
         "globals": {name: json_value(v, result.types.get(name, "")) for name, v in result.globals.items()},
@@ -47,6 +48,7 @@ def summary_text(result: Result, described: Iterable[str]) -> str:
         f"{'converged' if result.converged else 'not converged'}: {result.reason}",
         f"{result.seconds:.3g} s, {result.edges:,} edges traversed, {result.edges_per_second / 1e6:.3g} M edges/s",
     ]
+    lines += [result.moved.text()] if any(result.moved) else []
     lines += [result.remembered] if result.remembered else []
     lines += [f"{name}: {line}" for name, line in zip(result.fields, described, strict=True)]
     return "\n".join(lines)

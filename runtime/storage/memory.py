@@ -4,9 +4,9 @@ New memory is costly, because the system allocates and clears each page on its f
 array at any address, so that only a part of it lies in huge pages. Outside of huge pages most random reads miss the
 TLB. A block begins at the address of a huge page, and the whole block except its end lies in huge pages.
 
-An array owns its block as long as any view of the array is alive, including a field of a Result. After that the block
-is idle, and the pool uses it for the next array of the same size. Idle memory is bounded (see `Memory`), and is
-returned to the system when memory is short. Blocks are private memory, so processes that fork do not share them.
+An array owns its block as long as any view of the array is alive, including a field of a Result. When no view is left,
+the block is idle, and the pool uses it for the next array of the same size. Idle memory is bounded (see `Memory`), and
+is returned to the system when memory is short. Blocks are private memory, so processes that fork do not share them.
 
 Under a memory budget (`vlang.runtime.storage.ledger`) the pool is not used: NumPy allocates and counts every array.
 """

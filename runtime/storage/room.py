@@ -30,8 +30,8 @@ def require_room(need: int, what: str) -> None:
 def require_address_space(need: int, what: str) -> None:
     """Raise OutOfMemory if a limit on address space leaves fewer than `need` bytes.
 
-    The check is for libraries that abort the process in this case. `what` names the operation that needs the bytes, as
-    the subject of a sentence.
+    The check is for libraries that abort the process if address space is short. `what` names the operation that needs
+    the bytes, as the subject of a sentence.
     """
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
         require_room(need, what)

@@ -41,7 +41,7 @@ class Damaged(Exception):
 
 
 class Foreign(Exception):
-    """A file that is not a state file, or has another version of the layout. The message is the reason."""
+    """A file that is not a state file, or has another version of the layout. The message gives the reason."""
 
 
 def digest(array: NDArray[Any]) -> str:

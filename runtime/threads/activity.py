@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from vlang.runtime.threads.moved import NOTHING, Moved
+
 __all__ = ["Listener", "Supersteps", "listened_by", "listeners", "reach", "step", "timed",
            "unreported"]
 
@@ -31,6 +33,7 @@ class Supersteps:
         done: the `Done` of each round; not empty.
         bound: the maximum number of rounds of the loop; None if it is not known.
         gap: the value that `until` compares with a tolerance, and the tolerance; () for other conditions.
+        moved: the edges that all of these rounds moved.
     """
 
     loop: int
@@ -41,6 +44,7 @@ class Supersteps:
     done: Sequence[Any]
     bound: int | None = None
     gap: tuple[float, ...] = ()
+    moved: Moved = NOTHING
 
 
 class Listener(Protocol):

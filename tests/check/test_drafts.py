@@ -1,7 +1,7 @@
 """First drafts that a newcomer would write, from the habits of other languages, and the messages that they get.
 
-tests/drafts/HABIT/*.vp has the texts, one mistake or habit each; they were written before the messages, which are
-beside them. `pytest tests/check/test_drafts.py --bless` writes the present messages.
+tests/drafts/HABIT/*.vp has the texts, one mistake or habit each; these texts were written before the messages, which
+are in the same folder. `pytest tests/check/test_drafts.py --bless` writes the present messages.
 """
 
 from __future__ import annotations

@@ -100,7 +100,10 @@ def test_blocks_that_ranges_cut(name: str, directed: bool, keywords: dict[str, o
 
 
 def test_cache_blocks() -> None:
-    """Several ranges of senders below, among and above the owned vertices; ranges end inside of blocks of folds."""
+    """A rank has several ranges of senders, before, among and after its own vertices.
+
+    Ranges end inside of blocks of folds.
+    """
     rng = np.random.default_rng(11)
     ends = (180_000 * rng.random((2, 500_000)) ** 1.5).astype(np.int64)
     graph = Graph.from_edges(*ends, directed=True, n=180_000)
@@ -155,7 +158,7 @@ def _ran(one: Program, graph: Graph, transport: object) -> Result:
 
 
 def test_groups_and_pointers() -> None:
-    """Groups of edges are found on each rank; pointers, and fields of keys, may lead to any rank."""
+    """Each rank finds groups of its own edges. Pointers, and fields of keys, may refer to vertices of any rank."""
     votes = load(COMMUNITIES / "weighted_cdlp.vp")
     graph = to_graph(family("messy", False))
     for found in run_ranks(3, lambda transport: votes(graph, threads=1)):

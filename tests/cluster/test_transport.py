@@ -1,4 +1,4 @@
-"""Transports, ranges and messages, and what happens if ranks do not agree."""
+"""Transports, ranges and messages, and errors of ranks that are at different places of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_sums_and_values() -> None:
 
 
 def test_ranks_at_different_places() -> None:
-    """Each rank draws its next step at random: an error on all ranks, not a deadlock."""
+    """Each rank draws its next step at random: this gives an error on all ranks, not a deadlock."""
     def work(transport: Transport) -> None:
         rng = np.random.default_rng(transport.rank)
         for number in range(50):

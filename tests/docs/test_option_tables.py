@@ -1,4 +1,4 @@
-"""The tables of options in the documents are up to date, and every option is in one."""
+"""The tables of options in the documents are up to date, and every option is in a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new way of a GPU takes one file for its text and one for its runs, and is then listed, explained and selectable."""
+"""A new way of a GPU takes one file for its text and one file for its runs, and can then be selected and explained."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PlodWay(FullWay):
     modes: tuple[str, ...] = ("plod",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot use this way; "" if it can."""
+        """The reason why a loop cannot use this way; "" if the loop can use it."""
         return "" if options.mode == "plod" else "another mode was requested"
 
 

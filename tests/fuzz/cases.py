@@ -87,7 +87,10 @@ def drawn(seed: int, count: int) -> list[Generated]:
 
 
 def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> list[Generated]:
-    """Distinct programs drawn by Hypothesis. They are not run here, so nothing fails and nothing is shrunk."""
+    """Distinct programs drawn by Hypothesis.
+
+    The function does not run the programs, so nothing fails and nothing is shrunk.
+    """
     found: dict[str, Generated] = {}
 
     @seeded(seed)
@@ -102,7 +105,7 @@ def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> lis
 
 
 def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Iterator[Fuzzed]:
-    """The program on its own graph and on others with the same kinds of columns.
+    """The program on its own graph and on other graphs with the same kinds of columns.
 
     The other graphs are reversed, denser with half of the edges at one vertex, larger, or have all edges in both
     directions.
@@ -143,7 +146,7 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
     Args:
         case: The program with its inputs.
         program: The compiled text, if it exists already.
-        cut: Chooses the ways. Odd numbers also use many workers on few vertices.
+        cut: Chooses the ways. Odd values of `cut` also use many workers on few vertices.
         gpu: Run on an emulated GPU, in one way.
 
     Raises AssertionError, or the errors of the engine or the compiler. If the result of a declared reduction does not

@@ -74,7 +74,7 @@ def test_degrees_of_erdos_renyi_are_binomial() -> None:
 
 
 def test_degrees_of_barabasi_albert_fall_with_the_cube() -> None:
-    """The share of degree d is 2 k (k + 1) / (d (d + 1) (d + 2)): see Bollobas and others, 2001."""
+    """The share of degree d is 2 k (k + 1) / (d (d + 1) (d + 2)): a result of Bollobas and others, 2001."""
     n, k = 50_000, 3
     graph = Graph.read(f"ba:{n},{k},seed=3")
     degree = graph.out_degree

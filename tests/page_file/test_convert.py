@@ -103,7 +103,10 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def same_bytes(source: str, options: dict[str, Any], layout: str, folder: Path) -> None:
-    """Compare the conversion with reading and writing the graph in memory. Both must refuse the same options."""
+    """Compare the conversion with reading and writing the graph in memory.
+
+    The conversion and the save must refuse the same options.
+    """
     refused = ""
     try:
         graph = Graph.read(source, **options)

@@ -273,7 +273,7 @@ class Evaluator:
         return read(convert(result, type_), type_)
 
     def _argument_type(self, param: t.Param, env: Env) -> Type:
-        """The type of a parameter of a `fn`: the declared type, else that of the default, else `float`."""
+        """The type of a parameter of a `fn`: the declared type, else the type of the default, else `float`."""
         if param.type is not None:
             return declared(param.type, self.precision)
         if param.default is not None:
@@ -315,7 +315,7 @@ class Evaluator:
             self._mode = outer
 
     def _past(self, name: str, arg: t.Expr, rows: Rows, env: Env) -> Value:
-        """`old(f)`, `changed(f)` or `change(f)`, also of `u.f`."""
+        """The value of `old(f)`, `changed(f)` or `change(f)`, also for a field `u.f` of a neighbour."""
         if isinstance(arg, t.Member):
             store, index = env[arg.name], self._vertex(arg.value, rows, env)
         else:
@@ -350,8 +350,8 @@ class Evaluator:
     def reached(self, expr: t.Reduce, rows: Rows, env: Env) -> tuple[t.Reduce, Rows, Array, bool]:
         """The rows over which a reduction ranges.
 
-        Returns: The reduction with the condition that is left to test, the rows, the group of each, and whether there
-        is only one group, for the whole graph.
+        Returns: The reduction with the part of its condition that must still be tested, the rows, the group of each
+        row, and whether there is only one group, for the whole graph.
         """
         if expr.domain.kind == "group":
             return expr, self._groups[-1].edges, self._groups[-1].group, False
@@ -432,7 +432,7 @@ class Evaluator:
         return Rows(len(vertices), None, {domain.name: vertices}), np.zeros(len(vertices), np.int64)
 
     def _edges(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """One row for each edge end of the vertex of each row, in the order of the stored edges."""
+        """For each row, one new row for each edge end of its vertex, in the order of the stored edges."""
         graph = self.graph
         assert rows.own is not None
         place = np.full(graph.n, -1)

@@ -1,7 +1,8 @@
 """The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
 
-It works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and types are
-resolved at run time. If language.md leaves a choice, `operators` and `run` document what the interpreter does.
+The interpreter works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and
+types are resolved at run time. If language.md leaves a choice, `operators` and `run` document what the interpreter
+does.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ class _Machine:
         return given
 
     def _shown(self, values: Array, type_: Type) -> Array:
-        """Values as results have them: names as texts, times as datetime64 with NaT for infinite ones."""
+        """Values in the form of results: names as texts, times as datetime64, with NaT for infinite times."""
         if type_ == CATEGORY:
             return np.array(self.evaluator.names, object)[values]
         if isinstance(type_, Scalar) and type_.kind == "time":
@@ -393,7 +394,7 @@ def _limit_reason(loop: t.Repeat) -> str:
 
 
 def _note(frame: Frame, store: Store) -> None:
-    """Start to keep the old value and the sent value of a field."""
+    """Begin to record the old value and the sent value of a field."""
     if isinstance(store.type, Tuple):
         return
     frame.old[store] = store.value

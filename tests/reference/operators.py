@@ -264,7 +264,10 @@ def identity(name: str, scalar: Scalar) -> Array:
 
 
 def without_value(name: str, a: Value) -> Array:
-    """The rows where a tuple has the identity of `name` as its first component, so that it loses to all others."""
+    """The rows where a tuple has the identity of `name` as its first component.
+
+    Such a tuple loses to all other tuples.
+    """
     first = a.parts[0]
     return np.asarray(first.raw == identity(name, item(first.type)))
 

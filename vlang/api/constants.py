@@ -1,4 +1,4 @@
-"""Constants of a program (`k: const = 8`): their values are checked, and described like parameters."""
+"""Checks the values of a program's constants (`k: const = 8`), and describes constants like parameters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def checked_values(program: Program, given: Mapping[str, Any]) -> dict[str, int]
 
 
 def missing(program: Program) -> str:
-    """A sentence about a constant without a value; "" if all have one."""
+    """A sentence about a constant without a value; "" if all constants have a value."""
     for name, default in defaults_of(program.stages().checked).items():
         if default is None and name not in program.constants:
             return f"{program.name} needs `{name}`, an integer from 1 to {MOST}: {name}=..."

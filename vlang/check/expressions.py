@@ -67,7 +67,7 @@ class Expressions:
         return symbol
 
     def value(self, node: t.Expr, at: Sight) -> Value:
-        """The type and level of an expression. They are also entered in the tables."""
+        """The type and level of an expression. The function also enters the type and the level in the tables."""
         if self._level >= MOST_LEVELS:
             too_deep(self.run, node)
             return Value(None)
@@ -80,7 +80,7 @@ class Expressions:
         return value
 
     def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str) -> Value:
-        """The type and level of an expression that must fit a type. Reports V106 if it does not.
+        """The type and level of an expression that must fit a type. Reports V106 if the expression does not fit.
 
         Args:
             node: the expression.
@@ -93,7 +93,7 @@ class Expressions:
         return value
 
     def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str) -> bool:
-        """Whether an expression fits a type. Reports V106 if it does not.
+        """Whether an expression fits a type. Reports V106 if the expression does not fit.
 
         Args:
             node: the expression.
@@ -124,7 +124,7 @@ class Expressions:
         return False
 
     def condition(self, node: t.Expr, at: Sight, what: str) -> Value:
-        """The type and level of an expression that must be a bool. Reports V106 if it is not."""
+        """The type and level of an expression that must be a bool. Reports V106 for any other type."""
         value = self.value(node, at)
         if value.type is not None and value.type != BOOL:
             self.run.report(Code.WRONG_TYPE, f"{what} needs a condition", node.span, f"this is {a(value.type)}")
@@ -172,7 +172,7 @@ class Expressions:
     # --------------------------------------------------------------- operators
 
     def _operand(self, node: t.Expr, type_: Type, op: str, at: Sight, whole: t.Expr, integral: bool) -> bool:
-        """Whether an operand is a number or, with `integral`, an integer. Reports V106 if it is not."""
+        """Whether an operand is a number or, with `integral`, an integer. Reports V106 for any other operand."""
         scalar = item(type_)
         if numeric(type_) and not (integral and scalar is not None and not scalar.integral):
             return True

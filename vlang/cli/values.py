@@ -212,7 +212,10 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
 
 
 def _table_column(name: str, source: str) -> tuple[str, str] | None:
-    """The file and column of the source `FILE:COLUMN`. The source `FILE` means the column `name`. Otherwise None."""
+    """The file and column of the source `FILE:COLUMN`.
+
+    The source `FILE` means the column `name`. None for another source.
+    """
     path, colon, column = source.rpartition(":")
     if colon and column and os.path.exists(path):
         return path, column
@@ -258,7 +261,7 @@ def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
 
 
 def _array(name: str, source: str, graph: Graph) -> Any:
-    """An array from a .npy or .npz file. Its length must fit the graph, and so must the vertex ids, if there are any.
+    """An array from a .npy or .npz file. The length of the array and its vertex ids, if it has ids, must fit the graph.
 
     Raises DiskError and GraphError.
     """

@@ -1,6 +1,6 @@
 """Services for editors: pure functions of a program text and a character offset in it.
 
-They also work for programs with errors: lines that do not parse are left out (`vlang.syntax.recovery`).
+The services also work for programs with errors: lines that do not parse are left out (`vlang.syntax.recovery`).
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class Use:
     Attributes:
         span: the place of the name.
         symbol: the symbol.
-        type: the type of the expression that uses it; None for that of the symbol.
-        level: the level of the expression; None for that of the symbol.
+        type: the type of the expression that uses the symbol; None if it is the type of the symbol.
+        level: the level of the expression; None if it is the level of the symbol.
     """
 
     span: t.Span

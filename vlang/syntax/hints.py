@@ -87,7 +87,7 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
 
 
 def _parses(lines: tuple[str, ...]) -> bool:
-    """Whether proposed lines parse. They do not if the corrected line has another syntax error."""
+    """Whether proposed lines parse. Proposed lines do not parse if the corrected line has another syntax error."""
     if not lines or lines[0].startswith("program"):
         return True
     block = "\n    let _ = 0" if lines[-1].endswith(":") else ""

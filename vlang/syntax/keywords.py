@@ -1,4 +1,4 @@
-"""The words of the language (language.md section 2), each in one group, and those that cannot be names.
+"""The words of the language (language.md section 2), each in one group, and the words that cannot be names.
 
 The lexers for editors are generated from these groups (`vlang.editor.classes`).
 """

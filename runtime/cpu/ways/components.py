@@ -85,7 +85,7 @@ class Components(CpuWay):
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
 
     def streamed(self, loop: LoopSpec, plan: Plan, options: Options) -> frozenset[str]:
-        """Only in-edges.
+        """Only the direction of in-edges.
 
         If `begin` may return None, all directions of the loop's passes are included, as another way may then run the
         loop.

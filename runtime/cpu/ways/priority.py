@@ -66,7 +66,7 @@ _ANEW = "every bucket would read its pages anew"
 
 
 class Priority(CpuWay):
-    """Loops in which vertices push in the order of their values, the best first (rule O)."""
+    """Runs loops in which vertices push in the order of their values, the best first (rule O)."""
 
     name = "priority"
 
@@ -102,7 +102,7 @@ class Priority(CpuWay):
         return pushed_directions(loop)
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The pool of runs for the buckets, and a bit per vertex.
+        """Bytes for the pool of runs for the buckets, and for a bit per vertex.
 
         Packed edges are not included, because they replace converted weights, which another estimate includes.
         """
@@ -193,7 +193,7 @@ class PriorityLoop:
         stage: the pass.
         passes: launches the pass.
         start_flags: uint8[n], bit 0 is set for vertices that are active at the start; None activates all vertices.
-        target: the dense number of a vertex. The loop stops when the value of this vertex is final. None for no target.
+        target: the dense number of the vertex whose final value ends the loop; None for no target.
     """
 
     def __init__(
@@ -256,7 +256,10 @@ class PriorityLoop:
         self._control[ORDER_NOW] = ORDER_BUCKETS
 
     def _wait_for(self, start_flags: NDArray[np.uint8]) -> None:
-        """Let the loop begin with the vertices with bit 0 in their flags. Only these are entered into buckets."""
+        """Let the loop begin with the vertices with bit 0 in their flags.
+
+        Only these vertices are entered into buckets.
+        """
         bits = np.packbits(start_flags & 1, bitorder="little")
         self._waiters.view(np.uint8)[: len(bits)] = bits
         self._fill(_FILL_WAITERS)

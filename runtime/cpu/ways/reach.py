@@ -73,7 +73,7 @@ _NARROW = 1 << 14  # edges and vertices of a frontier below which queues are fas
 
 
 class Reach(CpuWay):
-    """Loops with a uniform frontier: the first active neighbour determines the value of a vertex (rule X2)."""
+    """Runs loops with a uniform frontier: the first active neighbour determines the value of a vertex (rule X2)."""
 
     name = "reach"
     modes = ("push",)

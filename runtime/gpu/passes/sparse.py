@@ -149,6 +149,15 @@ class SparseMachine(Protocol):
             launch: queues the kernel of a slice.
         """
 
+    def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
+        """Count edges that a launch has read through the rows of the pages, from the device or from host memory.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the edges; None for notifications.
+            edges: the number of edges.
+        """
+
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
         """The number of blocks of a kernel that the device runs at the same time.
 

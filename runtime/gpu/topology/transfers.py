@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.threads.moved import Moved
+
 __all__ = ["HOST_PAGE", "ROW_ENDS", "Link", "Marks", "Packing", "Traffic", "Transfer", "worth_copying"]
 
 
@@ -104,6 +106,11 @@ class Traffic:
     skipped: int = 0
     read: int = 0
     packed: int = 0
+
+    def moved(self) -> Moved:
+        """The counts under the names of the history."""
+        return Moved(bytes_copied=self.copied, bytes_in_place=self.direct, pages_cached=self.hits,
+                     pages_copied=self.copies, pages_packed=self.packed, pages_in_place=self.read)
 
 
 @dataclass

@@ -131,7 +131,9 @@ class Adjacencies:
             return self._excess
 
     def thinned(self, loops: bool, parallel: bool) -> tuple[Adjacencies, int, int]:
-        """Drop self-loops (if `loops`) and parallel edges (if `parallel`); return the other edges and the two counts.
+        """Drop self-loops (if `loops`) and parallel edges (if `parallel`).
+
+        Returns the remaining edges, the number of dropped self-loops, and the number of dropped parallel edges.
         """
         base = self.any()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})

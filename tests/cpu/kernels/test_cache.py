@@ -53,7 +53,10 @@ def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subpro
 
 
 def finished(process: subprocess.Popen[str], why_unused: str = "") -> tuple[str, str]:
-    """The output of a process, which must succeed. Its only message is one warning if the cache is not used."""
+    """The output of a process, which must succeed.
+
+    The process may print only one warning, if it does not use the cache.
+    """
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     if why_unused:

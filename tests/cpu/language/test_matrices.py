@@ -40,7 +40,7 @@ W = np.arange(6, dtype=np.float32).reshape(2, 3) / 4 - 0.5
 @pytest.mark.parametrize("given", [
     {"W": W, "b": np.array([0.25, -1.5])},
     {"W": (np.arange(20) / 8).reshape(5, 4).T.tolist(), "b": [0.5, 1, 2, 3], "k": 5, "l": 4, "s": [1, -2, 3, 4, 32000],
-     "on": [False, True], "turn": [[2, 1], [1, 1]], "start": [0.5, 1, 3, 4, 1e9]},
+     "on": [False, True], "turn": [[2, 1], [1, 1]], "start": [0.5, 1, 3, 4, 1000]},
 ], ids=["defaults", "all given"])
 def test_layers(given: dict[str, Any]) -> None:
     if "k" not in given:

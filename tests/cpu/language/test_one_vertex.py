@@ -1,4 +1,4 @@
-"""Values of one vertex of the graph, `q.f`, and tuples of graph-level values: both targets beside the interpreter."""
+"""Values of one vertex of the graph, `q.f`, and tuples of graph-level values: both targets against the interpreter."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_freedoms() -> None:
 
 
 def test_a_push_of_single_edges_would_be_wrong() -> None:
-    """Two edges of one key count together. A rule that joins edge by edge would find 1."""
+    """Two edges with the same key count as two. A rule that joins edge by edge would find 1."""
     text = "program p\nvertex c: int = degree\n" \
            "vertex most: int = max(count(true for u) for u -- self by k = u.c, default = 0)\n"
     result = compile(text)(Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False))

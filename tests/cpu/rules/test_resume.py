@@ -319,7 +319,7 @@ FORCED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", FORCED)
 def test_forced_where_refused(name: str) -> None:
-    """If a refused run starts from old values, some result differs. So the refusal is needed."""
+    """If a refused run starts from old values, some result differs. So the rule must refuse these loops."""
     how, params = FORCED[name]
     different = 0
     one = program(name)

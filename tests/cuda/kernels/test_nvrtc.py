@@ -118,7 +118,7 @@ def _log(source: str, architecture: str, ptxas: str | None = None, optimised: bo
 
 
 def plan_of(program: Program, columns: bool = True) -> Plan:
-    """The plan for graphs with all edge fields of the program, or only with those that it needs."""
+    """The plan for graphs with all edge fields of the program, or only with the required edge fields."""
     edges = frozenset(edge.name for edge in program.edges if columns or edge.required)
     return program.plan(edges, frozenset(f.name for f in program.fields if f.required), target="cuda")
 
@@ -160,7 +160,7 @@ def test_programs_of_names_that_c_or_cuda_uses() -> None:
 
 @functools.cache
 def corpus() -> tuple[Generated, ...]:
-    """Random programs; the same in every run with one version of hypothesis."""
+    """Random programs. Every run with the same version of hypothesis draws the same programs."""
     found: list[Generated] = []
 
     @seed(SEED)

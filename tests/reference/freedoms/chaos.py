@@ -169,7 +169,7 @@ class Free(_Machine):
         return {name: store.value.raw.copy() for name, store in self.stores(env).items()}
 
     def differing(self, names: Any, now: Mapping[str, Array], then: Mapping[str, Array]) -> Array:
-        """The vertices that differ in one of the fields."""
+        """The vertices where a field of the loop differs from an earlier copy."""
         found = np.zeros(self.graph.n, np.bool_)
         for name in set(names) & set(now):
             found |= ops.differs(now[name], then[name])
@@ -185,7 +185,10 @@ class Free(_Machine):
         return found
 
     def phases(self, block: t.Block) -> list[list[t.Statement]]:
-        """The statements of the block by phase; `activate when` and others outside phases belong to the last phase."""
+        """The statements of the block by phase.
+
+        `activate when` and other statements outside of phases belong to the last phase.
+        """
         places = {s.span.start: number for number, phase in enumerate(self.fact.phases) for s in phase.statements}
         groups: list[list[t.Statement]] = [[] for _ in self.fact.phases]
         for statement in block.items:

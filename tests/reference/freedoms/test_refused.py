@@ -1,7 +1,7 @@
 """Every condition of a rule is needed: if a refused rule is forced, the result changes on some of 60 random graphs.
 
-Section 11 of language.md has the figures of the prototype for whole programs. Each program here violates one part of
-the condition of a rule, so that the rule is refused. The test forces the rule.
+Section 11 of language.md has the figures of the prototype for whole programs. Each program in this file violates one
+part of the condition of a rule, so that the rule is refused. The test forces the rule.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The ways in which loops may run, one for each rule (language.md 10.3); `chaos` explains ways.
 
-Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the defined names. It
-returns the names defined at the end of the block.
+Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the defined names. A
+way returns the names defined at the end of the block.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
     """Rule O: the active vertices with the best values send first. The whole search counts as one superstep.
 
-    If the rule says that vertices that have sent are final, they are not written again.
+    If the rule says so, vertices that have sent are final and are not written again.
     """
     if m.frame.iteration > 1:
         return env.new_child()
@@ -213,7 +213,7 @@ def _by_phase(
 
 
 def early_exit(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule X1: a vertex with an absorbing value does not gather for it."""
+    """Rule X1: a vertex does not gather for a field that has the absorbing value."""
     return _resting(m, block, selected, env, m.fact.early_exit.done, None)
 
 
@@ -266,12 +266,12 @@ def _frontier(m: Free, block: t.Block, selected: Array, env: Env, all_active: bo
 
 
 def skip_identity(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule Z: neighbours at the identity do not contribute."""
+    """Rule Z: neighbours whose value is the identity do not contribute."""
     return _silent(m, block, selected, env, m.fact.gathers, m.fact)
 
 
 def silencing(field: str) -> Way:
-    """Rule Z, forced: neighbours at the identity of a field do not contribute."""
+    """Rule Z, forced: neighbours where a field has the identity do not contribute."""
     def way(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
         gathers = [GatherFacts(g.name, g.domain, g.replicate, g.strict, (), (field,)) for g in m.fact.gathers]
         return _silent(m, block, selected, env, gathers, m.fact)

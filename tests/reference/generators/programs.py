@@ -1,7 +1,8 @@
 """Random programs with graphs and inputs: typed, correct by construction, and certain to end.
 
 All values are exact except those of fields of kind "real", which no condition reads. So exact results are compared bit
-by bit, and the others within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds them down.
+by bit, and results of kind "real" within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds
+them down.
 """
 
 from __future__ import annotations
@@ -281,7 +282,7 @@ class Writer:
         return f"{self.overall('i64')} > {self.e.number(0, 50)}"
 
     def fixpoint(self) -> None:
-        """A loop whose fields change monotonically. It ends because each field has finitely many values."""
+        """A loop whose fields change monotonically. The loop ends because each field has finitely many values."""
         e = self.e
         forms = [e.pick(self.fixpoint_forms()) for _ in range(e.number(1, 2))]
         bodies = [form() for form in forms]
@@ -299,7 +300,10 @@ class Writer:
             self.kinds.update(new)
 
     def fixpoint_forms(self) -> list[Callable[[], Moving]]:
-        """The forms of fixpoint loops. Each gives a gather, an apply, and the kinds of the fields that it declares."""
+        """The forms of fixpoint loops.
+
+        Each form gives a gather, an apply, and the kinds of the fields that it declares.
+        """
         return [self._label, self._distance, self._flag, self._bits, self._widest, self._tree]
 
     def _ends(self) -> tuple[str, str]:
@@ -399,7 +403,7 @@ class Writer:
 
 
 def _plain(key: str) -> str:
-    """A key without a choice at its outermost level, which needs parentheses."""
+    """A key as text; a choice (`a if c else b`) is put in parentheses, as the grammar requires."""
     return f"({key})" if " if " in key else key
 
 

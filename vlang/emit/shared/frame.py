@@ -23,7 +23,7 @@ class Frame:
     Attributes:
         reductions: The reductions that the program declares, by name.
         ranges: The ranges of the program's integers.
-        faults: The slots that record where a declared reduction of integers left its type.
+        faults: The slots that record where a declared reduction of integers overflowed its type.
         slots: The number of each slot.
         scalars: The stored type of each graph-level value.
         arrays: The arrays that are not fields.
