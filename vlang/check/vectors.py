@@ -44,7 +44,14 @@ def vector_literal(x: Expressions, node: t.VectorExpr, at: Sight) -> Value:
 
 
 def product(x: Expressions, node: t.Binary, left: Type, right: Type) -> Type | None:
-    """The type of `A @ x`, a matrix times a vector. Reports V106 for other types, and then returns None."""
+    """The type of `A @ x`, a matrix times a vector. Reports V106 for other types, and then returns None.
+
+    Args:
+        x: the checker of expressions.
+        node: the expression.
+        left: the type of its left operand.
+        right: the type of its right operand.
+    """
     if isinstance(left, Matrix) and isinstance(right, Vector) and left.columns == right.size:
         item = common(left.item, right.item)
         if isinstance(item, Scalar):
