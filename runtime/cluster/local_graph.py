@@ -116,7 +116,8 @@ def read_columns(plan: Plan) -> tuple[str, ...]:
 
 
 def work_of(graph: Graph, kinds: Iterable[str]) -> NDArray[np.int64]:
-    """The work of each vertex, int64[n], by which ranges are cut: one, and one for each edge of these directions."""
+    """The work of each vertex, int64[n], by which ranges are cut: _ROW, and the number of its edges in some directions.
+    """
     work = np.full(graph.n, _ROW, np.int64)
     for kind in kinds:
         work += graph.row_lengths(kind)

@@ -20,7 +20,6 @@ from vlang.runtime.cluster.local_graph import RECEIVERS
 from vlang.runtime.cluster.messages import Reader, joined_parts, value_part
 from vlang.runtime.cluster.transport import Buffer, gathered
 from vlang.runtime.cpu.ways.cpu_way import Running, only_new
-from vlang.runtime.cpu.ways.joined_words import push_spec
 from vlang.runtime.cpu.ways.priority import Priority, PriorityLoop, choose_delta
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.trace import Done
@@ -37,9 +36,9 @@ from vlang.runtime.plan.layouts.order_words import (
     ORDER_SPILLED,
     ORDER_UNSURE,
 )
-from vlang.runtime.plan.plan import LoopSpec, StageSpec
+from vlang.runtime.plan.plan import LoopSpec, PushSpec, StageSpec
 
-__all__ = ["RankPriority"]
+__all__ = ["RankPriority", "combined_apart"]
 
 _FILL_BESIDE = 3  # waiting vertices enter buckets that have entries already
 _MOST_STEP = 1 << 20  # buckets between two exchanges
@@ -56,8 +55,7 @@ class RankPriority(Priority):
         why = super().refused(loop, graph, options)
         if why:
             return why
-        spec = push_spec(loop.stages[0])
-        apart = len(spec.parts) > 1 or not spec.slot.startswith("next:")
+        apart = combined_apart(loop.stages[0])
         return "ranks exchange fields, and contributions are combined beside them" if apart else ""
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
@@ -66,6 +64,12 @@ class RankPriority(Priority):
             return None
         machine.passes.freedoms.of(loop, bound).took("O")
         return _RankPriorityLoop(loop.stages[0], machine.passes)
+
+
+def combined_apart(stage: StageSpec) -> bool:
+    """Whether a pass that pushes combines contributions in words beside its fields."""
+    spec = stage.way("push", PushSpec)
+    return spec is not None and (len(spec.parts) > 1 or not spec.slot.startswith("next:"))
 
 
 class _RankPriorityLoop(PriorityLoop):
