@@ -1,7 +1,7 @@
 """Write the measured tables of README.md and docs/benchmarks.md, from two records in benchmarks/results.
 
-    python benchmarks/documents.py                           updates the tables from the records named in them
-    python benchmarks/documents.py CPU-RECORD GPU-RECORD     updates them from other records
+`python benchmarks/documents.py` updates the tables from the records that the documents name.
+`python benchmarks/documents.py CPU-RECORD GPU-RECORD` updates the tables from other records.
 
 A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. NAME is `cpu` or `gpu` for a
 whole record, `speed` for a selection of rows of both, or `claim` for one sentence.
@@ -44,7 +44,7 @@ SPEED = (
 
 
 class Pair(NamedTuple):
-    """Milliseconds of vlang and of another system for the same work."""
+    """Milliseconds of vlang and of another system for the same workload."""
 
     ours: float
     other: float
@@ -71,7 +71,10 @@ def filled(text: str, found: Mapping[str, str]) -> str:
 
 
 def recorded(text: str) -> tuple[Path, Path]:
-    """The CPU record and the GPU record that a document names. Raises SystemExit unless it names one of each."""
+    """The CPU record and the GPU record that a document names.
+
+    Raises SystemExit unless the document names one CPU record and one GPU record.
+    """
     names = sorted(set(_NAMED.findall(text)))
     if [name[:3] for name in names] != ["cpu", "gpu"]:
         raise SystemExit(f"a document names one record of a CPU and one of a GPU, and not {', '.join(names) or 'none'}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vlang.options import Options
+from vlang.options import Options, device_names
 from vlang.runtime.cluster.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.gpu.device.device import Device
     from vlang.runtime.gpu.gpu_machine import GpuMachine
+    from vlang.runtime.policies.cost_models import StreamedPages
     from vlang.runtime.storage.ring import Reading
 
 __all__ = ["Opened", "open_machine", "placement_of"]
@@ -31,10 +32,11 @@ class Opened:
     Attributes:
         machine: the machine.
         plan: the plan.
-        device: "cpu" or "gpu:K".
+        device: "cpu", "gpu:K", or the names of several GPUs, such as "gpu:0,1".
         reason: why this device was chosen.
         placement: where the edges of a graph on disk are during the run; None for other graphs.
         reading: counts of the bytes read from disk so far; None if nothing is streamed.
+        streamed: returns the pages that are streamed to a GPU, by adjacency direction.
     """
 
     machine: Machine
@@ -43,6 +45,7 @@ class Opened:
     reason: str
     placement: Placement | None = None
     reading: Reading | None = None
+    streamed: Callable[[], Mapping[str, StreamedPages]] = dict
 
 
 @contextmanager
@@ -50,13 +53,13 @@ def open_machine(
     plan_for: Callable[[str], Plan], graph: Graph, options: Options, draws: Draws | None = None,
     placement: Placement | None = None,
 ) -> Iterator[Opened]:
-    """A context manager for the machine that the options select. It closes the machine at the end.
+    """A context manager that opens the machine that the options select, and closes the machine at the end.
 
     Args:
         plan_for: compiles the plan for "numba" or "cuda".
         graph: the graph to run on.
         options: the run options.
-        draws: random draws by which a CPU machine takes the freedoms of the plan (`--chaos`); None for an ordinary run.
+        draws: the random choices of a chaos run on a CPU (`--chaos`); None for an ordinary run.
         placement: where the edges of a graph on disk are; None lets `placement_of` decide.
 
     Raises:
@@ -76,6 +79,10 @@ def open_machine(
         return
     from vlang.runtime.gpu.device.choose import choose  # start-up
 
+    if len(device_names(options.device)) > 1:
+        with _on_gpus(plan_for("cuda"), graph.loaded(), options) as opened:
+            yield opened
+        return
     placement = placement or placement_of(plan_for, graph, options)
     streams = placement is not None and placement.streams
     if streams and options.device == "auto":
@@ -92,7 +99,8 @@ def open_machine(
     choice.device.cache = options.device_cache
     try:
         with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
-            yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading)
+            yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading,
+                         machine.passes.streamed)
     finally:
         choice.device.close()
 
@@ -135,6 +143,30 @@ def _on_gpu(
 
 
 @contextmanager
+def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
+    """A context manager for the machine of several GPUs."""
+    from vlang.runtime.gpu.device.choose import open_device  # start-up
+    from vlang.runtime.gpus.cut_graph import cut_graph  # start-up
+    from vlang.runtime.gpus.group_machine import GroupMachine  # start-up
+    from vlang.runtime.gpus.part_machine import PartMachine  # start-up
+
+    names = device_names(options.device)
+    chosen = replace(options, mode="pull")
+    with ExitStack() as stack:
+        parts: list[PartMachine] = []
+        for name, part in zip(names, cut_graph(plan, graph, len(names))):
+            device = open_device(name, options.gpu_memory)
+            stack.callback(device.close)
+            device.cache = options.device_cache
+            parts.append(PartMachine(device, plan, part, chosen, graph))
+            stack.callback(parts[-1].close)
+        machine = GroupMachine(parts)
+        stack.callback(machine.synchronize)
+        about = f"{len(names)} GPUs, as asked: {', '.join(dict.fromkeys(part.device.info.name for part in parts))}"
+        yield Opened(machine, plan, options.device, about)
+
+
+@contextmanager
 def _on_cpu(
     plan_for: Callable[[str], Plan], graph: Graph, options: Options, reason: str, draws: Draws | None = None,
     placement: Placement | None = None,
@@ -168,7 +200,7 @@ def _on_cpu(
 
 
 def placement_of(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
-    """Decide where a run has the edges of a graph on disk; None for a graph in memory.
+    """Decide where the edges of a graph on disk are during a run; returns None for a graph in memory.
 
     Raises OutOfMemory, BindError.
     """

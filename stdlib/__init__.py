@@ -1,8 +1,8 @@
 """The programs that come with vlang: one `.vp` file each.
 
-What they give are values of vertices and of the whole graph. An induced subgraph as a graph of its own is not among
-them, nor is the k-truss, which needs a value for each edge that changes: a program cannot write edges, on purpose. How
-many edges an induced subgraph has, and the degrees in it, are what `egonet` and `cross_edges` count.
+The programs compute values of vertices and of the whole graph. No program returns a subgraph as a new graph. The
+k-truss is missing, because it needs a changing value for each edge, and programs cannot write edges by design. `egonet`
+and `cross_edges` count the edges and the degrees of an induced subgraph.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def names() -> tuple[str, ...]:
 
 
 def path(name: str) -> Path:
-    """The file of the program `name`. Raises KeyError if there is none."""
+    """The file of the program `name`. Raises KeyError if there is no such program."""
     file = _FOLDER / f"{name}.vp"
     if not name.isidentifier() or not file.is_file():
         raise KeyError(name)
@@ -49,17 +49,20 @@ def path(name: str) -> Path:
 
 
 def source(name: str) -> str:
-    """The text of the program `name`. Raises KeyError if there is none."""
+    """The text of the program `name`. Raises KeyError if there is no such program."""
     return path(name).read_text(encoding="utf-8")
 
 
 def summary(name: str) -> str:
-    """What the program `name` computes, in one line: the first line of its text. Raises KeyError if there is none."""
+    """A summary of the program `name`: the first line of its text. Raises KeyError if there is no such program."""
     return source(name).partition("\n")[0].lstrip("# ").strip()
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """The names of the programs by group, in the order of `GROUPS`; programs in none of them come last, as "other"."""
+    """The names of the programs by group, in the order of `GROUPS`.
+
+    Programs that are in no group come last, as "other".
+    """
     found = {group: members for group, (_, members) in GROUPS.items()}
     other = tuple(name for name in names() if not any(name in members for members in found.values()))
     return found | ({"other": other} if other else {})

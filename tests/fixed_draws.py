@@ -12,7 +12,10 @@ __all__ = ["fix_draws"]
 
 
 def fix_draws() -> None:
-    """Hide the constants of the project from Hypothesis. Raises KeyError if Hypothesis looks for them elsewhere."""
+    """Hide the constants of the project from Hypothesis.
+
+    Raises KeyError if Hypothesis looks for the constants elsewhere.
+    """
     known = vars(providers)
     assert callable(known["_get_local_constants"])
     known["_get_local_constants"] = known["Constants"]

@@ -9,8 +9,8 @@ from vlang.times import UNITS
 
 __all__ = [
     "BOOL", "CATEGORY", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE",
-    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet",
-    "common", "converts", "scalar_named",
+    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "NamedSize", "Scalar", "Tuple", "Type", "Vector",
+    "VertexSet", "common", "converts", "scalar_named",
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
@@ -24,9 +24,9 @@ class Scalar:
     """The type of a single value.
 
     kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the kind
-    "integer", "number" or "text". Their final type follows from the context. If the context decides no type, a number
-    becomes `int` or `float`, and a text has no type. At the end of lowering, `vlang.ir.forms.erase` replaces categories
-    and times by integers with the same number of bits.
+    "integer", "number" or "text". The final type of a literal or counter follows from the context. If the context
+    decides no type, a number becomes `int` or `float`, and a text has no type. At the end of lowering,
+    `vlang.ir.forms.erase` replaces categories and times by integers with the same number of bits.
     """
 
     name: str
@@ -71,6 +71,37 @@ class Scalar:
         return (1 << (self.bits - (self.kind in ("int", "time")))) - 1
 
 
+class NamedSize(int):
+    """A number of components that constants of the program decide, such as the `2 * k` of `float[2 * k]`.
+
+    The checker uses a named size before the values of the constants are known. A named size equals only a size of the
+    same text. As an int, the named size is the largest number of components.
+    """
+
+    text: str
+
+    def __new__(cls, most: int, text: str) -> NamedSize:
+        """A size whose text, with names of constants, is `text`."""
+        size = super().__new__(cls, most)
+        size.text = text
+        return size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedSize) and self.text == other.text
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __format__(self, spec: str) -> str:
+        return self.text
+
+
 @dataclass(frozen=True)
 class Vector:
     """The type of a vector, `T[k]`: k numbers or bools."""
@@ -94,7 +125,7 @@ class Tuple:
 
 @dataclass(frozen=True)
 class VertexSet:
-    """The type `vertices`, a list of vertices. Only parameters may have it."""
+    """The type `vertices`, a list of vertices. Only parameters may have this type."""
 
     def __str__(self) -> str:
         return "vertices"
@@ -126,7 +157,7 @@ CONVERSIONS = frozenset({"int", "float", *(s.name for s in _NUMBERS)}) - {"f16"}
 def scalar_named(name: str, precision: int = 32) -> Scalar:
     """The scalar type with this name; `int` and `float` have `precision` bits (32 or 64).
 
-    Raises KeyError if the name is not that of a scalar type.
+    Raises KeyError if there is no scalar type with this name.
     """
     if name in ("int", "float"):
         name = f"{name[0]}{precision}"
@@ -143,10 +174,10 @@ def defaulted(type_: Type, precision: int = 32) -> Type:
 
 
 def common(a: Type, b: Type) -> Type | None:
-    """The type in which `a op b` is computed for a numeric operator; None if there is none.
+    """The type in which `a op b` is computed for a numeric operator; None if no such type exists.
 
     A literal takes the type of the other operand. An integer and a float give the float type. Two types of one kind
-    give the wider one. A signed and an unsigned integer need a signed type that holds the values of both. Scalars
+    give the wider type. A signed and an unsigned integer need a signed type that holds the values of both. Scalars
     broadcast over vectors. f16 is a storage type: it is computed as f32.
     """
     if isinstance(a, Vector) or isinstance(b, Vector):
@@ -177,7 +208,7 @@ def common(a: Type, b: Type) -> Type | None:
 def converts(source: Type, target: Type) -> bool:
     """Whether a value of `source` converts to `target` implicitly.
 
-    Integers convert to floats, and a type converts to a wider one that holds all of its values. Literals and counters
+    Integers convert to floats, and a type converts to a wider type that has all of its values. Literals and counters
     take the type that the context needs.
     """
     if source == target:

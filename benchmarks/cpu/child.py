@@ -1,4 +1,4 @@
-"""Jobs that run in a separate process, so that its peak memory is theirs."""
+"""Jobs that run in a separate process, so that the peak memory of the process is the peak of the job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int)
     Args:
         program: name of a program.
         path: the file.
-        arguments: of the program.
+        arguments: the arguments of the program.
         threads: how many threads to use.
 
     Returns:
@@ -54,16 +54,16 @@ def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int)
 
 
 def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -> dict[str, int]:
-    """The peak memory of a work, and the size of the arrays that it needs, in bytes.
+    """The peak memory of a workload, and the size of the arrays that it needs, in bytes.
 
     Args:
-        kind, graph: names of the work and of its graph.
+        kind, graph: names of the workload and of its graph.
         quick: whether the graph is small.
         sources: how many sources betweenness has.
         threads: how many threads to use.
 
     Returns:
-        peak: memory of the graph and a run on it, beyond what this process used after a run on a small graph.
+        peak: memory of the graph and a run on it, minus the memory that this process used after a run on a small graph.
         arrays: adjacency lists (an undirected graph has one), weights if they are used, and outputs.
     """
     from benchmarks.cpu.contests import program
@@ -95,7 +95,7 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
 
 
 def _warm_up(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], threads: int) -> None:
-    """Load everything that runs need, once."""
+    """Run small jobs once, so that everything that runs need is loaded."""
     for mode in ("pull", "notify-pull", "auto"):
         runs(graph(), research={"mode": mode}, threads=threads, **arguments)
 
@@ -103,7 +103,7 @@ def _warm_up(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], thr
 def _reset() -> int:
     """Reset the recorded peak; returns the bytes resident now.
 
-    It resets VmHWM in /proc. ru_maxrss would not do: it starts at the size of the process that forked this one.
+    The function resets VmHWM in /proc. ru_maxrss is unsuitable, because it starts at the size of the parent process.
     """
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return _peak()

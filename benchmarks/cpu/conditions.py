@@ -60,7 +60,7 @@ def _text(path: str) -> str:
 
 
 def _output_of(*command: str) -> str:
-    """The output of a command; "" if it is not installed."""
+    """The output of a command; "" if the command is not installed."""
     if shutil.which(command[0]) is None:
         return ""
     here = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""For each kind of work: the call of vlang, its C++ reference, and the comparison of their results."""
+"""For each kind of workload: the call of vlang, its C++ reference, and the comparison of their results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WORSE = 2.0  # times the best time so far: a delta this slow ends the search, as
 
 @dataclass(frozen=True)
 class Contest:
-    """Both sides of a work.
+    """The two programs that are compared on a workload.
 
     Attributes:
         against: the name of the other side.
@@ -48,10 +48,10 @@ class Contest:
 
 
 def contest(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Both sides of a work on a graph, with all unmeasured preparation done.
+    """Both sides of a workload on a graph, after all preparation that is not measured.
 
     Args:
-        work: the work.
+        work: the workload.
         given: the graph.
         references: the C++ functions.
         threads: how many threads to use.
@@ -94,7 +94,7 @@ def _nearly(ours: Array, other: Array) -> None:
 
 
 def _pagerank(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Compare a superstep as recorded in `history` with a sweep: medians of one run, without the first supersteps."""
+    """Compare the median times of a superstep from `history` and of a C++ sweep, without the first supersteps."""
 
     def ours(threads: int) -> Timed:
         _, result = _call("pagerank", given.graph, threads, tol=0.0, max_rounds=SWEEPS)
@@ -204,7 +204,7 @@ def _betweenness(work: Work, given: Input, references: References, threads: int)
 
 
 def _triangles(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Each run has a new graph object, since a graph caches its common neighbours; both sides order their adjacency."""
+    """Each run has a new graph object, since a graph caches its numbers of common neighbours."""
     simple = given.graph.thinned("drop", "drop")
     lists = simple.adjacency("in")
 

@@ -28,7 +28,7 @@ class Input:
     """A graph to measure on.
 
     Attributes:
-        name: for the table.
+        name: the name shown in the table.
         graph: the graph.
         source: a dense vertex number.
         seconds: time to build it with in- and out-edges and weights.

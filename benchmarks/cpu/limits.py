@@ -30,9 +30,9 @@ class Limits:
 
 
 def measure_limits(references: References, threads: int, quick: bool) -> Limits:
-    """Measure both limits with the number of threads of the works. Each limit is the median of a few runs.
+    """Measure both limits with the number of threads of the workloads. Each limit is the median of a few runs.
 
-    Arrays are in large pages where the system grants them on request.
+    Arrays use large pages if the system grants them.
     """
     size = 16 * MB if quick else 512 * MB
     values = np.ones(size // 8, dtype=np.uint64)

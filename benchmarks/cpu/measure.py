@@ -23,8 +23,8 @@ class Figure:
     """One row of the table.
 
     Attributes:
-        name: of the work.
-        unit: of `ours` and `other`.
+        name: the name of the workload.
+        unit: the unit of `ours` and `other`.
         ours, other: medians. `other` is the figure of another program, a limit, or a size; see `against`.
         against: the name of `other`.
         ratio: ours / other.
@@ -81,10 +81,10 @@ class Rounds:
 
 
 def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds:
-    """Run all contestants in turn, so that a slow machine slows all of them; every second round is reversed.
+    """Run all contestants in turn, so that a slow machine slows all contestants; every second round is reversed.
 
     A round that other processes disturbed is repeated, with at most TRIES times `rounds` rounds in all. If fewer than
-    `rounds` are quiet, the least disturbed ones count. Long runs have FEW rounds.
+    `rounds` rounds are quiet, the least disturbed rounds are used. Long runs have FEW rounds.
     """
     begin = time.perf_counter()
     measured: list[tuple[float, tuple[float, ...]]] = []
@@ -101,7 +101,7 @@ def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds
 
 
 def _rested(contestant: Callable[[], float]) -> float:
-    """The time of one contestant. It starts when the threads of the previous one sleep.
+    """The time of one contestant, measured after a pause in which the threads of the previous contestant go to sleep.
 
     OpenMP threads spin for some milliseconds after their work and would disturb the next contestant.
     """
@@ -110,7 +110,10 @@ def _rested(contestant: Callable[[], float]) -> float:
 
 
 def _ticks() -> tuple[float, float, float]:
-    """Seconds so far: wall clock, processors of this process (busy or taken by other guests), this process."""
+    """The wall clock, the busy time of the processors of this process, and its own CPU time, in seconds.
+
+    Busy time includes time that other processes and other guests used.
+    """
     mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
     busy = 0
     for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
@@ -132,7 +135,7 @@ def paired(name: str, unit: str, against: str, target: float | None, rounds: Rou
 
     Args:
         name, unit, against, target, graph: see `Figure`.
-        rounds: the times of both.
+        rounds: the times of both contestants.
     """
     return Figure(name, unit, rounds.median(0), rounds.median(1), against, rounds.ratio(0, 1), target, graph,
                   samples=rounds.samples, others=rounds.others)  # fmt: skip

@@ -34,11 +34,11 @@ def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
 
 
 def with_memory(figure: Figure, work: Work, quick: bool, threads: int) -> Figure:
-    """The figure of a work with the peak memory of a process that does nothing else.
+    """The figure of a workload with the peak memory of a process that does nothing else.
 
     Args:
-        figure: of the work.
-        work: the work.
+        figure: the figure of the workload.
+        work: the workload.
         quick: whether the graph is small.
         threads: how many threads to use.
     """

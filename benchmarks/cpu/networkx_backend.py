@@ -1,10 +1,10 @@
 """Functions of NetworkX by the backend, beside NetworkX itself, on published graphs.
 
-    python benchmarks/cpu/networkx_backend.py [TURNS]
+Usage: `python benchmarks/cpu/networkx_backend.py [TURNS]`.
 
 The graphs are in the folder VLANG_DATA (see inputs.py). `converting` is a call with a graph that is not in the cache of
-NetworkX, `converted` one with a graph that is. Programs are compiled before. Printed are medians, and how many times
-faster than NetworkX each call is.
+NetworkX, and `converted` is a call with a cached graph. Programs are compiled before the measurement. The script prints
+medians, and how many times faster than NetworkX each call is.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _read(name: str, directed: bool) -> Any:
-    """The graph as NetworkX has it: nodes in the order of the edges, no attributes, no self-loops."""
+    """The graph in the form of NetworkX: nodes in the order of the edges, no attributes, no self-loops."""
     edges = Graph.read(folder() / name / f"{name}.txt.gz").edges()
     ids = edges.ids.values
     graph = (nx.DiGraph if directed else nx.Graph)()
@@ -62,7 +62,7 @@ def _read(name: str, directed: bool) -> Any:
 
 
 def _measured(function: Callable[..., Any], graph: Any, named: dict[str, Any], turns: int) -> tuple[float, ...]:
-    """The medians of NetworkX, of a call that converts the graph, and of one that does not; seconds."""
+    """The median seconds of NetworkX, of a call that converts the graph, and of a call with a converted graph."""
     taken: tuple[list[float], ...] = ([], [], [])
     for turn in range(turns + 1):
         graph.__networkx_cache__.clear()

@@ -1,10 +1,10 @@
 """Parquet to a graph, compared with pyarrow's own read and with building the same graph from text.
 
-    python benchmarks/cpu/parquet.py [MILLIONS_OF_EDGES] [TURNS]
+Usage: `python benchmarks/cpu/parquet.py [MILLIONS_OF_EDGES] [TURNS]`.
 
-The edges are uniform, with an int32 weight, in row groups of 2^20 rows. Each turn measures all of
-them; medians are printed. `build` is the part of reading text after its lines are scanned: numbering the vertices and
-building the adjacency lists.
+The edges are uniform, with an int32 weight, in row groups of 2^20 rows. Each turn measures all readers; medians are
+printed. `build` is the part of reading text after its lines are scanned: numbering the vertices and building the
+adjacency lists.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Other graph systems on the same graphs, if installed. Each work uses the fastest documented call of a system.
+"""Other graph systems on the same graphs, if installed. Each workload uses the fastest documented call of a system.
 
 The conversion of the graph is reported, but not part of the measured time. Results are compared with those of vlang.
 """
@@ -66,10 +66,10 @@ class PeerFigure:
 
 
 def measure_peers(contests: Mapping[Work, Contest], given: Input, threads: int, rounds: int) -> Iterator[PeerFigure]:
-    """Every installed peer on every work for which it has a call.
+    """Every installed peer on every workload for which it has a call.
 
     Args:
-        contests: both sides of each work.
+        contests: both sides of each workload.
         given: the graph.
         threads: how many threads to use.
         rounds: how often each side runs.

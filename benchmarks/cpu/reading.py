@@ -20,7 +20,10 @@ TARGET = 0.2
 
 
 def measure_reading(text: Text, rounds: int, threads: int) -> Iterator[Figure]:
-    """The figure for a file that both sides read from the page cache. Their numbers of vertices must agree."""
+    """The figure for a file that both sides read from the page cache.
+
+    Both sides must find the same number of vertices.
+    """
     convert, against = _other()
     ours_of, other_of = _ours(text, threads), _theirs(text, convert)
     filled, theirs = ours_of()[1], other_of()[1]
@@ -53,12 +56,15 @@ def _theirs(text: Text, convert: Callable[[Any], list[Any]]) -> Callable[[], tup
 
 
 def _filled(offsets: NDArray[Any]) -> int:
-    """The number of non-empty lists. Other counts would differ: scipy sums parallel edges and has unused rows."""
+    """The number of non-empty lists.
+
+    Other counts differ between the sides, since scipy sums parallel edges and has unused rows.
+    """
     return int(np.count_nonzero(offsets[1:] != offsets[:-1]))
 
 
 def _other() -> tuple[Callable[[NDArray[Any]], list[Any]], str]:
-    """The conversion after loadtxt, and its name. Without scipy it does nothing, which favours the other side."""
+    """The conversion after loadtxt, and its name. Without scipy there is no conversion, which favours numpy.loadtxt."""
     try:
         from scipy.sparse import coo_matrix
     except ImportError:

@@ -1,6 +1,6 @@
 """The table and the record of a run on the CPU.
 
-    python benchmarks/cpu/report.py results/cpu-....json                 the record as a table in Markdown
+`python benchmarks/cpu/report.py results/cpu-....json` prints a record as a table in Markdown.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def save(folder: Path, record: Mapping[str, Any], figures: Sequence[Figure], pee
     """Write a run to `folder`, in a file named after its date.
 
     Args:
-        folder: for the record.
+        folder: the folder for the record.
         record: machine, versions and limits.
         figures: the rows of the table.
         peers: the rows of the other systems.
@@ -68,7 +68,7 @@ def save(folder: Path, record: Mapping[str, Any], figures: Sequence[Figure], pee
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as a table for documents. name: of its file."""
+    """The record of a run as a table for documents. name: the name of the record's file."""
     figures = [Figure(**{key: value for key, value in f.items() if key != "met"}) for f in record["figures"]]
     versions = record["versions"]
     shown = ", ".join(f"{key} {versions[key]}" for key in versions if key != "vlang" and versions[key] != "none")

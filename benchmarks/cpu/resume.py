@@ -1,9 +1,9 @@
 """Programs that resume after edges were added or removed (rule I), against runs on the new graph.
 
-    python benchmarks/cpu/resume.py [--graph kron:18] [--share 0.001] [--rounds 5]
+Usage: `python benchmarks/cpu/resume.py [--graph kron:18] [--share 0.001] [--rounds 5]`.
 
-Both sides are warm: compiled, and with the adjacency lists of the old graph. The time to resume includes merging the
-edges into these lists. Building the graph from all its edges is a separate row.
+Both sides are warm: programs are compiled, and the adjacency lists of the old graph are built. The time to resume
+includes merging the edges into these lists. Building the graph from all its edges is a separate row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Measure vlang on the CPU: python benchmarks/cpu/run.py [--quick] [--only bfs,sssp,read] [--graphs road] [--peers]
+"""Measure vlang on the CPU.
+
+Usage: `python benchmarks/cpu/run.py [--quick] [--only bfs,sssp,read] [--graphs road] [--peers]`.
 
 Builds graphs and C++ loops, runs all sides in alternating rounds in one process, and compares their results. Prints one
 table, and writes it with machine, versions, limits and every sample to benchmarks/results. With --quick the graphs are
@@ -50,7 +52,7 @@ class Session:
         self.folder = folder
 
     def figures(self, works: list[Work], parts: list[str]) -> Iterator[Figure]:
-        """Every work, graph by graph; then reading, start and memory."""
+        """Every workload, graph by graph; then reading, start and memory."""
         for name, group in groupby(sorted(works, key=lambda work: INPUTS.index(work.graph)), lambda work: work.graph):
             given = build(name, self.quick, self.threads)
             if given is None:
@@ -67,7 +69,10 @@ class Session:
         yield from self.parts(parts)
 
     def figure(self, work: Work, given: Input, sides: Contest) -> Figure:
-        """One work: compare the results, then run both sides, the unit and one thread in turn."""
+        """Measure one workload.
+
+        Results are compared; then both sides, the C++ PageRank and vlang on one thread run in turn.
+        """
         try:
             sides.same(sides.ours(self.threads)[1], sides.other()[1])
         except AssertionError as error:
@@ -88,7 +93,7 @@ class Session:
         return with_memory(figure, work, self.quick, self.threads) if self.memory else figure
 
     def parts(self, parts: list[str]) -> Iterator[Figure]:
-        """Reading, start, memory."""
+        """Measure reading, start and memory."""
 
         @cache
         def text() -> Text:
@@ -127,13 +132,13 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace, record: dict[str, object], works: list[Work], parts: list[str]) -> None:
-    """Measure works and parts, print figures as they are measured, write the record.
+    """Measure workloads and parts, print figures as they are measured, write the record.
 
     Args:
-        options: of the command line.
-        record: the conditions.
-        works: to measure.
-        parts: to measure: reading, start, memory.
+        options: the options of the command line.
+        record: the conditions of the run.
+        works: the workloads to measure.
+        parts: the parts to measure: reading, start, memory.
     """
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The works to measure: programs on graphs, with their targets."""
+"""The workloads to measure: programs on graphs, with their targets."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Work:
     """One row of the table.
 
     Attributes:
-        kind: of a program and its reference (contests.py).
-        graph: its name.
+        kind: the kind of the program and of its reference (contests.py).
+        graph: the name of the graph.
         sweeps: the target in sweeps of the C++ PageRank on the same graph; None for no target.
-        ratio: the target relative to the C++ reference of the same work; None for no target.
+        ratio: the target relative to the C++ reference of the same workload; None for no target.
         sources: the number of sources of betweenness.
     """
 
@@ -60,5 +60,5 @@ WORKS = (
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The works of these kinds on these graphs; an empty list selects all."""
+    """The workloads of these kinds on these graphs; an empty list selects all."""
     return [w for w in WORKS if (not only or w.kind in only) and (not graphs or w.graph in graphs)]

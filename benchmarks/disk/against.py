@@ -1,8 +1,10 @@
-"""Runs in memory against another checkout: python benchmarks/disk/against.py DIR [--alternations 20]
+"""Compare runs in memory with those of another checkout.
 
-DIR is a checkout of the commit to compare with. Both sides run its programs in turn, each in a process that stays warm.
-Prints the median ratio of our wall time to theirs, with its 95 % interval from resampled pairs. Prints the same for
-processor time, which other processes disturb less.
+Usage: `python benchmarks/disk/against.py DIR [--alternations 20]`.
+
+DIR is a checkout of the commit to compare with. Both sides run the programs of DIR in turn, each in a process that
+stays warm. Prints the median ratio of our wall time to theirs, with its 95 % interval from resampled pairs. Prints the
+same for processor time, which other processes disturb less.
 """
 
 from __future__ import annotations

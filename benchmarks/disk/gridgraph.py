@@ -23,9 +23,9 @@ class GridGraph:
     """A built checkout.
 
     Attributes:
-        folder: of the checkout.
+        folder: the folder of the checkout.
         place: a folder for the converted graph.
-        budget: GiB of memory, an argument of its programs.
+        budget: GiB of memory, an argument of GridGraph's programs.
         prefix: words that are put before each command.
     """
 
@@ -35,9 +35,9 @@ class GridGraph:
     prefix: list[str]
 
     def measure(self, source: Path) -> dict[str, float]:
-        """Seconds to convert, for a PageRank sweep, for a search from the hub and for components; bytes on disk.
+        """Seconds of the conversion, a PageRank sweep, a search from the hub and components; and bytes on disk.
 
-        source: a graph of consecutive ids from 0.
+        source: a graph file with consecutive ids from 0.
         """
         graph = Graph.read(source)
         pairs, grid = self.place / "pairs.bin", self.place / "grid"

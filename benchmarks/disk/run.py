@@ -1,4 +1,6 @@
-"""Measure runs and conversions of graphs on disk: python benchmarks/disk/run.py [--scale 22] [--gridgraph DIR]
+"""Measure runs and conversions of graphs on disk.
+
+Usage: `python benchmarks/disk/run.py [--scale 22] [--gridgraph DIR]`.
 
 Builds an R-MAT graph of 2^scale vertices (16 edges each), converts it, and runs programs on the page file with budgets
 smaller than the file. Every job runs in its own process. The read rate of the disk is measured before and after each
@@ -110,7 +112,7 @@ class Session:
                   f"{other['m'] / other['seconds'] / 1e6:.1f}; by processor time {other['busy'] / ours['busy']:.2f}")
 
     def sweeps(self) -> Iterator[Row]:
-        """PageRank with a small part of the pages in memory, and with half of them."""
+        """PageRank with a small part of the pages in memory, and with half of the pages."""
         path, threads = str(self.pages), self.threads
         inside = self.job("in_memory", path=path, program="pagerank", threads=threads, max_rounds=6)
         found = self.job("streamed", path=path, program="pagerank", memory=self.memory(160, 48), threads=threads,
@@ -159,7 +161,7 @@ class Session:
                   f"{found['each'] * 1e3:.0f} ms each")
 
     def beside(self, other: GridGraph) -> Iterator[Row]:
-        """The same works by GridGraph, after the runs of vlang."""
+        """The same workloads by GridGraph, after the runs of vlang."""
         theirs = other.measure(self.source)
         self.found["gridgraph"] = theirs
         streamed = {one["program"]: one for one in self.found["streamed"]}
@@ -176,7 +178,7 @@ class Session:
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as a table for documents. name: of its file."""
+    """The record of a run as a table for documents. name: the name of the record's file."""
     rows = [Row(*row).cells() for row in record["rows"]]
     return (f"{record['processor']}, {record['threads']} threads, {record['memory']}, {record['system']}; R-MAT of "
             f"2^{record['scale']} vertices; {record['date'][:10]}, load {record['load']:.1f} before and "

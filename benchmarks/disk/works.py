@@ -1,6 +1,6 @@
-"""One job of the disk measurements, run in a separate process. It prints its figures as JSON.
+"""One job of the disk measurements, run in a separate process. The job prints its figures as JSON.
 
-python benchmarks/disk/works.py JOB '{"argument": value}'
+Usage: `python benchmarks/disk/works.py JOB '{"argument": value}'`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _READERS, _BUFFERS, _PIECE = 2, 8, 4 * MIB  # as in a ring
 
 
 class Peak:
-    """The peak of anonymous and shared memory of this process inside `watched`, beyond its memory before."""
+    """The peak of anonymous and shared memory inside `watched`, minus the memory that the process used before."""
 
     def __init__(self) -> None:
         self.nbytes = 0
@@ -71,7 +71,7 @@ def archive(spec: str, path: str) -> dict[str, float]:
 
 
 def conversion(source: str, target: str, memory: int, threads: int, warm: str) -> dict[str, float]:
-    """Convert a file, after converting a small file of the same format to warm up."""
+    """Convert a file. To warm up, a small file of the same format is converted first."""
     for name in kernel_files():
         list(kernels(name).values())
     convert(warm, Path(target), threads=threads)

@@ -1,13 +1,15 @@
-"""The effect of each choice: python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [cache] [--quick]
+"""The effect of each choice of the engine on a GPU.
 
-replication: a sweep of a skewed graph by the edge-parallel kernel, without replicas, with 1 to 32 replicas, with the
-number from Garaph's formula, and with the number from measured costs. The reductions are a sum of floats, a minimum of
-floats and a sum of integers.
-kernels: a PageRank sweep by every kernel on uniformly random graphs of 2, 8, 32 and 128 edges a vertex.
-streams: a streamed PageRank sweep, no edges resident, by the number of streams.
-cache: a streamed PageRank sweep by the share of the edges that stay on the device.
+Usage: `python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [cache] [--quick]`.
 
-Milliseconds a sweep, medians of three. Results are written to benchmarks/results (not with --quick).
+- `replication` measures a sweep of a skewed graph by the edge-parallel kernel: without replicas, with 1 to 32 replicas,
+  with the number from Garaph's formula, and with the number from measured costs. The reductions are a sum of floats, a
+  minimum of floats and a sum of integers.
+- `kernels` measures a PageRank sweep by every kernel on uniformly random graphs of 2, 8, 32 and 128 edges a vertex.
+- `streams` measures a streamed PageRank sweep without resident edges, for each number of streams.
+- `cache` measures a streamed PageRank sweep for each share of the edges that stays on the device.
+
+All times are milliseconds a sweep, medians of three. Results are written to benchmarks/results (not with --quick).
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class Cell:
     """One measured cell of a table.
 
     Attributes:
-        table, row, column: its place; the column is the choice.
+        table, row, column: the place of the cell; each column is a choice.
         ms: milliseconds of a sweep; None after an error.
         problem: the error, or "".
     """
@@ -68,10 +70,10 @@ def cell(table: str, row: str, column: object, which: Program, graph: Graph, **o
     """Measure a cell; an error becomes its text.
 
     Args:
-        table, row, column: its place.
+        table, row, column: the place of the cell.
         which: the program.
         graph: the graph.
-        options: of the run.
+        options: options of the run.
     """
     try:
         return Cell(table, row, str(column), sweep_ms(which, graph, **options))

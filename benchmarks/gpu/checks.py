@@ -26,14 +26,14 @@ PARTS = 64
 
 
 def check_levels(given: Input, result: Result) -> None:
-    """Check hops from the source. Raises AssertionError if one is wrong."""
+    """Check hops from the source. Raises AssertionError if a value is wrong."""
     depth = np.where(result.reached("depth"), result["depth"], np.inf)
     near = _reduced(given.graph.adjacency("in"), lambda u, edges: depth[u], np.minimum, np.inf)
     _same("hops", given.source, depth, near + 1)
 
 
 def check_paths(given: Input, result: Result) -> None:
-    """Check distances from the source. Raises AssertionError if one is wrong."""
+    """Check distances from the source. Raises AssertionError if a value is wrong."""
     adjacency = given.graph.adjacency("in")
     weight, dist = adjacency.column("weight", np.float32), result["dist"].astype(np.float64)
     near = _reduced(adjacency, lambda u, edges: dist[u] + weight[edges], np.minimum, np.inf)
@@ -46,10 +46,10 @@ def check_sweep(given: Input, before: Result, after: Result, damping: float = 0.
     Args:
         given: the graph.
         before, after: two results.
-        damping: of PageRank.
+        damping: the damping factor of PageRank.
 
     Raises:
-        AssertionError: a rank is wrong by more than 1e-5 of itself.
+        AssertionError: a rank has a relative error of more than 1e-5.
     """
     rank, degree = before["rank"].astype(np.float64), given.graph.out_degree
     share = np.divide(rank, degree, out=np.zeros_like(rank), where=degree > 0)

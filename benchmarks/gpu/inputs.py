@@ -1,4 +1,4 @@
-"""The graphs of the measurements: generated on the measuring machine, identical on every machine, never stored.
+"""The graphs of the measurements, which are generated on the measuring machine and are identical on every machine.
 
 Names and parameters are those of the peers' measurements:
 - rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;
@@ -9,7 +9,7 @@ Names and parameters are those of the peers' measurements:
 The weight of an edge, a whole number 1..64, is a hash of its two vertices. The source is the vertex of largest
 out-degree; in a grid it is a corner.
 
-    python benchmarks/gpu/inputs.py [NAME ...]     builds them and prints the time
+`python benchmarks/gpu/inputs.py [NAME ...]` builds the graphs and prints the time.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Kind:
     """A kind of generated graph.
 
     Attributes:
-        generator: its name.
-        arguments: of the generator, separated by commas.
+        generator: the name of the generator.
+        arguments: the arguments of the generator, separated by commas.
         directed: whether the graph is directed.
         symmetrize: store both directions of every edge.
         corner: the source is vertex 0.
@@ -60,7 +60,7 @@ class Input:
     """A graph to measure on.
 
     Attributes:
-        name: for the table.
+        name: the name shown in the table.
         graph: the graph.
         source: a dense vertex number.
         seconds: time to build the edge list, and in- and out-edges with weights.
@@ -127,7 +127,7 @@ def weights(
     Args:
         src, dst: shape [E].
         threads: how many threads to use.
-        most: at most 255.
+        most: the largest weight, at most 255.
     """
     out = np.empty(len(src), dtype=np.uint8)
 

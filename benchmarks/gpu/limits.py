@@ -1,6 +1,6 @@
 """The limits of the GPU and of its link to the host, measured in the same session as the runs compared with them.
 
-    python benchmarks/gpu/limits.py      measures and prints
+`python benchmarks/gpu/limits.py` measures the limits and prints them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Limits:
 
 
 def measure_limits() -> Limits:
-    """All limits, in about two seconds. Raises ImportError without CuPy."""
+    """Measure all limits, which takes about two seconds. Raises ImportError without CuPy."""
     import cupy
 
     limits = Limits(

@@ -1,11 +1,13 @@
-"""The profile of a run: python benchmarks/gpu/profiling.py WORK GRAPH [--option NAME=VALUE ...] [--ncu]
+"""The profile of a run.
 
-Runs a work of run.py twice and shows the second run: its supersteps, the device time of every kernel, copy and fill,
-and the waits of the host. Device time is measured by an event before and after each launch, which costs about two
+Usage: `python benchmarks/gpu/profiling.py WORK GRAPH [--option NAME=VALUE ...] [--ncu]`.
+
+Runs a workload of run.py twice and shows the second run: its supersteps, the device time of every kernel, copy and
+fill, and the waits of the host. Device time is measured by an event before and after each launch, which costs about two
 microseconds. With `--ncu`, Nsight Compute measures the kernels: time, bytes of memory, cache hits, warps in flight.
 
-    python benchmarks/gpu/profiling.py bfs rmat22
-    python benchmarks/gpu/profiling.py pagerank rmat24 --option kernel=stream --ncu
+Examples: `python benchmarks/gpu/profiling.py bfs rmat22`,
+`python benchmarks/gpu/profiling.py pagerank rmat24 --option kernel=stream --ncu`.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ HEADER = ("work", "graph", "ms", "must", "aim", "best peer", "limit", "met", "ro
 
 @dataclass(frozen=True)
 class Row:
-    """One measured work; all times in milliseconds.
+    """One measured workload; all times are in milliseconds.
 
     Attributes:
         work, graph: names.
-        ms: the median time; None if the work failed.
+        ms: the median time; None if the workload failed.
         must, aim: the target, and a more ambitious time.
         peer: name and time of the best published system.
         limit: the time that the measured limits allow.
@@ -34,7 +34,7 @@ class Row:
         steps: time of the supersteps alone.
         call: time of the whole call.
         samples: every measured time.
-        problem: the reason why there is no time, or what is wrong with it.
+        problem: the reason why there is no time, or a fault of the measurement.
     """
 
     work: str
@@ -98,9 +98,9 @@ def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequen
 
     Args:
         before: the conditions.
-        what: was measured.
-        record: further entries.
-        rows: of the table.
+        what: the name of the measurement.
+        record: further entries of the file.
+        rows: the rows of the table.
     """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{what}-{before['date'][:19].replace(':', '')}.json"
@@ -110,7 +110,7 @@ def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequen
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as a table for documents. name: of its file."""
+    """The record of a run as a table for documents. name: the name of the record's file."""
     versions, limits = record["versions"], record["limits"]
     gathers = [f"{rate / 1e9:.0f} G/s from {int(size) >> 20} MB" for size, rate in limits["gathers"].items()]
     link = [f"{rate / 1e9:.1f} GB/s of {int(size) >> 20} MB" for size, rate in limits["link"].items()]

@@ -1,18 +1,20 @@
-"""Measure vlang on the GPU: python benchmarks/gpu/run.py [--only pagerank,bfs,...] [--graphs rmat22,...] [--quick]
+"""Measure vlang on the GPU.
 
-Builds the graphs on this machine, measures the limits of the device, and runs each work: once checked against NumPy and
-SciPy, then the median of five. Prints one line for each work:
-- milliseconds of the run, with the data on the device and kernels compiled;
-- the target, and a more ambitious time;
-- the best peer on an H200, and the time that the measured limits allow;
-- supersteps, and edges traversed;
-- milliseconds of the supersteps alone, without initializers and contracts, and of the whole call.
+Usage: `python benchmarks/gpu/run.py [--only pagerank,bfs,...] [--graphs rmat22,...] [--quick]`.
+
+Builds the graphs on this machine, measures the limits of the device, and runs each workload: once to
+check the result against NumPy and SciPy, then five times for the median. Prints one line for each workload, with
+- the milliseconds of the run, with the data on the device and kernels compiled,
+- the target, and a more ambitious time,
+- the best peer on an H200, and the time that the measured limits allow,
+- the numbers of supersteps and of traversed edges,
+- the milliseconds of the supersteps alone, without initializers and contracts, and of the whole call.
 
 Results are written to benchmarks/results (not with --quick).
 
 The limit of a sweep is the time to gather a value for each edge. The limit of a traversal is the time of the gathers of
-the traversed edges and of a grid barrier for each superstep. The limit of a streamed work is the time to transfer the
-bytes that are not resident.
+the traversed edges and of a grid barrier for each superstep. The limit of a streamed workload is the time to transfer
+the bytes that are not resident.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ class Session:
         self.limits: Limits | None = measure_limits() if self.gpu else None
 
     def rows(self, works: list[Work]) -> Iterator[Row]:
-        """Every work, graph by graph."""
+        """Every workload, graph by graph."""
         for name, group in groupby(works, key=lambda work: work.graph):
             if time.monotonic() > self.deadline:
                 yield from (Row(work.name, name, problem="no time left") for work in group)
@@ -63,7 +65,7 @@ class Session:
                 yield self.row(work, given, gather)
 
     def row(self, work: Work, given: inputs.Input, gather: float) -> Row:
-        """Measure one work; an error is reported in its line."""
+        """Measure one workload; an error is reported in its line."""
         try:
             timing = measure(work, prepared(work, given, self.arguments), check=self.check)
         except Exception as error:  # a failing work must not stop the others
@@ -78,12 +80,12 @@ class Session:
         return replace(row, must=None, aim=None, peer=None) if self.quick else row
 
     def limit(self, work: Work, given: inputs.Input, timing: Timing, gather: float) -> float | None:
-        """The least time of a work in milliseconds, by the measured limits of the device.
+        """The least time of a workload in milliseconds, by the measured limits of the device.
 
         Args:
-            work: the work.
+            work: the workload.
             given: the graph.
-            timing: the measured times of the work.
+            timing: the measured times of the workload.
             gather: seconds of the gathers of all edges.
         """
         if self.limits is None:

@@ -1,4 +1,4 @@
-"""How a work is run: the call, the memory budget, the timing and the checks."""
+"""How a workload is run: the call, the memory budget, the timing and the checks."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def spelled(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
-    """The call of a work. The share of resident edges gives its budget. options: run options such as `device`."""
+    """The call of a workload.
+
+    The share of resident edges determines the memory budget of the call. options: run options such as `device`.
+    """
     arguments = dict(options)
     if work.kind in ("bfs", "sssp"):
         arguments["source"] = given.source
@@ -114,11 +117,11 @@ def least_budget(call: Call) -> int:
 
 
 def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) -> Timing:
-    """Check one run of a work, then time it. As much data is resident as the budget allows.
+    """Check one run of a workload, then time it. The run keeps as many edges on the device as the budget allows.
 
     Args:
-        work: the work.
-        call: the call of the work.
+        work: the workload.
+        call: the call of the workload.
         repeats: how often to time it.
         check: whether to check a result first.
     """

@@ -1,10 +1,12 @@
-"""The cost of streaming beyond the link: python benchmarks/gpu/streaming.py [--graph rmat22] [--share 0.25]
+"""The cost of streaming in addition to the transfer over the link.
 
-The link alone is measured first: pieces of page-locked memory of the page size are copied over a few streams. Then
-passes over a graph with a share of its pages resident are measured. Their kernel only reads every edge, so the
-difference from the link is the cost of slots, rows, events and launches. Prints one line for each page size and number
-of streams: milliseconds of a pass, gigabytes a second over the link, and their share of the rate of the link for pieces
-of that size.
+Usage: `python benchmarks/gpu/streaming.py [--graph rmat22] [--share 0.25]`.
+
+The link alone is measured first: pieces of page-locked memory of the page size are copied over a few streams. Then the
+script measures passes over a graph of which a share of the pages is resident. The kernel of these passes only reads
+every edge, so the difference from the link is the cost of slots, rows, events and launches. Prints one line for each
+page size and number of streams: milliseconds of a pass, gigabytes a second over the link, and their share of the rate
+of the link for pieces of that size.
 """
 
 from __future__ import annotations
@@ -58,9 +60,9 @@ class Streamed:
 
     Attributes:
         size: bytes of a page.
-        pages: of the graph.
-        slots: pages on the device.
-        seconds: of a pass, the median.
+        pages: the number of pages of the graph.
+        slots: the number of pages on the device.
+        seconds: the median time of a pass.
         rate: bytes a second over the link during a pass.
         read: the sum of all targets, as computed by the kernel.
     """

@@ -1,4 +1,4 @@
-"""The works to measure: programs on graphs, with targets and the times of the best peers on the same GPU."""
+"""The workloads to measure: programs on graphs, with targets and the times of the best peers on the same GPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Work:
 
     Attributes:
         kind: "pagerank" (a sweep), "bfs", "sssp" or "components".
-        graph: its name.
+        graph: the name of the graph.
         must, aim: the target and a more ambitious time in milliseconds; for streamed sweeps, shares of the link rate.
         peer: the best published system measured on the same GPU, and its milliseconds.
         resident: the share of the edges that may stay on the device.
@@ -58,7 +58,7 @@ SWEEP_WORKS = ("pagerank",)
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The works of these names (all if empty) on these graphs, ordered by graph so that each graph is built once."""
+    """The workloads of these names (all if empty) on these graphs, grouped by graph so that each is built once."""
     order = list(dict.fromkeys(work.graph for work in WORKS))
     found = [w for w in WORKS if (not only or w.name in only) and (not graphs or w.graph in graphs)]
     return sorted(found, key=lambda work: order.index(work.graph))

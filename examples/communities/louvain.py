@@ -1,8 +1,8 @@
-"""Communities by the Louvain method: levels of local moves (move.vp), each on the graph of the communities before it.
+"""Communities by the Louvain method: levels of local moves (move.vp), each on the graph of the previous communities.
 
-    python examples/communities/louvain.py karate
+Usage: `python examples/communities/louvain.py karate`.
 
-V. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre, Fast unfolding of communities in large networks (2008).
+The method is from Blondel, Guillaume, Lambiotte, Lefebvre, Fast unfolding of communities in large networks (2008).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def louvain(src: Labels, dst: Labels, weight: Weights, n: int, seed: int = 1) ->
     """The community of each vertex, from 0 in the order of first members, and the modularity.
 
     Args:
-        src, dst: the ends of each undirected edge, int64[m], from 0 to n - 1; each edge once.
+        src, dst: the ends of each undirected edge, int64[m], from 0 to n - 1; each edge is listed once.
         weight: the weights, float64[m], >= 0.
         n: the number of vertices.
-        seed: of the random turns.
+        seed: the seed of the random turns.
     """
     community, best = np.arange(n), -1.0
     for level in range(64):
@@ -47,7 +47,7 @@ def moved(src: Labels, dst: Labels, weight: Weights, n: int, seed: int) -> tuple
 
     Args:
         src, dst, weight, n: the graph, as for `louvain`.
-        seed: of the random turns.
+        seed: the seed of the random turns.
     """
     k = np.bincount(src, weight, n) + np.bincount(dst, weight, n)
     m2 = float(k.sum())
@@ -59,7 +59,7 @@ def moved(src: Labels, dst: Labels, weight: Weights, n: int, seed: int) -> tuple
 
 
 def contracted(src: Labels, dst: Labels, weight: Weights, n: int) -> tuple[Labels, Labels, Weights]:
-    """The edges between communities, with the weights of parallel ones added up. n: the number of communities."""
+    """The edges between communities, with the weights of parallel edges added up. n: the number of communities."""
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     pairs, at = np.unique(low * n + high, return_inverse=True)
     return pairs // n, pairs % n, np.bincount(at, weight)

@@ -1,4 +1,4 @@
-"""The machine of one rank: it runs passes over the vertices that the rank owns, and agrees with the other ranks."""
+"""The machine of one rank: it runs passes over the vertices of the rank, and exchanges values with other ranks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ClusterMachine", "turned_plan"]
 
 
 def turned_plan(plan: Plan) -> Plan:
-    """The plan whose passes notify along the edges that they read, turned, instead of along edges of the graph."""
+    """The plan for one rank: its passes notify along transposed rows of the rank instead of rows of the whole graph."""
     return replace(plan, steps=tuple(map(_turned, plan.steps)))
 
 
@@ -66,12 +66,12 @@ class ClusterMachine(CpuMachine):
         return CLUSTER_WAYS
 
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
-        """The pages of the rank."""
+        """The edges of the rank, cut into pages."""
         assert isinstance(graph, LocalGraph)
         return LocalPages(graph, page_size)
 
     def passes_over(self, source: PageSource, freedoms: Freedoms) -> Passes:
-        """The passes of the rank."""
+        """Create the object that runs passes over the vertices of the rank."""
         plan = self._plan
         folds = {spec.fold.kernel: spec.fold for spec in plan.values if spec.fold is not None}
         senders = {stage.kernels["messages"]: stage for stage in plan.stages if "messages" in stage.kernels}
@@ -89,13 +89,13 @@ class ClusterMachine(CpuMachine):
         np.copyto(self.state.arrays[slot], self.local.numbers.local(np.ascontiguousarray(array)))
 
     def array(self, slot: str) -> NDArray[Any]:
-        """The array of a slot over the vertices of the whole graph."""
+        """The values of a vertex array for the whole graph, collected from all ranks."""
         own = self.local.numbers.own(self.state.arrays[slot])
         found: NDArray[Any] = np.concatenate(gathered(self.transport, own, slot))
         return found
 
     def others(self, slot: str, value: int) -> int:
-        """The number of entries of a vertex array of the whole graph that differ from `value`."""
+        """The number of entries that differ from `value` in a vertex array, counted over all ranks."""
         own = self.local.numbers.own(self.state.arrays[slot])
         return summed(self.transport, [int(np.count_nonzero(own != value))], slot)[0]
 
@@ -139,7 +139,7 @@ class ClusterMachine(CpuMachine):
         super().fill(slot, byte)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop, with the part of `start` that the rank has."""
+        """Begin a loop; of `start`, only the entries for the vertices of this rank are used."""
         if start is not None:
             local = self.local.numbers.local
             start = replace(start, fields={}, sent={name: local(array) for name, array in start.sent.items()},
@@ -148,7 +148,7 @@ class ClusterMachine(CpuMachine):
         return super().loop(spec, bound, start)
 
     def _own_flags(self, flags: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The flags of the owned vertices; mirrors get theirs by exchange."""
+        """The flags of the local vertices, with 0 for mirrors, whose flags arrive by the next exchange."""
         found = self.local.numbers.local(flags)
         found[: self.local.numbers.low] = found[self.local.numbers.high :] = 0
         return found
@@ -158,7 +158,7 @@ class ClusterMachine(CpuMachine):
         return RankSweep(spec, self.passes, self._levels)
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as the copy `kept`, on all ranks."""
+        """Whether some vertex arrays are equal, bit by bit and on all ranks, to their copies in `kept`."""
         assert isinstance(kept, list)
         own = self.local.numbers.own
         differ = any(own(copy).tobytes() != own(self.state.arrays[slot]).tobytes() for slot, copy in zip(slots, kept))

@@ -29,7 +29,7 @@ __all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
 
 
 class RankFreedoms(Freedoms):
-    """The choices of a rank. Every choice before an exchange follows from values that all ranks have.
+    """The run-time choices of a rank. A choice that affects an exchange depends only on values known to all ranks.
 
     beside: the number of ranks on this machine, which share its processors.
     """
@@ -42,12 +42,12 @@ class RankFreedoms(Freedoms):
         return Cpu(threads or max(1, available_threads() // self._beside))
 
     def levels_together(self) -> bool:
-        """Never, as values are exchanged after each level."""
+        """False, because the ranks exchange values after each level."""
         return False
 
 
 class LocalPages(InMemory):
-    """The pages of a rank, with tasks over its own vertices only."""
+    """The pages of a rank. The tasks over the pages cover only vertices that the rank owns."""
 
     def __init__(self, graph: LocalGraph, page_size: int) -> None:
         super().__init__(graph, page_size)
@@ -72,12 +72,12 @@ def _within(tasks: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
 
 @dataclass
 class ClusterPasses(Passes):
-    """`Passes` of one rank: each runs over the owned vertices, after the mirrors that it reads have been updated.
+    """The passes of one rank. A pass updates the mirrors that it reads, and then runs over the vertices of the rank.
 
     Attributes:
         transport: the transport of the rank.
         folds: the reductions over vertices of the plan, by kernel.
-        senders: the passes with messages, by the kernel that computes these.
+        senders: the passes that use messages, by the name of the kernel that computes the messages.
         parts: the partial results of the blocks of the whole graph, by slot.
     """
 
@@ -100,7 +100,7 @@ class ClusterPasses(Passes):
 
     @property
     def costs(self) -> Costs | None:
-        """The edge costs of rank 0, so that all ranks choose alike."""
+        """The costs per edge measured on rank 0. All ranks use these costs, so that all ranks make the same choices."""
         if self.switching != "published" and self._costs is None:
             mine = np.array(astuple(costs_of(self.graph.m)))
             self._costs = Costs(*gathered(self.transport, mine, "the costs of an edge")[0].tolist())
@@ -108,7 +108,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """The arrays whose mirrors a pass reads and that may be out of date."""
+        """The arrays that a pass reads at mirrors, if these mirrors may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
     def refresh(self, stage: StageSpec) -> None:
@@ -119,7 +119,10 @@ class ClusterPasses(Passes):
             self._renewed(slots)
 
     def _renewed(self, slots: Iterable[str]) -> None:
-        """Note that the mirrors of arrays are up to date. A copy start:F is overwritten in each superstep."""
+        """Record that the mirrors of some arrays are up to date.
+
+        Arrays `start:F` are not recorded, because each superstep overwrites these arrays.
+        """
         self._fresh.update(slot for slot in slots if not slot.startswith("start"))
 
     def changed(self) -> None:
@@ -149,13 +152,13 @@ class ClusterPasses(Passes):
         return counted
 
     def send_all(self, stage: StageSpec) -> None:
-        """See `Passes.send_all`; for owned vertices."""
+        """Like `Passes.send_all`, but only for vertices that this rank owns."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self._fresh -= set(stage.near)
         super().send_all(stage)
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
-        """See `Passes.send`; for those of the listed vertices that this rank owns."""
+        """Like `Passes.send`, but only for the listed vertices that this rank owns."""
         self._fresh -= set(stage.near)
         short, long = (np.searchsorted(vertices, self.vertices).tolist() for vertices in
                        (lists.short[: lists.shorts], lists.long_vertices[: lists.longs]))
@@ -166,7 +169,10 @@ class ClusterPasses(Passes):
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
     ) -> None:
-        """See `Passes.split`. Flags of changed vertices are first sent to mirrors; marks are for owned ones only."""
+        """See `Passes.split`.
+
+        The flags of changed vertices are first sent to the mirrors. Only owned vertices keep their marks.
+        """
         if flags is marks:
             marks[: self.numbers.low] = marks[self.numbers.high :] = 0
         else:
@@ -174,19 +180,19 @@ class ClusterPasses(Passes):
         super().split(flags, bit, pages, lists, marks)
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
-        """See `Passes.reached`; counted over all ranks."""
+        """Like `Passes.reached`, but summed over all ranks."""
         return summed(self.transport, [super().reached(flags, kind)], "edges of changed vertices")[0]
 
     def receivers(self, kind: str) -> None:
-        """None: all ranks must choose alike, and each knows its own rows only."""
+        """Returns None: each rank knows only its own rows, but all ranks must make the same choice."""
 
     def agreed(self, stage: StageSpec, way: str, stats: Stats, edges: int) -> tuple[Stats, int]:
-        """The counts of a pass over all ranks, and the number of edges that all of them traversed.
+        """Add up the counts of a pass over all ranks; also returns the number of edges that all ranks traversed.
 
-        This also merges the partial results of reductions that were fused into the pass.
+        This method also merges the partial results of reductions that were fused into the pass.
 
         Args:
-            stage: the pass, after which the buffers of its fields have been exchanged.
+            stage: the pass. The two buffers of each field that the pass writes have been swapped already.
             way: "pull" for a full pass.
             stats, edges: the counts of this rank.
         """
@@ -202,7 +208,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ reductions
     def fold(self, fold: Fold) -> None:
-        """Reduce over all vertices of all ranks to one partial result per block, unless fused work has done it."""
+        """Reduce over all vertices, to one partial result per block, unless a pass has already run the reduction."""
         if fold.kernel in self.ahead:
             return
         if self.exchange.padded:
@@ -211,7 +217,7 @@ class ClusterPasses(Passes):
         self._merge([fold], (), fold.kernel)
 
     def _fold_first(self, folds: Sequence[Fold]) -> None:
-        """Reduce the first block again, after the values of its pads have arrived."""
+        """Reduce the first block of this rank again, after the values of its pads have arrived."""
         sends = [slot for kernel, stage in self.senders.items() if kernel in self.ahead for slot in self._near(stage)
                  if slot.startswith("work:")]
         self.exchange.update(sends, self._read_by(folds), None, "values and pads")
@@ -227,7 +233,10 @@ class ClusterPasses(Passes):
         return [slot for slot in read if (field_of(slot) is not None or slot in arrays) and slot in self.state.arrays]
 
     def _place_parts(self) -> None:
-        """Let kernels write the partial results of their blocks to the places of these in the whole graph."""
+        """Allocate space for the partial results of all blocks of the graph.
+
+        The kernels of this rank write the results of the rank's own blocks.
+        """
         self.parts: dict[str, NDArray[Any]] = {}
         blocks, first = -(-self.numbers.ranges.n // BLOCK), self.numbers.ranges.blocks(self.transport.rank)[0]
         shift = first - self.numbers.low // BLOCK  # -1 at least, as there are at most as many mirrors as lower vertices
@@ -239,7 +248,7 @@ class ClusterPasses(Passes):
                 self.state.put(spec.slot, array[(1 + shift) * spec.width :])
 
     def _merge(self, folds: Sequence[Fold], numbers: Sequence[int], where: str) -> list[int]:
-        """Exchange the partial results of reductions, and return the sums of numbers over all ranks."""
+        """Exchange the partial results of reductions, and return `numbers` summed over all ranks."""
         slots = [slot for fold in folds for slot in fold.arrays if slot in self.parts]
         low, high = self.numbers.ranges.blocks(self.transport.rank)
         mine = [np.array(numbers, np.int64).view(np.uint8)]

@@ -1,4 +1,7 @@
-"""The ways in which a rank runs a loop. Other ways of a CPU need the whole graph; their loops run in supersteps."""
+"""The ways in which a rank runs a loop.
+
+The other ways of a CPU need the whole graph, so a rank runs the loops of these ways in supersteps.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ __all__ = ["CLUSTER_WAYS"]
 
 
 class _RankSuperstep(Superstep):
-    """`Superstep` of one rank, whose counts are those of all ranks."""
+    """A superstep on one rank, whose counts are summed over all ranks."""
 
     def _most_changed(self) -> bool:
-        """False: all ranks must choose alike, and each knows the number of its own vertices only."""
+        """False: each rank knows only how many of its own vertices changed, but all ranks must make the same choice."""
         return False
 
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
@@ -26,7 +29,7 @@ class _RankSuperstep(Superstep):
 
 
 class RankSupersteps(Supersteps):
-    """Supersteps of full passes and notify-pull, of all ranks together."""
+    """Runs loops in supersteps of full passes and notify-pull, on all ranks together."""
 
     @property
     def running(self) -> type[Superstep]:

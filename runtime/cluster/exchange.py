@@ -19,10 +19,10 @@ _TWINS = {"field": "next", "work": "later"}  # the second buffers, whose mirrors
 
 
 class Exchange:
-    """The exchange of one run: between supersteps, mirrors get the values of their owners.
+    """Copies the values of vertices from their owners to their mirrors, between the supersteps of one run.
 
     For each array and receiving rank, the values that were last sent are kept, and only changed values are sent. Both
-    buffers of a field have the same values in their mirrors, so that exchanging the buffers needs no message.
+    buffers of a field have the same values in their mirrors, so swapping the buffers needs no message.
 
     Args:
         numbers: the local numbers of this rank.
@@ -42,16 +42,17 @@ class Exchange:
         """Whether any rank needs the values of pads to reduce its first block."""
 
     def forget(self, slot: str) -> None:
-        """The mirrors of an array were overwritten on this rank and all others, so all values are sent next time."""
+        """Note that all ranks have overwritten their mirrors of an array, so that the next update sends all values."""
         self._known.pop(slot, None)
 
     def update(self, slots: Sequence[str], pads: Sequence[str], flags: NDArray[np.uint8] | None, where: str) -> None:
-        """Update the mirrors of some arrays; all ranks must call this with the same arrays.
+        """Update the mirrors of some arrays; all ranks must call this method with the same arrays.
 
         Args:
             slots: the arrays.
             pads: the arrays whose pads are updated.
-            flags: uint8[n], whose bit 0 is set for mirrors where the owner has it; None for no flags.
+            flags: uint8[n], or None. Bit 0 of the flag of a mirror is set if bit 0 is set on the rank that owns the
+                vertex.
             where: the place in the run, for errors.
         """
         arrays = {slot: self._arrays(slot) for slot in slots}
@@ -99,7 +100,7 @@ class Exchange:
                 reader.whole(self._slice(slot, low - shift, high - shift))
 
     def _shared(self, vertices: tuple[int, int], owner: int) -> tuple[int, int]:
-        """The part of a range of vertices that a rank owns; it is empty if the first number is not less."""
+        """The part of a range of vertices that a rank owns, as (low, high); the part is empty if low >= high."""
         first, last = self.numbers.ranges.of(owner)
         return max(vertices[0], first), min(vertices[1], last)
 
@@ -116,7 +117,7 @@ class Exchange:
         return [array] if twin is None or len(twin) != len(array) else [array, twin]
 
     def _is_known(self, slot: str, arrays: Sequence[NDArray[Any]]) -> bool:
-        """Whether the mirrors of these arrays have the values that were last sent; from now on they will have them."""
+        """Whether the mirrors of some arrays have the values that were last sent; records that an update follows."""
         now = frozenset(array.ctypes.data for array in arrays)
         before = self._known.get(slot)
         if slot not in self._sent:

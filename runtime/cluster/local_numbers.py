@@ -1,7 +1,7 @@
-"""The local numbers of a rank, which are in the order of the whole graph.
+"""The local vertex numbers of a rank, which have the order of the numbers in the whole graph.
 
 The mirrors of lower vertices come first, then unused numbers up to a multiple of BLOCK, then pads, then the owned
-vertices, and last the mirrors of higher vertices. So the neighbours in a row increase by local number as they do by the
+vertices, and last the mirrors of higher vertices. So the neighbours in a row have the same order by local number and by
 number in the graph, and full passes may read them from cache blocks (vlang.runtime.graph.topology.blocks).
 """
 
@@ -18,19 +18,19 @@ from vlang.runtime.cluster.ranges import Ranges
 from vlang.runtime.cluster.transport import Transport
 from vlang.runtime.plan.plan import BLOCK
 
-__all__ = ["LocalNumbers", "number_vertices"]
+__all__ = ["LocalNumbers", "mirrors_of", "number_all", "number_vertices"]
 
 
 @dataclass(frozen=True)
 class LocalNumbers:
-    """Which vertices a rank has, by local number (see `Ranges` for pads).
+    """The local vertex numbers of one rank (see `Ranges` for pads).
 
     Attributes:
         ranges: the ranges of all ranks.
         rank: this rank.
         mirrors: uint32, the vertices of other ranks that are neighbours of owned ones, in increasing order.
         starts: int64[ranks + 1], where the mirrors of each rank begin in `mirrors`.
-        wanted: for each rank the local numbers of the owned vertices that it mirrors, uint32, in increasing order.
+        wanted: for each rank, the owned vertices that have a mirror there: local numbers, uint32, in increasing order.
     """
 
     ranges: Ranges
@@ -41,7 +41,7 @@ class LocalNumbers:
 
     @property
     def lower(self) -> int:
-        """The number of mirrors of vertices below the owned ones."""
+        """The number of mirrors of vertices that are lower than the owned vertices."""
         return int(self.starts[self.rank])
 
     @property
@@ -51,7 +51,7 @@ class LocalNumbers:
 
     @property
     def high(self) -> int:
-        """The local number behind the last owned vertex."""
+        """The local number of the last owned vertex plus 1."""
         first, last = self.ranges.of(self.rank)
         return self.low + last - first
 
@@ -61,18 +61,18 @@ class LocalNumbers:
         return self.high + len(self.mirrors) - self.lower
 
     def mirrors_of(self, rank: int) -> tuple[int, int]:
-        """The local numbers of the mirrors of a rank: the first, and the one behind the last."""
+        """The range of local numbers of the vertices that another rank owns: the first number, and the last plus 1."""
         first, last = self.starts[rank : rank + 2].tolist()
         shift = 0 if rank < self.rank else self.high - self.lower
         return first + shift, last + shift
 
     def own(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The owned part of an array over the local vertices, as a view; [n k], k entries for each vertex."""
+        """A view of the entries of the owned vertices, in an array [n k] with k entries for each local vertex."""
         width = len(array) // self.n if self.n else 1
         return array[self.low * width : self.high * width]
 
     def local(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The entries of an array over all vertices, [n k], for the local vertices; 0 for unused numbers."""
+        """Copy the entries of the local vertices from an array [n k] of the whole graph; 0 for unused numbers."""
         width = len(array) // self.ranges.n if self.ranges.n else 1
         first, last = self.ranges.of(self.rank)
         rows = array.reshape(-1, width)
@@ -83,7 +83,10 @@ class LocalNumbers:
         return found.reshape(-1)
 
     def translate(self, vertices: NDArray[np.uint32], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The local numbers of owned vertices and mirrors. `table`, uint32[n of the graph], is overwritten."""
+        """The local numbers of some vertices that are owned or mirrored.
+
+        `table`, uint32[n of the graph], is overwritten.
+        """
         first, last = self.ranges.of(self.rank)
         table[first:last] = np.arange(self.low, self.high, dtype=np.uint32)
         table[self.mirrors[: self.lower]] = np.arange(self.lower, dtype=np.uint32)
@@ -102,20 +105,44 @@ def number_vertices(
         neighbours: all neighbours of the owned vertices, by their numbers in the whole graph.
     """
     rank = transport.rank
+    mirrors = mirrors_of(ranges, rank, neighbours)
+    parts = [part.view(np.uint8) for part in _by_owner(ranges, mirrors)]
+    found = transport.exchange(parts, "the lists of mirrors")
+    return _numbers(ranges, rank, mirrors, [part.view(np.uint32) for part in found])
+
+
+def number_all(ranges: Ranges, mirrors: Sequence[NDArray[np.uint32]]) -> list[LocalNumbers]:
+    """The local numbers of all ranks of a process; `mirrors` has those of each rank, as `mirrors_of` returns them."""
+    parts = [_by_owner(ranges, some) for some in mirrors]
+    return [_numbers(ranges, rank, some, [part[rank] for part in parts]) for rank, some in enumerate(mirrors)]
+
+
+def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    """The neighbours that other ranks own, uint32, in increasing order; `neighbours` as for `number_vertices`."""
     first, last = ranges.of(rank)
     seen = np.zeros(ranges.n, np.bool_)
     for some in neighbours:
         seen[some] = True
     seen[first:last] = False
-    mirrors = np.flatnonzero(seen).astype(np.uint32)
+    return np.flatnonzero(seen).astype(np.uint32)
+
+
+def _by_owner(ranges: Ranges, mirrors: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
+    """The mirrors that each rank owns."""
     starts = np.searchsorted(mirrors, ranges.bounds)
-    parts = [mirrors[starts[r] : starts[r + 1]].view(np.uint8) for r in range(ranges.size)]
-    found = transport.exchange(parts, "the lists of mirrors")
-    shift = _first_owned(int(starts[rank]), ranges, rank) - first
-    wanted = [(part.view(np.uint32).astype(np.int64) + shift).astype(np.uint32) for part in found]
+    return [mirrors[starts[r] : starts[r + 1]] for r in range(ranges.size)]
+
+
+def _numbers(
+    ranges: Ranges, rank: int, mirrors: NDArray[np.uint32], asked: Sequence[NDArray[np.uint32]]
+) -> LocalNumbers:
+    """The local numbers of a rank, whose owned vertices `asked[r]` are mirrored by rank r."""
+    starts = np.searchsorted(mirrors, ranges.bounds)
+    shift = _first_owned(int(starts[rank]), ranges, rank) - ranges.of(rank)[0]
+    wanted = [(part.astype(np.int64) + shift).astype(np.uint32) for part in asked]
     return LocalNumbers(ranges, rank, mirrors, starts, wanted)
 
 
 def _first_owned(lower: int, ranges: Ranges, rank: int) -> int:
-    """The local number of the first owned vertex of a rank that mirrors `lower` lower vertices."""
+    """The local number of the first owned vertex of a rank that has mirrors of `lower` lower vertices."""
     return -(-lower // BLOCK) * BLOCK + ranges.pads(rank)

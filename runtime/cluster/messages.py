@@ -1,7 +1,8 @@
-"""The bytes that a rank sends to another one for an array: a sparse list, a bitmap, or all values.
+"""The format of messages between ranks: the changed values of an array as a sparse list, with a bitmap, or all values.
 
-A message is a sequence of parts, one for each array, and each part begins at a multiple of 8 bytes: a word of 64 bits
-with form and number of values, then places or a bitmap, then values. The sender takes the smallest form.
+A message is a sequence of parts, one for each array. A part begins at a multiple of 8 bytes. A part consists of a word
+of 64 bits with the form of the part and the number of values, then positions or a bitmap, then the values. The sender
+chooses the smallest form.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ _FORMS = 4
 
 
 def words_of(array: NDArray[Any], size: int) -> tuple[int, int]:
-    """The bits of the words of which a value consists, and their number. `size`: bytes of a value."""
+    """The width in bits of the words into which a value of `size` bytes is cut, and the number of these words."""
     bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0 and array.itemsize * 8 >= bits)
     return bits, 8 * size // bits
 
 
 def bytes_of(places: int, changes: int, size: int) -> tuple[int, int, int]:
-    """The bytes of a part, without its first word, as a list, as a bitmap, and with all values.
+    """The size in bytes of a part, without its first word, in each of its three forms: list, bitmap, all values.
 
     Args:
         places: the number of mirrors.
         changes: the number of mirrors whose value is sent.
-        size: bytes of a value; 0 for flags, which have none.
+        size: bytes of a value; 0 for flags, for which no values are sent.
     """
     listed = _whole(4 * changes) + _whole(size * changes)
     bitmap = _WORD * -(-places // 64) + _whole(size * changes)
@@ -63,8 +64,8 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
         values: the array over the local vertices.
         places: uint32[k], the local numbers of the vertices that the receiver mirrors.
         size: bytes of a value.
-        sent: uint8[k * size], the values that the receiver has; updated.
-        known: whether `sent` is what the receiver has; otherwise all values are sent.
+        sent: uint8[k * size], the values that were last sent to the receiver; this function updates them.
+        known: whether the receiver still has the values in `sent`; if not, all values are sent.
     """
     count = len(places)
     if not count:
@@ -86,17 +87,17 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
 
 
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that says which vertices have bit 0 in their flags; arguments as for `value_part`."""
+    """The part that lists the vertices with bit 0 set in `flags`; see `value_part` for `places`."""
     return _bit_part("flagged", flags, places)
 
 
 def front_part(front: NDArray[np.uint64], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that says which vertices are in a bitmap over the local vertices; `places` as for `value_part`."""
+    """The part that lists the vertices set in a bitmap over the local vertices; see `value_part` for `places`."""
     return _bit_part("picked", front, places)
 
 
 def _bit_part(kernel: str, chosen: NDArray[Any], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that says which of the `places` a kernel of `mirrors` finds chosen."""
+    """The part that lists the vertices of `places` that a kernel of `mirror_kernels` selects."""
     count = len(places)
     bits = np.empty(-(-count // 64), np.uint64)
     changes = mirror_kernels()[kernel](chosen, places, count, bits) if count else 0
@@ -107,7 +108,7 @@ def _bit_part(kernel: str, chosen: NDArray[Any], places: NDArray[np.uint32]) -> 
 
 
 def _chosen(bits: NDArray[np.uint64], changes: int, as_list: bool) -> list[Buffer]:
-    """The first word of a part, and the places in a bitmap."""
+    """The first word of a part, and the positions of the bits that are set, as a list or as a bitmap."""
     if not as_list:
         return [_head(_BITMAP, changes), bits.view(np.uint8)]
     places = np.empty(changes, np.uint32)
@@ -121,13 +122,13 @@ def whole_part(values: NDArray[Any]) -> list[Buffer]:
 
 
 def joined_parts(parts: Sequence[Buffer]) -> Buffer:
-    """One message of all parts."""
+    """Join all parts into one message."""
     return np.concatenate(parts) if parts else np.zeros(0, np.uint8)
 
 
 @dataclass
 class Reader:
-    """Reads the parts of a message in order, and stores what they say."""
+    """Reads the parts of a message in order, and stores their values and flags in arrays."""
 
     message: Buffer
     at: int = 0
@@ -145,7 +146,7 @@ class Reader:
         """Store the values of a part in the mirrors.
 
         Args:
-            arrays: the arrays over the mirrors of one rank that take the same values.
+            arrays: the arrays to fill, over the mirrors of one rank. All these arrays get the same values.
             size: bytes of a value.
         """
         form, count = self._head()
@@ -169,7 +170,7 @@ class Reader:
                 kernels["put_listed_" + name](found, places, count, width, array)
 
     def flags(self, flags: NDArray[np.uint8]) -> None:
-        """Set bit 0 in the flags of the mirrors that a part names."""
+        """Set bit 0 in the flags of the mirrors that a part lists."""
         form, count = self._head()
         if form == _BITMAP:
             bits = self._next(_WORD * -(-len(flags) // 64)).view(np.uint64)
@@ -178,7 +179,7 @@ class Reader:
             mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
 
     def places(self, mirrors: int) -> NDArray[np.uint32]:
-        """The places that a part names, of so many mirrors."""
+        """The positions that a part lists, among a number of mirrors."""
         form, count = self._head()
         if form == _LISTED:
             return self._next(4 * count).view(np.uint32)
@@ -189,6 +190,6 @@ class Reader:
         return found
 
     def whole(self, values: NDArray[Any]) -> None:
-        """Store consecutive values."""
+        """Copy the next part, which consists of consecutive values, into an array."""
         _, count = self._head()
         np.copyto(values, self._next(count * values.itemsize).view(values.dtype))

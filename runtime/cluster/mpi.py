@@ -34,9 +34,9 @@ _GRACE = 1.0  # seconds that a rank that failed waits for others before it ends 
 class Mpi:
     """The transport of a process of an MPI job (see `Transport`).
 
-    An exchange is one collective of short records, with the place of each rank and messages of up to _INSIDE bytes,
-    and then messages between two ranks for what is longer. So ranks that do not agree where they are meet in the same
-    collective, and get an error.
+    An exchange begins with a collective of short records, which contain the place of the rank in the run and messages
+    of up to _INSIDE bytes. Longer messages follow, each from one rank to another. So ranks at different places of the
+    run still call the same collective, and get an error.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,10 @@ class Mpi:
         return found
 
     def abort(self, reason: str) -> None:
-        """See `Transport`. The other ranks get the reason where they next exchange, or the job is ended after 1 s."""
+        """See `Transport`.
+
+        The other ranks get the reason in their next exchange. If a rank makes no exchange for 1 s, the job is ended.
+        """
         if self.failed or self.size == 1:
             return
         self.failed = True
@@ -105,7 +108,7 @@ class Mpi:
         return [row.tobytes().rstrip(b"\0").decode(errors="ignore") for row in self._in[:, _SIZE : _SIZE + _PLACE]]
 
     def _check(self, where: str) -> None:
-        """Raise ClusterError if another rank has failed, or is at another place."""
+        """Raise ClusterError if another rank has failed, or is at another place in the run."""
         places = self._places()
         for rank, place in enumerate(places):
             if place.startswith(_FAILED):
@@ -118,7 +121,7 @@ class Mpi:
             raise
 
     def _wait(self, request: Any, where: str) -> None:
-        """Wait for a request, and say where this rank waits if that takes long."""
+        """Wait for a request; after a while, print the place in the run where this rank waits."""
         for _ in range(self._spins):
             if request.Test():
                 return
@@ -138,8 +141,8 @@ def _rounds(buffer: Buffer) -> list[Buffer]:
 def mpi_ranks(asked: int | str | None) -> Mpi:
     """The transport of the MPI job of this process; a process without mpiexec is a job of one rank.
 
-    `asked` is the option `cluster`. Raises ClusterError if mpi4py is missing or MPI does not load, and BindError if the
-    job has another number of ranks.
+    `asked` is the option `cluster`. Raises ClusterError if mpi4py is missing or MPI does not load, and BindError if
+    `asked` is a number and the job has another number of ranks.
     """
     if find_spec("mpi4py") is None:
         raise ClusterError(f"a run on several ranks needs mpi4py, which is not installed: {INSTALL}")

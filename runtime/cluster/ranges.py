@@ -19,8 +19,8 @@ class Ranges:
     """The range of vertices of each rank; a range may be empty.
 
     Reductions over vertices run in blocks of BLOCK vertices of the whole graph. The rank that has the last vertex of a
-    block reduces the block. So that its numbers begin at a multiple of BLOCK, a rank has *pads* before its own
-    vertices: the vertices of its first block that earlier ranks own.
+    block reduces the block. In the local numbers of a rank, blocks begin at multiples of BLOCK, too. So a rank has
+    *pads* before its own vertices: the vertices of its first block that earlier ranks own.
 
     Attributes:
         bounds: int64[ranks + 1]; rank r owns the vertices from bounds[r] to bounds[r + 1] - 1.
@@ -39,7 +39,7 @@ class Ranges:
         return len(self.bounds) - 1
 
     def of(self, rank: int) -> tuple[int, int]:
-        """The first vertex of a rank, and the one behind its last."""
+        """The range of vertices of a rank: its first vertex, and its last vertex plus 1."""
         first, last = self.bounds[rank : rank + 2].tolist()
         return first, last
 
@@ -48,7 +48,7 @@ class Ranges:
         return self.of(rank)[0] % BLOCK
 
     def blocks(self, rank: int) -> tuple[int, int]:
-        """The blocks that a rank reduces: the first, and the one behind the last."""
+        """The range of blocks that a rank reduces: the first block, and the last block plus 1."""
         first, last = self.of(rank)
         if first == last:
             return first // BLOCK, first // BLOCK
@@ -61,16 +61,17 @@ class Ranges:
         return (first - first % BLOCK, first) if last > first and high > low and first % BLOCK else (0, 0)
 
     def owners(self, vertices: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The rank of each vertex."""
+        """For each vertex the rank that owns it."""
         return np.searchsorted(self.bounds, vertices, side="right") - 1
 
 
-def cut_ranges(work: NDArray[np.integer], size: int) -> Ranges:
+def cut_ranges(work: NDArray[np.integer], size: int, step: int = 1) -> Ranges:
     """Cut the vertices into `size` ranges of about the same work.
 
     Args:
         work: the work of each vertex, such as its number of edges: integers, [n].
         size: the number of ranks.
+        step: ranges begin at multiples of this number, which divides BLOCK.
     """
     n = len(work)
     before = np.zeros(n + 1, np.int64)
@@ -81,6 +82,6 @@ def cut_ranges(work: NDArray[np.integer], size: int) -> Ranges:
     cuts -= (cuts > 0) & (np.abs(before[cuts - 1] - wanted) <= np.abs(before[cuts] - wanted))
     round_cuts = np.minimum((cuts + BLOCK // 2) // BLOCK * BLOCK, n)
     near = np.abs(before[round_cuts] - wanted) <= _ALIGNED * total / size
-    cuts = np.where(near & (round_cuts < n), round_cuts, cuts)
+    cuts = np.where(near & (round_cuts < n), round_cuts, np.minimum((cuts + step // 2) // step * step, n))
     bounds = np.concatenate([[0], np.maximum.accumulate(cuts), [n]]).astype(np.int64)
     return Ranges(bounds)

@@ -16,10 +16,10 @@ __all__ = ["RankSweep"]
 
 
 class RankSweep(ListedSweep):
-    """A sweep over the levels that any rank has; a `vlang.runtime.engine.machine.Sweep`."""
+    """A sweep over all levels that contain a vertex of any rank; a `vlang.runtime.engine.machine.Sweep`."""
 
     def found(self, values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """The levels of the values of all ranks, each with the vertices of this rank."""
+        """The levels for the values that occur on any rank; each level lists vertices of this rank only."""
         passes = self._passes
         assert isinstance(passes, ClusterPasses)
         chosen = chosen.copy()
@@ -37,6 +37,6 @@ class RankSweep(ListedSweep):
 
 
 def _starts(own: Levels, every: NDArray[Any]) -> NDArray[np.int64]:
-    """Where the vertices of each level of all ranks begin in the order of this rank, and the end; int64[k + 1]."""
+    """For each level, the index of its first vertex in the order of this rank, and then the end; int64[k + 1]."""
     begins = own.starts[np.searchsorted(own.values, every)]
     return np.append(begins, own.starts[-1]).astype(np.int64)

@@ -1,8 +1,8 @@
 """Loops with a uniform frontier (rule X2) on several ranks.
 
-Every rank finds vertices among its own, in either direction of its edges, and sends bits for them to the ranks that
-mirror them. The value of a frontier is the same for all its vertices, so one value goes with the bits. There is one
-exchange in a superstep.
+Every rank finds its part of the next frontier, by push or by pull, and sends this part as bits to the ranks that mirror
+its vertices. All vertices of a frontier have the same value, so a message contains one value besides the bits. A
+superstep makes one exchange.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _COUNTS = 5  # the numbers that each rank adds to a message
 
 
 class RankReach(Reach):
-    """Loops with a uniform frontier, of all ranks together."""
+    """Runs loops with a uniform frontier on all ranks together."""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of the kernels that every run launches."""
         return frozenset({"spot", "take"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None as `Reach.begin` does, or if the loop continues another run."""
+        """Begin the loop; returns None where `Reach.begin` does, and if the loop continues an earlier run."""
         if not only_new(start) or start is not None:
             return None
         passes = machine.passes
@@ -89,9 +89,9 @@ class _RankReachLoop(PagedReachLoop):
         return active, total
 
     def _meet(self, found: bool, edges: int) -> tuple[int, int]:
-        """Send the owned vertices of the frontier to their mirrors, if `found`, and add up counts over all ranks.
+        """Add up counts over all ranks; if `found`, also send the owned vertices of the frontier to their mirrors.
 
-        Returns the number of vertices of the frontier, and that of the edges that the superstep traversed.
+        Returns the number of vertices of the frontier, and the number of edges that the superstep traversed.
         """
         transport, numbers = self._rank.transport, self._numbers
         mine, left = self._front & self._own, self._left & self._own
@@ -116,7 +116,7 @@ class _RankReachLoop(PagedReachLoop):
         return active, edges
 
     def _read(self, reader: Reader, rank: int, found: bool) -> NDArray[np.int64]:
-        """Reach the mirrors that the message of a rank names; returns its counts."""
+        """Store the values of the mirrors that the message of a rank lists; returns the counts in the message."""
         counts = np.zeros(_COUNTS, np.int64)
         reader.whole(counts)
         if not found or not counts[0]:
@@ -136,7 +136,7 @@ class _RankReachLoop(PagedReachLoop):
         return counts
 
     def _value(self, array: NDArray[Any], v: int) -> NDArray[Any]:
-        """The value of a vertex, as its entries; zeros if there are no vertices."""
+        """The entries of one vertex in an array; one zero if there are no vertices."""
         width = len(array) // max(1, self._numbers.n)
         return array[v * width : (v + 1) * width] if self._numbers.n else np.zeros(1, array.dtype)
 
@@ -144,6 +144,6 @@ class _RankReachLoop(PagedReachLoop):
         return int(paged_frontier_kernels()["edges_of"](bits, self._numbers.n, lengths))
 
     def close(self) -> None:
-        """The mirrors of the fields were written by this loop, and not by the exchange."""
+        """Note that this loop, and not an exchange, has written the mirrors of the fields."""
         for name in self._stage.written:
             self._rank.forget(f"field:{name}")

@@ -14,13 +14,13 @@ __all__ = ["stored_rows"]
 
 
 def stored_rows(stored: StoredEdges, kind: str, names: tuple[str, ...], first: int, last: int) -> Rows:
-    """The rows of the vertices from `first` to `last` - 1; only the pages that have a part of them are read.
+    """The rows of the vertices from `first` to `last` - 1; reads only the pages that contain these rows.
 
     Args:
         stored: the edges.
         kind: the adjacency direction; "in" for an undirected graph.
         names: the columns.
-        first, last: the range of vertices.
+        first, last: the first vertex, and the last vertex plus 1.
 
     Raises DiskError, GraphError.
     """

@@ -1,4 +1,4 @@
-"""Ranks that are threads of one process, for tests: the same exchange without MPI."""
+"""Ranks that are threads of one process, for tests. These ranks exchange the same messages without MPI."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Board:
-    """What the ranks share: a barrier, the buffers of an exchange, and where each rank is.
+    """The data that the ranks share: a barrier, the buffers of an exchange, and the place in the run of each rank.
 
     patience: seconds after which a rank gives up waiting for the others.
     """
@@ -74,11 +74,11 @@ class ThreadRank:
 
 
 def run_ranks(size: int, work: Callable[[Transport], T], patience: float = 20.0) -> list[T]:
-    """Call `work` in `size` threads, each with the transport of its rank, which is also that of its runs.
+    """Call `work` in `size` threads, each with the transport of its rank. Runs inside of `work` use this transport.
 
     Args:
         size: the number of ranks.
-        work: what each rank does.
+        work: the function that each rank calls.
         patience: seconds after which a rank gives up waiting for the others.
 
     Returns:

@@ -1,4 +1,4 @@
-"""How the ranks of a run exchange bytes, and the transport of the rank that this thread is."""
+"""The interface by which the ranks of a run exchange bytes, and the transport of the current thread."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Buffer = NDArray[np.uint8]
 class Transport(Protocol):
     """The exchange of bytes between the ranks of a run.
 
-    All ranks call the same methods in the same order; each call has the name of the place in the run, `where`. If the
-    ranks are at different places, all of them get ClusterError instead of waiting for each other.
+    All ranks call the same methods in the same order; each call passes `where`, the name of its place in the run. If
+    the names differ between ranks, all ranks get ClusterError instead of waiting for each other.
 
     Attributes:
         rank: the number of this rank, from 0.
@@ -38,14 +38,14 @@ class Transport(Protocol):
     sent: int
 
     def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
-        """Send buffers[r] to each rank r, and return what each rank has sent to this one.
+        """Send buffers[r] to each rank r, and return the buffer that each rank has sent to this rank.
 
         Args:
-            buffers: uint8, contiguous, one for each rank. The one for this rank is not sent.
+            buffers: uint8, contiguous, one for each rank. The buffer for this rank is not sent.
             where: the place in the run.
 
         Returns:
-            Buffers in the order of the ranks, empty for this rank. They are valid until the next call.
+            Buffers in the order of the ranks, empty for this rank. These buffers are valid until the next call.
 
         Raises ClusterError if the ranks are at different places, or a rank has ended.
         """
@@ -70,25 +70,28 @@ class Solo:
 
 
 def gathered(transport: Transport, values: NDArray[np.generic], where: str) -> list[NDArray[np.generic]]:
-    """The arrays that all ranks pass, in the order of the ranks. Their lengths may differ, their dtype may not."""
+    """The arrays that all ranks pass, in the order of the ranks.
+
+    The lengths may differ, but the dtype must be the same.
+    """
     values = np.ascontiguousarray(values)
     found = transport.exchange([values.view(np.uint8).reshape(-1)] * transport.size, where)
     return [values if rank == transport.rank else part.copy().view(values.dtype) for rank, part in enumerate(found)]
 
 
 def summed(transport: Transport, numbers: Sequence[int], where: str) -> list[int]:
-    """The sums over all ranks of whole numbers, which are below 2^63."""
+    """For each number, the sum of its values on all ranks; the sums must be below 2^63."""
     parts = gathered(transport, np.array(numbers, np.int64), where)
     return [sum(column) for column in zip(*(part.tolist() for part in parts))]
 
 
 def agree(transport: Transport, value: int, where: str) -> int:
-    """The value of rank 0."""
+    """The `value` that rank 0 passes, on every rank."""
     return int(gathered(transport, np.array([value], np.int64), where)[0][0])
 
 
 def check_places(places: Sequence[str]) -> None:
-    """Raise ClusterError unless all ranks are at the same place. `places` are in the order of the ranks."""
+    """Raise ClusterError unless all ranks are at the same place in the run. `places` is in the order of the ranks."""
     if len(set(places)) > 1:
         listed = ", ".join(f"rank {rank} at {place!r}" for rank, place in enumerate(places))
         raise ClusterError(f"the ranks do not agree where the run is: {listed}; please report this")
@@ -98,13 +101,13 @@ _HERE: ContextVar[Transport | None] = ContextVar("vlang_transport", default=None
 
 
 def here() -> Transport | None:
-    """The transport of the run that this thread is a rank of; None for an ordinary run."""
+    """The transport of the rank that this thread runs; None outside of a run on several ranks."""
     return _HERE.get()
 
 
 @contextmanager
 def joined(transport: Transport) -> Iterator[Transport]:
-    """A context manager: runs inside of it are runs of all ranks together."""
+    """A context manager, in which each run is one run of all ranks together, by way of `transport`."""
     token = _HERE.set(transport)
     try:
         yield transport

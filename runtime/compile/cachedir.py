@@ -17,10 +17,12 @@ _FORBIDDEN = stat.S_IWGRP | stat.S_IWOTH
 
 @functools.cache
 def cache_dir() -> Path | None:
-    """The cache directory, with symbolic links resolved; None if it cannot be used. It is created if necessary.
+    """The cache directory, with symbolic links resolved; None if it cannot be used.
 
-    It is `$VLANG_CACHE` if that is set, otherwise `$XDG_CACHE_HOME/vlang` or `~/.cache/vlang`. The first call of a
-    process warns (CacheWarning) if the directory cannot be used.
+    The directory is created if necessary.
+
+    The path is `$VLANG_CACHE` if that is set, otherwise `$XDG_CACHE_HOME/vlang` or `~/.cache/vlang`. The first call of
+    a process warns (CacheWarning) if the directory cannot be used.
     """
     folder, why_not = find_cache()
     if folder is None:
@@ -30,10 +32,10 @@ def cache_dir() -> Path | None:
 
 
 def find_cache() -> tuple[Path | None, str]:
-    """The cache directory and "", or None and the reason why the directory cannot be used.
+    """Find the cache directory. Returns the path and "", or None and the reason why the directory cannot be used.
 
-    Object code is loaded from the directory. So it must belong to this user, and no other user may be able to write to
-    it or to replace it.
+    Object code is loaded from the directory. So the directory must belong to this user, and no other user may be able
+    to write to it or to replace it.
     """
     chosen = os.environ.get("VLANG_CACHE")
     try:

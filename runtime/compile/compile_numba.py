@@ -1,4 +1,7 @@
-"""Compilation of kernel text to object code by numba. The module is imported only when the cache lacks a kernel."""
+"""Compilation of kernel text to object code by numba.
+
+This module is imported only when a kernel is not in the cache.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ _with_room.__code__ = _with_room.__code__.replace(co_stacksize=_ROOM)
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Disable garbage collection while a kernel is compiled, where it would take a fifth of the time."""
+    """Disable garbage collection while a kernel is compiled, because collection would take a fifth of the time."""
     if not gc.isenabled():
         yield
         return
@@ -64,7 +67,7 @@ def _compiling() -> Iterator[None]:
 class Compiler:
     """Compiles the functions of one kernel text on request. Functions that several kernels call are typed once.
 
-    Errors such as integer division by zero have the result that NumPy gives, so that no kernel raises an exception.
+    Integer division by zero and similar errors yield the same value as in NumPy, so that no kernel raises an exception.
     """
 
     def __init__(self, text: str) -> None:

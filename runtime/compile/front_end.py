@@ -1,10 +1,10 @@
 """The front end of numba without its back end: it compiles Python functions to LLVM text.
 
 By default numba makes every function callable from Python: it optimises each function, generates machine code for it,
-and does both again in each caller. Kernels do not need this. vlang links a kernel with all functions that it calls,
-optimises the result once, and caches the object code itself. Kernel text has no closures, no `with` and no loops over
-tuples of several types. So half of numba's passes, which rewrite these constructs, are left out. For the programs of
-the stdlib, compilation takes a third of the time that it takes with numba's default pipeline.
+and repeats both steps in each caller. Kernels need no such code: vlang links a kernel with all functions that it calls,
+optimises the result once, and caches the object code. Kernel text has no closures, no `with` and no loops over tuples
+of several types. So half of numba's passes, which rewrite these constructs, are left out. Programs of the standard
+library compile in a third of the time that numba's default pipeline takes.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _INSIDE = re.compile(r"_ZN\d+vlang_kernels\d+batch_")
 
 
 class FrontEnd(compiler.CompilerBase):
-    """The compiler pipeline of the front end, for the option `pipeline_class` of numba.njit."""
+    """The compiler pipeline of the front end; the value of the option `pipeline_class` of numba.njit."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """The passes over one function of a `_Library`."""
+        """The passes by which numba compiles a function for a `_Library`."""
         self.state.targetctx = self.state.targetctx.subtarget(_internal_codegen=_texts())
         return [_passes()]
 
@@ -69,7 +69,7 @@ def _passes() -> PassManager:
 class _Library(codegen.JITCodeLibrary):
     """The LLVM text of one function, and the libraries of the functions that it calls.
 
-    The text is not optimised, except that variables are in registers.
+    The text is not optimised, except that local variables are in registers instead of memory.
     """
 
     def finalize(self) -> None:
@@ -77,7 +77,7 @@ class _Library(codegen.JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Always 0, as functions of this library are never called."""
+        """Returns 0, because the functions of this library are never called."""
         return 0
 
     def parts(self, found: dict[Any, Any]) -> dict[Any, Any]:
@@ -93,7 +93,10 @@ class _Library(codegen.JITCodeLibrary):
 
 
 class _Texts(codegen.JITCPUCodegen):
-    """Creates libraries for this processor. Their code is never run."""
+    """A code generator of numba that creates a `_Library` for each function.
+
+    The code of these libraries is never run.
+    """
 
     _library_class = _Library
 
@@ -101,7 +104,7 @@ class _Texts(codegen.JITCPUCodegen):
         """Does nothing: no code is added to the execution engine."""
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Does nothing: functions of these libraries are never called, so none needs its globals."""
+        """Does nothing: functions of these libraries are never called, so their global variables need no values."""
 
 
 @cache

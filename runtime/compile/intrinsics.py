@@ -1,4 +1,7 @@
-"""Intrinsics that numba lacks: typed access to slots of a frame, and atomic operations. Kernel text imports them."""
+"""Intrinsics that numba lacks: typed access to slots of a frame, and atomic operations.
+
+Kernel text imports these intrinsics.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,9 @@ store_f32, store_f64 = _slot_store(types.float32), _slot_store(types.float64)
 
 
 def _local(size: int) -> Any:
-    """`f(values)`: a tuple with a pointer for each value, to stack memory for `size` items of its type (u8 for bool).
+    """`f(values)`: a tuple of pointers, one per value, each to stack memory for `size` items of the value's type.
+
+    A bool takes an item of type u8.
     """
 
     def typing(context: Any, values: Any) -> Any:
@@ -144,7 +149,7 @@ def fetch_or(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
-    """`replace(p, i, old, new)`: compare-and-swap: p[i] = new if p[i] has the bits of `old`; returns whether it had.
+    """`replace(p, i, old, new)`: compare-and-swap: p[i] = new if p[i] has the bits of `old`; returns success.
 
     `old` and `new` are converted to the type of p[i], which is an integer or float of 8 to 64 bits.
     """
@@ -252,7 +257,7 @@ def poke_last(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def prefetch(context: Any, pointer: Any, index: Any) -> Any:
-    """`prefetch(p, i)`: prefetch p[i] into all caches. The address need not be valid."""
+    """`prefetch(p, i)`: prefetch p[i] into all caches. The address of p[i] may be invalid."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])

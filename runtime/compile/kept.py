@@ -1,6 +1,9 @@
-"""The files of the cache directory. They have checksums, are written atomically, and are checked when they are read.
+"""The files of the cache directory.
 
-An entry is used only if its checksum is right, and it is a regular file of this user that no other user can write to.
+All files have checksums, are written atomically, and are checked when they are read.
+
+An entry is used only if its checksum is right, and its file is a regular file of this user that no other user can
+write.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ __all__ = ["key_of", "read_entry", "write_entry"]
 
 
 def key_of(*parts: str) -> str:
-    """The key of an entry: a digest of `parts`, which name everything that the entry depends on."""
+    """The key of an entry: a digest of `parts`, the texts on which the contents of the entry depend."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -40,9 +43,10 @@ def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
 
 
 def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
-    """Write an entry. If the disk is full or the folder read-only, the entry is dropped.
+    """Write an entry. If the disk is full or the folder is read-only, the entry is dropped.
 
-    Then the next process has to compute it again. The first dropped entry of a process causes a CacheWarning.
+    The next process that needs a dropped entry computes the contents again. The first dropped entry of a process causes
+    a CacheWarning.
 
     Args:
         key: the key, from `key_of`.

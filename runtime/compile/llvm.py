@@ -15,7 +15,10 @@ _LEAST = 64 << 20  # bytes beside it; where an allocation of LLVM fails, it ends
 
 
 def _binding() -> Any:
-    """llvmlite, which is not loaded where its initialisation would end the process. Raises OutOfMemory."""
+    """Import llvmlite.
+
+    Raises OutOfMemory if there is too little memory, because llvmlite would then end the process.
+    """
     if "llvmlite.binding" not in sys.modules:
         require_address_space(_LIBRARY + _LEAST, "LLVM")
     import llvmlite.binding  # start-up: after the check

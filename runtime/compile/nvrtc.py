@@ -25,7 +25,7 @@ _LINES = 12  # number of lines of the compiler's log in a message
 
 
 class Rejected(Exception):
-    """The compiler rejects a source. The argument is the compiler's log."""
+    """The compiler rejects a source. The argument of the exception is the compiler's log."""
 
 
 class Compiler(Protocol):
@@ -33,7 +33,7 @@ class Compiler(Protocol):
 
     @property
     def version(self) -> str:
-        """The version of the compiler, such as "13.0". It is a part of the cache key."""
+        """The version of the compiler, such as "13.0". The version is a part of the cache key."""
 
     def supports(self, architecture: str) -> bool:
         """Whether the compiler can generate machine code for an architecture such as "sm_90"."""
@@ -48,7 +48,7 @@ def options_for(architecture: str) -> tuple[str, ...]:
 
 
 def whole_source(text: str, entries: Mapping[str, str]) -> str:
-    """The whole source: a text, and then its `__global__` functions in the order of their names."""
+    """Join a text and its `__global__` functions, in the order of their names, to one source."""
     return "\n".join([text.rstrip("\n"), *(entries[name] for name in sorted(entries))]) + "\n"
 
 
@@ -99,7 +99,7 @@ def _kept(source: str, key: str) -> Path:
 
 
 class CupyCompiler:
-    """NVRTC, called through CuPy, which locates the library. Raises DeviceError if it cannot be loaded."""
+    """NVRTC, called through CuPy, which locates the library. Raises DeviceError if the library cannot be loaded."""
 
     def __init__(self) -> None:
         from cupy.cuda import nvrtc  # optional

@@ -121,7 +121,10 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
 
 
 def address_of(array: Any) -> int:
-    """The address of an array, four times faster than `array.ctypes`. Raises ValueError if it is not contiguous."""
+    """The address of an array, four times faster than `array.ctypes`.
+
+    Raises ValueError if the array is not contiguous.
+    """
     try:
         return ctypes.addressof(_NOTHING.from_buffer(array))
     except TypeError:  # read-only, or not contiguous
@@ -131,7 +134,7 @@ def address_of(array: Any) -> int:
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernels of one text by name. The object keeps the loaded machine code alive. Threads may share it."""
+    """The kernels of one text by name. The object keeps the loaded machine code alive. Threads may share the object."""
 
     def __init__(self, text: str, exports: Mapping[str, str]) -> None:
         self._text, self._key = text, ""  # _key: digest of the inputs that all kernels share
@@ -168,9 +171,9 @@ class Kernels(Mapping[str, Kernel]):
         return len(self._signatures)
 
     def prepare(self, names: Iterable[str]) -> None:
-        """Load the named kernels now, and compile them if the cache lacks them, so that no pass waits for them.
+        """Load the named kernels now, and compile those that are not in the cache, so that no pass waits for a kernel.
 
-        An interrupt takes effect when the kernel in progress is compiled.
+        An interrupt takes effect when the compilation of the current kernel has ended.
         """
         for name in names:
             self[name]
@@ -210,7 +213,10 @@ _seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by 
 
 
 def _wait_for_compiler() -> None:
-    """Wait for a kernel that is being compiled. After an interrupt the process must not end or fork before that."""
+    """Wait for a kernel that is being compiled.
+
+    After an interrupt, the process must not end or fork before the compilation has ended.
+    """
     with _lock:
         pass
 
@@ -221,12 +227,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
-    """The functions of a kernel text that `exports` names. Each is compiled when it is first looked up.
+    """The functions of a kernel text that `exports` lists. Each function is compiled when it is first looked up.
 
     A lookup raises InternalError if numba rejects the text. As vlang generates the text, this is a bug of vlang.
 
     Args:
-        text: the source of a Python module. It indexes pointers with int64.
+        text: the source of a Python module. The text indexes pointers with int64.
         exports: the signature of each function by name, such as `"void(u32*, i64, f32*)"`. The result is `void` or
             `i64`; arguments are scalars of, or pointers to, i8..i64, u8..u64, f32 and f64.
     """
@@ -252,15 +258,15 @@ def compiled() -> tuple[int, ...]:
 
 @cache
 def _environment() -> tuple[str, ...]:
-    """The versions and the processor that object code depends on."""
+    """The versions of numba and LLVM, and the processor. Object code depends on the versions and on the processor."""
     return (_numba_version(), llvm.llvm_version_info.__repr__(), *cpu())
 
 
 def _numba_version() -> str:
     """A text that differs between versions of numba.
 
-    It is the file `_version.py` of a release, if there is one. Reading that is faster than loading the library that
-    reads package metadata (11 ms), or numba itself (half a second).
+    The text is the contents of `_version.py` in a release of numba, or else the version number. Reading this file is
+    faster than importing importlib.metadata (11 ms) or numba (half a second).
     """
     found = find_spec("numba")
     if found is None or found.origin is None:

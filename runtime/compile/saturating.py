@@ -1,8 +1,9 @@
-"""Intrinsics for integer arithmetic that saturates to infinity instead of wrapping. Kernel texts import them.
+"""Intrinsics for integer arithmetic that saturates to infinity instead of wrapping. Kernel texts import these
+intrinsics.
 
 Operands and result have the same type of 8 to 64 bits. The result is the exact value, clamped to the range of the type.
-An infinity is stored as the least or the largest number of its type, and the intrinsics treat it as that number. Where
-an infinite operand must make the result infinite, the kernel text tests for it.
+An infinity is stored as the least or the largest number of its type, and the intrinsics treat it as that number. If an
+infinite operand must make the result infinite, the kernel text itself tests the operands.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _product(builder: Any, type_: Any, a: Any, b: Any) -> Any:
 
 
 def _sizes(builder: Any, type_: Any, a: Any, b: Any) -> Any:
-    """The saturated sum of two signed integers >= 0, by an unsigned sum, which does not wrap."""
+    """Add two signed integers >= 0 with saturation. The sum is first computed as unsigned, where it does not wrap."""
     total, most = builder.add(a, b), ir.Constant(a.type, type_.maxval)
     return builder.select(builder.icmp_unsigned("<", total, most), total, most)
 

@@ -1,4 +1,4 @@
-"""The modules of the project that the object code of a kernel depends on: its text or the compiler imports them."""
+"""Finds the modules on which the object code of a kernel depends: modules that its text or the compiler imports."""
 
 from __future__ import annotations
 

@@ -25,12 +25,13 @@ class Budget:
     Attributes:
         total: the size of the budget in bytes.
         threads: how many threads the conversion may use.
-        window, chunk: bytes of text that are read at a time, and that one thread scans at a time.
+        window: bytes of text that are read at a time.
+        chunk: bytes of text that one thread scans at a time.
         ids: bytes for the numbering of ids.
     """
 
     def __init__(self, total: int | None, threads: int, report: Report) -> None:
-        """total: bytes; None for most of the free memory. Raises OutOfMemory if it is too small for any graph."""
+        """total: bytes; None for most of the free memory. Raises OutOfMemory if `total` is too small for any graph."""
         self.total = max(_LEAST, default_budget() or _UNKNOWN) if total is None else total
         if self.total < _LEAST:
             raise OutOfMemory(f"a conversion needs at least --memory {_LEAST >> 20}M")
@@ -56,7 +57,10 @@ class Budget:
             before += share
 
     def within(self, step: str, low: float = 0.0, high: float = 1.0) -> Callable[[float], None]:
-        """A callback for the part low..high of a step. It receives the finished fraction of this part, 0 to 1."""
+        """A callback that reports progress in the part low..high of a step.
+
+        The argument of the callback is the finished fraction, 0 to 1.
+        """
         return lambda fraction: self.progress(step, low + (high - low) * fraction)
 
     def check(self, need: int, what: str) -> None:
@@ -68,7 +72,7 @@ class Budget:
             raise OutOfMemory(f"{what} need at least --memory {-(-need // _MIB)}M")
 
     def entries(self, state: int, page: int, each: int) -> int:
-        """The number of entries of a bucket that fit in memory. Raises OutOfMemory; the message has the least budget.
+        """The largest number of entries of a bucket that fits in memory.
 
         Args:
             state: bytes of the arrays over vertices.

@@ -73,7 +73,7 @@ def convert(
 
     Raises:
         GraphError: the content of the source or an option is wrong.
-        DiskError: a file cannot be read or written. In this case no part of the page file is left.
+        DiskError: a file cannot be read or written. After a DiskError no part of the page file is left.
         OutOfMemory: the budget is too small; the message has the least sufficient budget.
     """
     if layout not in LAYOUTS:

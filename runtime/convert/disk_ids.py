@@ -64,7 +64,7 @@ class _Table(Protocol):
 
 
 class _Runs:
-    """The runs of a file, and the replacement of their provisional numbers."""
+    """The runs of a file. Replaces the provisional numbers in all runs by final numbers."""
 
     def __init__(self, table: _Table, room: DiskArrays) -> None:
         self._table, self._room = table, room
@@ -116,7 +116,7 @@ class DiskIntegerIds(IntegerIds):
         return self._keys is None
 
     def _number_stored(self, store: Store) -> None:
-        """Replace the ids stored so far by provisional numbers."""
+        """Replace the ids that have been stored until now by provisional numbers."""
         self._keys = _Keys(self._room, max(LEAST_RUN, self._most // _KEY_BYTES), lambda: self._negative)
         self._runs = _Runs(self._keys, self._room)
         source, target = store.ends
@@ -179,7 +179,7 @@ class _Keys:
     """The table of integer ids of the current run."""
 
     def __init__(self, room: DiskArrays, most: int, signed: Callable[[], bool]) -> None:
-        """signed: returns whether negative ids occur. If not, keys are compared as unsigned integers."""
+        """signed: returns whether negative ids occur. If not, ids are compared as unsigned integers."""
         self.table = KeyTable()
         self._room, self._most, self._signed = room, most, signed
 

@@ -93,7 +93,7 @@ class Edges:
     loops: bool = True
 
     def ends(self, kind: str) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """The rows and the neighbours of all edges in the adjacency of a direction, uint32[E] each."""
+        """For each edge its row and its neighbour in the adjacency of a direction: two arrays, uint32[E]."""
         return (self.dst, self.src) if kind == "in" else (self.src, self.dst)
 
     @property
@@ -112,12 +112,13 @@ class Source:
         notes: sentences about the source.
         left_out: columns that could not be read: name -> reason.
         warnings: sentences about values that may be misinterpreted.
-        kept: the members of KEPT that were not dropped, which the last note names.
-        sorted: whether the edges are in the order of the rows that the graph would have in memory. This order decides
-            the order of parallel edges if both directions of edges are stored.
+        kept: self-loops and parallel edges, as far as they were not dropped (a part of KEPT). The last note lists the
+            kinds that were kept.
+        sorted: whether the edges are in the order of the rows that the graph would have in memory. If both directions
+            of edges are stored, parallel edges are stored in the order of these edges.
         fresh: whether the edges come from a list of edges, not from a stored graph; the notes of a stored graph already
             say what was kept.
-        kinds: what the integers of columns of categories and times stand for, by name.
+        kinds: for each column of categories or times, by name: the meaning of its integers.
     """
 
     edges: Edges
@@ -131,7 +132,7 @@ class Source:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def all_notes(self) -> list[str]:
-        """All notes, for the page file."""
+        """All notes about the graph, as the page file stores them."""
         return [*self.notes, *kept_note(self.kept)]
 
 

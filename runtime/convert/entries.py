@@ -73,14 +73,14 @@ def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str,
 
 
 def renumbered(edges: Edges, ranks: NDArray[np.uint32], room: DiskArrays, threads: int) -> Edges:
-    """Renumber the vertices of all edges once, so that later scans need no look-up per end.
+    """Renumber the vertices of all edges once, so that later scans need not look up the new numbers.
 
-    The arrays `src` and `dst` of `edges` are overwritten, unless a column is computed from them.
+    The arrays `src` and `dst` of `edges` are overwritten, unless a column is computed from these arrays.
 
     Args:
         edges: the edges.
         ranks: uint32[n], the new number of each vertex.
-        room: allocates the arrays of new ends on disk if the old ones must stay.
+        room: allocates arrays on disk for the new ends of the edges if the old ends must stay.
         threads: how many threads to use.
     """
     kept = any(isinstance(column, RuleColumn) for column in edges.columns.values())
@@ -127,7 +127,10 @@ class _Buckets:
 
 
 def room_for(edges: Edges, total: int, room: DiskArrays) -> list[Array]:
-    """Allocate arrays on disk for the keys and columns of `total` entries. The two directions use them in turn."""
+    """Allocate arrays on disk for the keys and columns of `total` entries.
+
+    Both adjacency directions use these arrays, one after the other.
+    """
     return [room.empty(total, np.uint64), *(room.empty(total, column.dtype) for column in edges.columns.values())]
 
 
@@ -217,7 +220,10 @@ class _Turns:
         self._done = 0
 
     def serve(self, sort: Callable[[_Leaf], tuple[NDArray[np.uint64], list[Array]]], sink: Sink) -> None:
-        """Sort leaves and pass them to `sink` until no leaf is left or a thread has failed. Every thread calls this."""
+        """Sort leaves and pass them to `sink` until no leaf is left or a thread has failed.
+
+        Every thread calls this method.
+        """
         while True:
             with self._lock:
                 leaf = None if self._failed else next(self._leaves, None)

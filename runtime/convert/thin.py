@@ -110,7 +110,7 @@ class _List:
 
 
 class _Thin:
-    """Passes on one entry of each key from sorted entries, chosen as in `topology.transform.dropped`.
+    """Selects one entry of each key from sorted entries, as `topology.transform.dropped` does.
 
     dropped: how many edges were dropped. The last entry of a part is held back, because the next part may begin with
     the same key.
@@ -143,7 +143,7 @@ class _Thin:
 
 
 def _downward(keys: Array, shift: int) -> int:
-    """The number of entries whose neighbour is not above the row, which counts each undirected edge once."""
+    """The number of entries whose neighbour is at most their row: a count of each undirected edge once."""
     return int(np.count_nonzero((keys & np.uint64((1 << shift) - 1)) <= keys >> np.uint64(shift)))
 
 

@@ -1,12 +1,12 @@
 """Chaos runs on the CPU, for tests: random choices in every superstep wherever the rules permit several choices.
 
 Tasks and lists of vertices are processed in random order, and a pass runs over rows or over cache blocks. A superstep
-runs over all vertices, or over the notified vertices and some others (rule N), or along the edges of the active
-vertices and some others, some of them twice (rule P). If vertices may run in any order (rules A and S), some supersteps
-run over a random part of the vertices, with or without updates in place, after only some messages were updated. Under
-rule A entries of frontiers are delayed. If changes may be sent in any order (rule A'), a random part of the active
-vertices sends. Where rules X2, Z, O and K permit different ways, the way is random. A loop ends only after a superstep
-that left out no vertex.
+runs over all vertices, or over the notified vertices and some random vertices (rule N), or along the edges of the
+active vertices and of some random vertices, with some edges processed twice (rule P). If vertices may run in any order
+(rules A and S), some supersteps run over a random part of the vertices, with or without updates in place, and with only
+some of the messages up to date. Under rule A entries of frontiers are delayed. If changes may be sent in any order
+(rule A'), a random part of the active vertices sends. Where rules X2, Z, O and K permit several ways, the way is chosen
+at random. A loop ends only after a superstep that left out no vertex.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Workers(Cpu):
 
 
 class Chaos(Freedoms):
-    """`Freedoms` whose choices are random.
+    """A subclass of `Freedoms` that makes random choices.
 
     Args:
         draws: the random choices of the run.
@@ -141,7 +141,7 @@ class Chaos(Freedoms):
         return part if self._order == "S" else self._draws.some(n)
 
     def refreshed(self, n: int) -> NDArray[np.int64]:
-        """A random part of the vertices; the messages of the others are not updated."""
+        """A random part of the vertices; the messages of the other vertices are not updated."""
         return self._draws.some(n)
 
     def put_off(self, active: NDArray[np.uint8], done: int) -> bool:

@@ -27,6 +27,7 @@ from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.storage.windows import WINDOW, Windows
+from vlang.runtime.threads.moved import NOTHING, Moved
 
 if TYPE_CHECKING:
     from vlang.runtime.storage.ring import Ring
@@ -63,16 +64,16 @@ class CpuMachine:
         plan: the program.
         graph: the graph.
         options: the options of the run.
-        freedoms: the choices of the run.
+        freedoms: makes the run-time choices that do not change results.
         ring: delivers the pages of a graph whose edges are on disk; None for edges in memory.
-        windows: holds, in files, the arrays over vertices that passes access in order; None if all are in memory.
+        windows: keeps in files the arrays over vertices that passes access in order; None if all arrays are in memory.
     """
 
     def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN,
                  ring: Ring | None = None, windows: Windows | None = None) -> None:
         if windows is not None:  # other modes need lists of vertices in memory
             options = replace(options, mode="pull")
-        self._plan, self._graph, self.options = plan, graph, options
+        self._plan, self._graph, self.options, self._ring = plan, graph, options, ring
         for way in self.ways:
             problem = way.problem(plan, graph, options)
             if problem:
@@ -118,7 +119,7 @@ class CpuMachine:
         return source_of(graph, page_size, ring)
 
     def passes_over(self, source: PageSource, freedoms: Freedoms) -> Passes:
-        """The passes of the run, called when the state has been allocated."""
+        """Create the object that runs passes. This method is called after the state has been allocated."""
         return Passes(self._graph, self.state, self._kernels, self._cpu, source, switching=self.options.switching,
                       freedoms=freedoms)
 
@@ -227,7 +228,7 @@ class CpuMachine:
         return all(_same_bits(copy, self.state.arrays[slot]) for slot, copy in zip(slots, kept))
 
     def forget(self, kept: object) -> None:
-        """Does nothing, as a copy is freed with its last reference."""
+        """Does nothing, because a copy is freed when its last reference is dropped."""
 
     # ------------------------------------------------------------------ checkpoints (vlang.runtime.engine.checkpoint)
     def put(self, slot: str, array: NDArray[Any]) -> None:
@@ -235,7 +236,7 @@ class CpuMachine:
         np.copyto(self.state.arrays[slot], array)
 
     def scalar_bits(self) -> dict[str, int]:
-        """The bits of every graph-level value, as a 64-bit integer by name."""
+        """The 64 bits of every graph-level value as an integer: a dict by the name of the value."""
         slots = self._plan.slots
         return {name: int(self.state.frame[slots[f"scalar:{name}"]]) for name in self._plan.scalars}
 
@@ -244,9 +245,17 @@ class CpuMachine:
         self.state.frame[self._plan.slots[f"scalar:{name}"]] = bits
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
-        """The arrays of a copy."""
+        """The arrays in a copy that `keep` returned."""
         assert isinstance(kept, list)
         return kept
+
+    def moved(self) -> Moved:
+        """The counts of the pages of a graph on disk that the run has read from disk, or found in memory."""
+        ring = self._ring
+        if ring is None:
+            return NOTHING
+        return Moved(bytes_from_disk=ring.reading.nbytes, pages_cached=ring.reading.hits,
+                     pages_from_disk=ring.reading.pages)
 
     def synchronize(self) -> None:
         """Does nothing, as a pass has ended when its call returns."""

@@ -40,7 +40,7 @@ class Need:
         reading: peak while the graph is read.
         building: peak while its adjacencies are built and cut into pages.
         running: peak while the program runs, without `optional`.
-        optional: additional memory that only makes a run faster, and that it takes if the budget allows.
+        optional: additional memory that only makes a run faster. The run takes this memory if the budget allows.
         state: arrays with one value per vertex.
         adjacency: neighbours and offsets, while the program runs.
         columns: edge columns, while the program runs.
@@ -68,7 +68,7 @@ class Need:
 
 @dataclass
 class _Account:
-    """The bytes held now, by purpose, and the peak since the last call of `phase`."""
+    """The bytes of memory in use, by purpose, and the peak since the last call of `phase`."""
 
     held: dict[str, int] = field(default_factory=dict)
     most: int = 0
@@ -86,7 +86,7 @@ class _Account:
         self.most = max(self.most, self.now + nbytes)
 
     def phase(self) -> int:
-        """End a phase; returns its peak."""
+        """End a phase; returns the peak of memory in this phase."""
         most, self.most = self.most, self.now
         return most
 
@@ -150,8 +150,8 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
 def windowed_need(plan: Plan, shape: Shape) -> int:
     """Estimate the memory in bytes of a run of full passes that keeps arrays over vertices in files (windows).
 
-    Arrays with random accesses stay in memory until the end of the run. Then results are permuted into the order of the
-    ids.
+    Arrays with random accesses stay in memory until the end of the run. After the run, the results are permuted into
+    the order of the ids.
     """
     moved = in_order(plan)
     held = sum(width for slot, width in _widths(plan).items() if slot not in moved)
@@ -164,12 +164,15 @@ def windowed_need(plan: Plan, shape: Shape) -> int:
 
 
 def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
-    """The edge columns that passes read, and the type in which they read each."""
+    """A dict from the name of each edge column that passes read to the type in which they read it."""
     return {name: dtype for stage in stages for name, dtype in stage.columns}
 
 
 def _proved(plan: Plan) -> set[str]:
-    """The names of the passes that check contracts about bounds, which the ranges of columns nearly always prove."""
+    """The names of the passes that check bounds of edge columns.
+
+    These passes rarely run, because the ranges of columns prove most bounds.
+    """
     return {before.name for before, step in pairwise(plan.steps)
             if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}
 
@@ -181,7 +184,7 @@ def _kept(plan: Plan) -> int:
 
 
 def _widths(plan: Plan) -> dict[str, int]:
-    """The bytes per vertex of each array over vertices, by slot, with degrees and the arrays of later messages."""
+    """The bytes per vertex of each array over vertices, by slot, with degrees and second buffers of messages."""
     widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays
               if spec.length in ("vertices", "later")}
     fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
@@ -190,7 +193,7 @@ def _widths(plan: Plan) -> dict[str, int]:
 
 
 def _state(plan: Plan, shape: Shape) -> int:
-    """The total bytes of the arrays over vertices, without degrees and later messages."""
+    """The total bytes of the arrays over vertices, without degrees and without the second buffers of messages."""
     widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
     fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
     widths |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}

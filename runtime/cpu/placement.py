@@ -73,7 +73,7 @@ class Placement:
 
 
 def page_sizes(stored: StoredEdges, kinds: Iterable[str]) -> list[int]:
-    """A list with the sizes in bytes of all pages of some directions, and a 0, so that it is not empty."""
+    """A list with the sizes in bytes of all pages of some directions, and a 0, so that the list is not empty."""
     return [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
 
 
@@ -104,7 +104,7 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
             80 % of the free memory.
 
-    Raises OutOfMemory if the budget is too small even for streaming. The message says how much is needed.
+    Raises OutOfMemory if the budget is too small even for streaming. The message contains the least sufficient budget.
     """
     stored = graph.stored
     assert stored is not None
@@ -164,7 +164,7 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
 
 
 def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) -> str:
-    """Why arrays over vertices cannot be in windows, that is in files; "" if they can.
+    """The reason why arrays over vertices cannot be in windows (in files); "" if they can.
 
     Windows require full passes, as only these access the receivers in the order of the pages.
     """
@@ -181,9 +181,9 @@ def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options)
 
 
 def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:
-    """A clause about the time that a superstep of full passes takes to read from disk, in the longest loop.
+    """A clause for a message: how long a superstep of full passes reads from disk, in the longest loop.
 
-    It is "" if the rate of the disk is not known. `pages` is the number of bytes of pages that stay in memory.
+    The clause is "" if the rate of the disk is not known. `pages` is the number of bytes of pages that stay in memory.
     """
     loops = [loop.stages for loop in plan.loops] or [plan.stages]
     sizes = [sum(_sizes(stored, stage.side) for stage in stages if stage.side is not None) for stages in loops]
@@ -252,7 +252,7 @@ def _merged_bytes(stored: StoredEdges) -> int:
 
 
 def _free(limit: int, held: Shape) -> int:
-    """The bytes of a budget that are free, or that the graph holds; results of earlier runs may take the rest."""
+    """The bytes of a budget that are free or taken by this graph. Results of earlier runs may take the rest."""
     return limit if ledger.left is None else min(limit, ledger.left + held.held)
 
 

@@ -1,7 +1,7 @@
 """The contents of a checkpoint: the state of a run before a step, or before a superstep of an innermost loop.
 
 At these moments the rest of a run is determined by fields, sent values, active flags, the copies at the start of outer
-supersteps, stored accumulators and masks, graph-level values and the position; ways of running a loop have no other
+supersteps, stored accumulators and masks, graph-level values and the position. The ways of running a loop have no other
 state. A checkpoint does not contain arrays that passes compute for themselves: messages, notify flags, queues and
 second buffers. Therefore the first superstep after a restart is a full one (docs/internals/checkpoints.md).
 """
@@ -28,7 +28,7 @@ __all__ = ["FLAGS", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "p
 _NONE = 0xFFFFFFFF  # the value `none` of a vertex field
 FLAGS = "flags"
 """The name of the array with the active vertices, uint8[n]. Without it a resumed loop activates all vertices."""
-_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64"}
+_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64", "history:moved": "int64"}
 _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "infinite": bool,
             "infinite_inside": bool}
 
@@ -41,7 +41,7 @@ class Restorable(Machine, Protocol):
         """Store the values of any vertex array."""
 
     def scalar_bits(self) -> dict[str, int]:
-        """The bits of every graph-level value, as a 64-bit integer by name."""
+        """The 64 bits of every graph-level value as an integer: a dict by the name of the value."""
 
     def put_scalar_bits(self, name: str, bits: int) -> None:
         """Store a graph-level value that is given as 64 bits."""
@@ -89,7 +89,7 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
 
 
 def largest_slots(plan: Plan) -> list[str]:
-    """The slots of the vertex arrays in the largest checkpoint of a plan, without the copy of a CycleWatch."""
+    """The slots of the vertex arrays in the largest checkpoint of a plan, except the copies for cycle detection."""
     passing, over = _passing(plan), {spec.slot for spec in plan.arrays if spec.length == "vertices"}
     kinds = ("field", "sent", "start")
     return [slot for slot in plan.slots if slot.partition(":")[0].rstrip("0123456789") in kinds
@@ -117,7 +117,7 @@ def packed(
         plan: the program.
         machine: holds the state.
         position: the position of the run, in types that JSON supports.
-        blocks: the blocks of the position, with the CycleWatch of each loop.
+        blocks: the blocks of steps that contain the position, with the CycleWatch of each loop.
         outcome: the outcome so far, by the names in _OUTCOME.
         history: the history so far.
     """
@@ -137,12 +137,12 @@ class Saved:
     """A checkpoint in memory, whose contents were checked against a plan and a graph.
 
     Attributes:
-        blocks: the blocks of the position, each with its step.
+        blocks: the blocks of steps that contain the position, each with its step.
         scalars: the bits of the graph-level values, by name.
         outcome: the outcome so far, by the names in _OUTCOME.
         history: the supersteps so far.
         arrays: the vertex arrays by slot.
-        kept: for each block, the arrays of its CycleWatch's copy by slot; empty if there is no copy.
+        kept: for each block, by slot, the arrays that its CycleWatch has copied; empty if there is no copy.
         flags: uint8[n], the active vertices; None for all.
     """
 
@@ -156,9 +156,10 @@ class Saved:
 
 
 def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
-    """Read a checkpoint for a graph of n vertices. Raises ValueError if it does not fit the plan and n, and Damaged.
+    """Read a checkpoint for a graph of n vertices. Raises ValueError if the checkpoint does not fit the plan and n, and
+    Damaged.
 
-    The names, types and lengths of all arrays are compared with those of the plan before arrays are allocated.
+    The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)
@@ -196,7 +197,7 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
 def _watched(
     plan: Plan, slots: Mapping[str, Slot], block: Block, step: Step | None, n: int,
 ) -> dict[str, tuple[np.dtype[Any], int]]:
-    """The dtype and length of the arrays in the copy of a block's CycleWatch, by slot."""
+    """By slot, the dtype and length of the arrays that the CycleWatch of a block has copied."""
     if not isinstance(step, LoopSpec) or block.numbers["kept_at"] < 0:
         return {}
     return {slot: (slots[slot].dtype, n * slots[slot].width) for slot in watched_slots(step)}
@@ -211,7 +212,7 @@ def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
 
 
 def restored(saved: Saved, machine: Restorable, given: frozenset[str]) -> None:
-    """Copy a checkpoint into a machine, except the graph-level values `given`, which are set by caller and graph."""
+    """Copy a checkpoint into a machine, except the graph-level values `given`, which have been set already."""
     for slot, array in saved.arrays.items():
         machine.put(slot, array)
     for name, bits in saved.scalars.items():

@@ -33,8 +33,8 @@ def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
 def _in_range(bound: Bound, graph: Graph) -> bool:
     """Whether the range of a column proves a bound.
 
-    Both ends of the range are rounded to the type of the bound, as values are; rounding is monotone. If an end is NaN,
-    the range proves nothing.
+    Both ends of the range are rounded to the type of the bound, as the values are in a pass. Rounding is monotone. If
+    an end is NaN, the range proves nothing.
     """
     dtype = DTYPES[bound.dtype]
     with np.errstate(over="ignore"):
@@ -74,7 +74,7 @@ _FLAGS = {"undirected": ("--undirected", "directed=False"), "loops": ("--self-lo
 def _check_needs(words: frozenset[str], line: int, graph: Graph) -> None:
     """Raise GraphError if the graph lacks a property in `words`, which are "undirected", "simple" and "loopless".
 
-    The message has the options with which the graph should be read.
+    The message lists the options with which the graph should be read.
     """
     turned = "undirected" in words and graph.directed
     loops, parallel = graph.in_memory.excess() if words & {"simple", "loopless"} else (0, 0)

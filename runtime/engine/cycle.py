@@ -23,11 +23,11 @@ def watched_slots(spec: LoopSpec) -> list[str]:
 class CycleWatch:
     """Detects that the state of a loop equals an earlier state, by Brent's method.
 
-    It keeps one copy of the state, which is replaced at supersteps whose number is a power of two. A superstep is a
-    function of the state, so if a state repeats, the loop never ends. This happens with a tolerance that the precision
-    cannot reach: the last bits of some values alternate for ever. Counted loops, loops that read `iteration`, and loops
-    with monotonic fields (rule A) are not watched. The state is compared with the copy only after supersteps with the
-    same counts as the superstep of the copy.
+    A CycleWatch keeps one copy of the state, which is replaced at supersteps whose number is a power of two. A
+    superstep is a function of the state, so if a state repeats, the loop never ends. States repeat, for example, if the
+    tolerance of a loop is below the precision of its values, whose last bits then alternate for ever. Counted loops,
+    loops that read `iteration`, and loops with monotonic fields (rule A) are not watched. The state is compared with
+    the copy only after supersteps with the same counts as the superstep of the copy.
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
@@ -39,7 +39,7 @@ class CycleWatch:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The superstep of the copy (-1 if there is no copy), and its counts."""
+        """The superstep at which the state was copied (-1 if there is no copy), and the counts of this superstep."""
         known = self._kept is not None
         return {"kept_at": self._kept_at if known else -1, "kept_changed": self._kept_stats.changed,
                 "kept_active": self._kept_stats.active}
@@ -55,7 +55,7 @@ class CycleWatch:
         return self._kept
 
     def keep(self, kept: object, numbers: Mapping[str, int]) -> None:
-        """Use the copy of an earlier run, and its `numbers`."""
+        """Use the copy of the state from an earlier run, and the `numbers` of that copy."""
         self._kept, self._kept_at = kept, numbers["kept_at"]
         self._kept_stats = Stats(numbers["kept_changed"], numbers["kept_active"])
 

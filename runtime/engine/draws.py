@@ -1,4 +1,4 @@
-"""The random choices of a chaos run, and counts of the rules that they used."""
+"""The random choices of a chaos run, and counts of the rules that the run has used."""
 
 from __future__ import annotations
 

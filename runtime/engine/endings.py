@@ -54,8 +54,8 @@ def _unsent(spec: LoopSpec, machine: Machine) -> bool:
 def final_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
     """For each vertex, whether its value is final if the value of the target is final, bool[n].
 
-    A value is final if it is no worse than the value of the target. The field that defines the priority is never of the
-    type f16: it is joined with a gather, and a gather never has this type, as arithmetic widens f16.
+    A value is final if it is no worse than the value of the target. The field that defines the priority never has the
+    type f16. This field is joined with a gather, and no gather has the type f16, because arithmetic widens f16.
 
     Args:
         spec: a loop that ran in priority order.

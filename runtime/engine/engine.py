@@ -21,8 +21,9 @@ from vlang.options import Options
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, final_vertices, gap, interrupted, repeats
-from vlang.runtime.engine.failures import failures, has_infinity
+from vlang.runtime.engine.failures import failures, has_infinity, refuse_faults
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
+from vlang.runtime.engine.moving import Moving
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.position import Block, Position
 from vlang.runtime.engine.run_outcome import Goal, Kept, Outcome, Stopped
@@ -70,11 +71,12 @@ def run_plan(
         scalars: the given parameters, by name.
         fields: the given arrays of vertex fields, by name; they replace the initializers.
         options: the options of the run.
-        starts: the start of each loop that continues another run, by number of the loop; such a loop is entered once.
+        starts: the start of each loop that continues another run, by number of the loop; such a loop is executed only
+            once in the run.
         keep: the slots of arrays to return.
         goal: where to stop early; None to run to the end.
         watch: the values that are tested for infinities at the end of every block and of the run.
-        keeper: writes checkpoints, and restores the one from which the run continues; None for neither.
+        keeper: writes checkpoints, and restores the checkpoint from which the run continues; None without checkpoints.
 
     Raises OutOfMemory, GraphError (if a contract does not hold), DeviceError and InternalError.
     """
@@ -94,6 +96,7 @@ class _Run:
         self._begin = 0.0
         self._sets: dict[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # superstep of the innermost loop in progress
+        self._moving = Moving(machine)
         self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # a loop's number in the history
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
@@ -112,6 +115,7 @@ class _Run:
             self._stopped()
         self.machine.synchronize()
         self.outcome.seconds = time.perf_counter() - self._begin
+        self.outcome.moved = self.machine.moved()
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         values = self.outcome.values = self.machine.values()
         self._outward(values)
@@ -122,17 +126,6 @@ class _Run:
         self.outcome.infinite |= any(map(has_infinity, shown)) or \
             any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
-
-    def _refuse_faults(self) -> None:
-        """Raise RangeError if the result of a declared reduction of integers does not fit its type."""
-        for fault in self.plan.faults:
-            left = np.asarray(self.machine.array(fault.name) if fault.vertices else self.machine.scalar(fault.name))
-            if left.any():
-                order = self.graph.order
-                left = order.outward(left) if order is not None and fault.vertices else left
-                where = f", for vertex {self.graph.label(int(np.argmax(left != 0)))}" if fault.vertices else ""
-                raise RangeError(f"line {fault.line}: a value of a declared reduction leaves 64 bits or its type"
-                                 f"{where}, so the result would be wrong; declare a wider type, or limit the values")
 
     def _end_at_failures(self) -> None:
         """In check mode, end the run if an operation has failed."""
@@ -170,7 +163,7 @@ class _Run:
         return {name: now[name] for name in _SAVED}
 
     def _point(self, loop: Loop | None = None) -> None:
-        """Called between steps and supersteps: here a checkpoint may be written, or an interrupt may end the run."""
+        """Write a checkpoint if one is due, or end the run after an interrupt. Called between steps and supersteps."""
         if self._keeper is not None:
             self._keeper.point(Kept(self._so_far, self.outcome.history), loop)
 
@@ -181,8 +174,8 @@ class _Run:
         outcome.reason, outcome.converged, outcome.interrupted = interrupted(outcome.rounds), False, True
 
     def _look_inside(self) -> None:
-        """Test for infinities in values that the next pass through a block overwrites, until one has been found."""
-        self._refuse_faults()
+        """Look for infinite values that the next superstep overwrites, unless one has been found before."""
+        refuse_faults(self.plan, self.machine, self.graph)
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
@@ -192,7 +185,7 @@ class _Run:
 
     # ------------------------------------------------------------------------ steps
     def _steps(self, steps: Sequence[Step], first: int = 0, run_pass: Callable[[StageSpec], int] | None = None) -> int:
-        """Run steps in order from number `first` on; returns the edges traversed, except edges that loops report.
+        """Run steps in order from number `first` on; returns the number of edges traversed outside of loops.
 
         `run_pass` replaces `machine.run_pass` in a sweep."""
         here = self._position.enter("steps", at=first, edges=0)
@@ -268,12 +261,12 @@ class _Run:
         return here.edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
-        """Run a `for i from a to b`. Its rounds are counted, limited and recorded like supersteps."""
+        """Run a `for i from a to b`. The rounds of the block are counted, limited and recorded like supersteps."""
         here, most = self._position.enter("range", low=0, high=0), self.options.max_rounds
         if not here.again:
             here.numbers |= {"low": int(self._value(spec.low)), "high": int(self._value(spec.high))}
         low, high = here.numbers["low"], here.numbers["high"]
-        reason, converged = "", True
+        reason, converged, outer = "", True, self._moving.enter()
         while not reason:
             rounds = here.at
             if low + rounds > high:
@@ -291,6 +284,7 @@ class _Run:
                 self._note(spec, rounds + 1, begin, time.perf_counter() - begin,
                            (Done(self.graph.n, "pull", edges),), high - low + 1)
                 here.at += 1
+        self._moving.leave(outer)
         self._position.leave()
         self._finish(here.at, reason, converged)
 
@@ -299,7 +293,7 @@ class _Run:
         goal = self._goal if self._goal is not None and self._goal.loop == spec.number else None
         limit = self._limit(spec, here, goal)
         bound = min((most for most in (limit, self.options.max_rounds) if most is not None), default=None)
-        around = self._iteration
+        around, outer = self._iteration, self._moving.enter()
         loop = self._begun(spec, here, bound)
         watch = here.watch = self._watched(spec, here)
         reason, converged, first = "", True, here.at
@@ -325,6 +319,7 @@ class _Run:
         if self.options.target is not None:
             reason, converged = self._at_target(spec, self.options.target, reason)
         self._iteration = around
+        self._moving.leave(outer)
         if spec.reads_iteration and around is not None:
             self.machine.set_scalar("iteration", around)
         self._finish(here.at, reason, converged)
@@ -332,7 +327,7 @@ class _Run:
             raise _Reached
 
     def _limit(self, spec: LoopSpec, here: Block, goal: Goal | None) -> int | None:
-        """The maximum number of supersteps by the program or the goal; None for no limit."""
+        """The maximum number of supersteps, which the goal or the program sets; None for no limit."""
         if goal is not None:
             return goal.supersteps
         if spec.limit is None:
@@ -342,7 +337,7 @@ class _Run:
         return here.numbers["limit"]
 
     def _begun(self, spec: LoopSpec, here: Block, bound: int | None) -> Loop:
-        """Begin a loop, anew or at the position of a checkpoint, with at most `bound` supersteps."""
+        """Begin a loop of at most `bound` supersteps, from its start or from the position of a checkpoint."""
         start = self._starts.get(spec.number)
         if here.again and self._keeper is not None and self._keeper.saved is not None:
             start = Start(flags=self._keeper.saved.flags, placed=True, rounds=here.at)
@@ -355,7 +350,7 @@ class _Run:
         return self.machine.loop(spec, bound, start)
 
     def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
-        """The CycleWatch of a loop; it has the copy in the checkpoint if the loop continues there."""
+        """The CycleWatch of a loop; if the loop continues from a checkpoint, with the copy that is stored there."""
         watch = CycleWatch(spec, self.machine)
         if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
             watch.keep(self._keeper.copy_of(here), here.numbers)
@@ -371,11 +366,15 @@ class _Run:
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, begin: float, seconds: float, done: Sequence[Done],
               bound: int | None) -> None:
-        """Add rounds to the history, of which each took `seconds` and the first has number `first`; report them."""
-        number = self._numbers[id(spec)]
-        self.outcome.history.add(number, first, seconds, done)
+        """Report rounds, and add them to the history.
+
+        Round number `first` is the first, and each round took `seconds`.
+        """
+        number, moved = self._numbers[id(spec)], self._moving.round()
+        self.outcome.history.add(number, first, seconds, done, moved)
         for one in listeners():
-            one.rounds(Supersteps(number, spec.line, first, begin, seconds, done, bound, gap(spec.until, self.machine)))
+            one.rounds(Supersteps(number, spec.line, first, begin, seconds, done, bound, gap(spec.until, self.machine),
+                                  moved))
 
     def _advance(self, loop: Loop, spec: LoopSpec, rounds: int, bound: int | None) -> int:
         """Run at least one superstep; returns the number of supersteps so far."""
@@ -404,7 +403,7 @@ class _Run:
         return rounds + len(done)
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
-        """Record which vertices are final; returns why the loop ended (`reason` if all are), and if it converged."""
+        """Record which vertices are final; returns why the loop ended, and whether it converged."""
         final = self.outcome.final = final_vertices(spec, self.machine.array, target)
         if final.all():
             return reason, True

@@ -1,4 +1,4 @@
-"""The operations that have failed so far in a run in check mode, and infinite values."""
+"""Operations that failed in check mode, infinite values, and results of declared reductions that do not fit."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from vlang.errors import RangeError
 from vlang.runtime.engine.machine import Machine
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.plan.plan import Watch
+from vlang.runtime.plan.plan import Plan, Watch
 
-__all__ = ["failures", "has_infinity"]
+__all__ = ["failures", "has_infinity", "refuse_faults"]
 
 _NOTHING = (0, (1 << 32) - 1)
 _PART = 1 << 16  # values that are tested at a time, so that temporary arrays are small
 
 
 def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, int], ...]:
-    """The numbers of the operations that failed, each with the position of its vertex in the ids, or -1 for no vertex.
+    """The numbers of the operations that failed, each with the index of the id of its vertex, or -1 for no vertex.
 
     Args:
-        watch: the names of the fields and graph-level values that have the numbers.
+        watch: the names of the fields and graph-level values in which kernels store the numbers.
         machine: the machine of the run.
         graph: the graph of the run.
     """
@@ -38,3 +39,15 @@ def has_infinity(array: Any) -> bool:
     floats = array.view(np.float16) if array.dtype == np.uint16 else array
     part = _PART if isinstance(array, np.ndarray) else max(1, len(floats))  # on a device each test has to be waited for
     return any(bool(np.isinf(floats[first : first + part]).any()) for first in range(0, len(floats), part))
+
+
+def refuse_faults(plan: Plan, machine: Machine, graph: Graph) -> None:
+    """Raise RangeError if the result of a declared reduction of integers does not fit its type."""
+    for fault in plan.faults:
+        left = np.asarray(machine.array(fault.name) if fault.vertices else machine.scalar(fault.name))
+        if left.any():
+            order = graph.order
+            left = order.outward(left) if order is not None and fault.vertices else left
+            where = f", for vertex {graph.label(int(np.argmax(left != 0)))}" if fault.vertices else ""
+            raise RangeError(f"line {fault.line}: a value of a declared reduction leaves 64 bits or its type{where}, "
+                             "so the result would be wrong; declare a wider type, or limit the values")

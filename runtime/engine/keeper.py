@@ -36,7 +36,7 @@ class Syncing(Protocol):
     """A loop that has state outside of the fields between two calls."""
 
     def sync(self) -> NDArray[np.uint8] | None:
-        """Copy the values after the last superstep to the arrays of the fields. The loop can continue afterwards.
+        """Copy the values after the last superstep to the arrays of the fields. The loop can continue after the call.
 
         Returns uint8[n], 1 for active vertices; None if the loop does not know them.
         """
@@ -51,8 +51,9 @@ class Keeper:
         machine: holds the state.
         interrupts: records signals during the run.
         folder: the folder of the checkpoints; None if none are written.
-        key: values that must be equal in a run that continues from these checkpoints, of types that JSON supports.
-        every: seconds between two checkpoints; None for the larger of INTERVAL and _SHARE times the time of one.
+        key: values of types that JSON supports. A run can continue from these checkpoints only with equal values.
+        every: seconds between two checkpoints; None for the larger of INTERVAL and _SHARE times the time that a
+            checkpoint takes.
         returns: whether an interrupt ends the run with its present values; otherwise the interrupt is raised.
         threads: the number of threads that copy the state.
         say: called with a sentence for the user.
@@ -91,7 +92,7 @@ class Keeper:
 
     # --------------------------------------------------------------------------------------------------- pace
     def begin_loop(self) -> None:
-        """Called at the beginning of a loop, when the time of its supersteps is not known."""
+        """Note that a loop begins, and that the time of its supersteps is not known."""
         self._room = _FIRST if self._span else 1
 
     def room(self, room: int | None) -> int:
@@ -99,12 +100,15 @@ class Keeper:
         return self._room if room is None else min(self._room, room)
 
     def measure(self, seconds: float, supersteps: int) -> None:
-        """Record the time and the supersteps of a call, from which the limit of the next call follows."""
+        """Record the time and the number of supersteps of a call.
+
+        Time and number determine the limit of the next call.
+        """
         fitting = int(self._span * supersteps / seconds) if seconds > 0 else _MOST
         self._room = max(1, min(fitting, 2 * self._room, _MOST))
 
     def copy_of(self, block: Block) -> object:
-        """Restore the copy of a block's CycleWatch from the checkpoint, in the form that `Machine.keep` returns.
+        """Restore the state that the CycleWatch of a block had copied, in the form that `Machine.keep` returns.
 
         The state of the machine does not change.
         """
@@ -192,7 +196,7 @@ class Keeper:
         self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
 
     def _write(self, folder: StateFolder, image: Image) -> float:
-        """Write an image, in the writer thread; returns the seconds that it took."""
+        """Write an image of the state, in the writer thread; returns the time that this took, in seconds."""
         begin = time.monotonic()
         folder.write(image, lambda: self._abandoned)
         return time.monotonic() - begin
@@ -230,7 +234,7 @@ class Keeper:
 
     # --------------------------------------------------------------------------------------------------- ends
     def finish(self) -> None:
-        """Called when the run has ended without an interrupt: mark its checkpoint as finished."""
+        """Mark the checkpoint of the run as finished, unless an interrupt has ended the run."""
         if self.folder is None or self.interrupts.asked:
             return
         self._await()

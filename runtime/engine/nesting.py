@@ -21,7 +21,7 @@ class NestedLoop:
         spec: the loop.
         machine: holds the state.
         run: runs steps, and returns the number of edges that their passes traverse.
-        inside: whether the loop begins inside of a superstep (at a checkpoint), whose state is in its slots already.
+        inside: whether the loop begins inside of a superstep, at a checkpoint that has already been restored.
 
     Attributes:
         stats: the counts of the last superstep.
@@ -41,7 +41,7 @@ class NestedLoop:
             machine.fill(spec.slot("work", "active"), 1)
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep. Its number of edges excludes inner loops, which report their own."""
+        """Run one superstep. The number of edges in the record excludes inner loops, which report their own edges."""
         for name in () if self._inside else self._spec.starts:
             self._machine.copy(self._spec.slot("start", name), f"field:{name}")
         self._inside = False
@@ -80,7 +80,7 @@ class MaskedSweep:
         self.levels: Sequence[int] = levels if spec.up else levels[::-1]
 
     def run_levels(self, first: int) -> tuple[int, int]:
-        """Always 0 levels, as levels run one at a time."""
+        """Returns 0 levels, because this sweep runs its levels one at a time."""
         return 0, 0
 
     def run_pass(self, stage: StageSpec, level: int) -> int:

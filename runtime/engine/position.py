@@ -1,8 +1,8 @@
 """The position of a run in its plan: the blocks in progress, from the outermost to the innermost.
 
-Lists of steps alternate with blocks in a position. An entry for a list has the number of its next step, and an entry
-for a block the number of its complete passes. A run can begin at such a position if it also has the state of that
-moment (vlang.runtime.engine.checkpoint).
+Lists of steps alternate with blocks in a position. In a position, the entry of a list contains the number of the next
+step of the list, and the entry of a block contains the number of complete passes through the block. A run can begin at
+a position if the state at this position has been restored (vlang.runtime.engine.checkpoint).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Block:
 
     Attributes:
         kind: "steps", "sweep", "each" (`for v in S`), "range" (`for i from a to b`) or "loop".
-        numbers: the numbers of the block, by the names in _WORDS.
+        numbers: the counters of the block, by the names in _WORDS.
         again: whether the run begins inside of this block, at a checkpoint.
         watch: the CycleWatch of a loop; None for other blocks.
     """
@@ -50,7 +50,7 @@ class Block:
 
     @property
     def at(self) -> int:
-        """The number of complete passes of the block, or of the next step of a list."""
+        """The number of complete passes through a block; for a list, the number of its next step."""
         return self.numbers["at"]
 
     @at.setter
@@ -84,7 +84,10 @@ class Position:
         return bool(self._coming)
 
     def enter(self, kind: str, **numbers: int) -> Block:
-        """Enter a block; `numbers` are its numbers if it begins anew, and not at the position of a checkpoint."""
+        """Enter a block.
+
+        The counters of the block are `numbers`, unless the run begins inside of this block, at a checkpoint.
+        """
         block = Block(kind, {"at": 0, **numbers})
         if self._coming:
             block = self._coming.pop(0)

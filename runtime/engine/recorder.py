@@ -1,4 +1,4 @@
-"""Records what a run does, and writes it in the Trace Event Format, which Perfetto and chrome://tracing show.
+"""Records the events of a run, and writes them in the Trace Event Format, which Perfetto and chrome://tracing show.
 
 The format is described in "Trace Event Format" (Google, 2016): an object with a list `traceEvents`. Complete events
 (`X`) have a begin and a duration in microseconds, counters (`C`) have values, and metadata (`M`) name processes and
@@ -29,17 +29,15 @@ _SUFFIXES = (".json", ".json.gz")
 _LINES = 1 << 12  # events that are written at a time
 _SUPERSTEPS = 0  # the track of supersteps, which need not nest with the spans of a thread
 _PROCESS = 1
-_MOVED = {"read": "bytes_read", "copy": "bytes_copied"}
 
 
 class Recorder:
     """A `vlang.runtime.threads.activity.Listener` that records all spans and supersteps.
 
-    A superstep has the arguments loop, line, round, mode, active and edges; bytes_read and bytes_copied count pages
-    whose transfer ended since the superstep before.
+    A superstep has the arguments loop, line, round, mode, active and edges, and the counts of `Moved` that are not 0.
 
     Args:
-        most: the maximum number of events; later ones are counted, and the trace says so.
+        most: the maximum number of events; later events are only counted, and the trace contains their number.
 
     Attributes:
         left_out: the number of events that were not recorded.
@@ -52,7 +50,6 @@ class Recorder:
         self._main = get_ident()
         self._tracks: dict[int, int] = {self._main: 1}
         self._events: list[dict[str, Any]] = []
-        self._moved = dict.fromkeys(_MOVED.values(), 0)
 
     def begin(self, name: str, of: str, size: int) -> None:
         """Does nothing, as the span of the step follows."""
@@ -65,27 +62,24 @@ class Recorder:
 
     def span(self, kind: str, name: str, begin: float, seconds: float, details: dict[str, Any]) -> None:
         """Record a span on the track of its thread."""
-        if kind in _MOVED:
-            self._moved[_MOVED[kind]] += int(details.get("bytes", 0))
         track = self._tracks.setdefault(get_ident(), len(self._tracks) + 1)
         self._add(kind, name, begin, seconds, track, details)
 
     def rounds(self, ran: Supersteps) -> None:
         """Record supersteps, and the number of active vertices as a counter."""
-        moved = {name: count for name, count in self._moved.items() if count}
-        self._moved = dict.fromkeys(self._moved, 0)
+        moved = ran.moved.over([done.edges for done in ran.done])
         together = {"mean_of": len(ran.done)} if len(ran.done) > 1 else {}
-        for at, done in enumerate(ran.done):
+        for at, (done, its) in enumerate(zip(ran.done, moved)):
             begin = ran.begin + at * ran.seconds
             details = {"loop": ran.loop, "line": ran.line, "round": ran.first + at, "mode": done.mode,
-                       "active": done.active, "edges": done.edges, **moved, **together}
+                       "active": done.active, "edges": done.edges, **together,
+                       **{name: count for name, count in its._asdict().items() if count}}
             self._add("superstep", f"superstep {ran.first + at}: {done.mode}", begin, ran.seconds, _SUPERSTEPS, details)
             self._append({"ph": "C", "name": "active vertices", "pid": _PROCESS, "ts": self._micros(begin),
                           "args": {"active": done.active}})
-            moved = {}
 
     def write(self, file: IO[bytes] | gzip.GzipFile, name: str = "vlang") -> None:
-        """Write the trace as JSON. name: what ran, for the title of the process."""
+        """Write the trace as JSON. name: the name of the process in the trace."""
         tracks = {_SUPERSTEPS: "supersteps", **{number: "run" if ident == self._main else f"thread {number}"
                                                 for ident, number in self._tracks.items()}}
         heads = [_named("process_name", 0, name), *(_named("thread_name", at, text) for at, text in tracks.items())]
@@ -124,11 +118,11 @@ def check_trace(path: str) -> None:
 
 @contextmanager
 def recorded(path: str | os.PathLike[str], name: str = "vlang") -> Iterator[None]:
-    """A context manager that records what happens, also if it fails, and writes the trace at its end.
+    """A context manager that records the block inside it, and writes the trace at the end, even after an exception.
 
     Args:
         path: a file that ends in .json or .json.gz; it is written atomically.
-        name: what runs.
+        name: the name of the process in the trace.
 
     Raises BindError for another suffix, and DiskError.
     """

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from vlang.runtime.engine.machine import Values
 from vlang.runtime.engine.trace import History
+from vlang.runtime.threads.moved import NOTHING, Moved
 
 __all__ = ["Goal", "Kept", "Outcome", "Stopped"]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """The early end of a run: the number of a loop, and the number of its supersteps to run."""
+    """The early end of a run: the number of a loop, and the number of supersteps after which this loop ends the run."""
 
     loop: int
     supersteps: int
@@ -39,9 +40,10 @@ class Outcome:
         infinite: whether a watched value was infinite.
         infinite_inside: whether a watched value that is not an output was infinite.
         interrupted: whether an interrupt ended the run before its end.
-        failures: in check mode, the numbers (Watch.note) of the operations that failed and ended the run, each with
-            the position of its vertex in the ids, or -1 for no vertex.
+        failures: in check mode, the numbers (Watch.note) of the operations that failed and ended the run, each with the
+            index of the id of its vertex, or -1 for no vertex.
         superstep: the superstep, from 1, of the innermost loop in which a failure ended the run; 0 outside of loops.
+        moved: the edges that the run moved, also outside of loops.
     """
 
     values: Values = field(default_factory=Values)
@@ -57,6 +59,7 @@ class Outcome:
     interrupted: bool = False
     failures: tuple[tuple[int, int], ...] = ()
     superstep: int = 0
+    moved: Moved = NOTHING
 
 
 @dataclass

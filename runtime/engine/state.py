@@ -49,7 +49,7 @@ def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.u
 def in_order(plan: Plan) -> frozenset[str]:
     """The slots of the arrays over vertices that passes and folds access only in the order of the vertices.
 
-    The two buffers of a field are swapped, so either both have this property or neither has.
+    The two buffers of a field are swapped, so either both buffers are listed or neither is.
     """
     sizes = {spec.slot for spec in plan.arrays if spec.length in ("vertices", "later")}
     slots = {slot for slot in plan.slots if field_of(slot) is not None or slot in sizes or slot.startswith("degree:")}
@@ -60,8 +60,9 @@ def in_order(plan: Plan) -> frozenset[str]:
 def _written_first(plan: Plan) -> frozenset[str]:
     """The slots of fields that a run writes as a whole before it reads them, so that they need not be cleared.
 
-    They are the fields that the passes before the first loop initialise, and the second buffer of every field: a full
-    pass writes all of it, and a pass over lists first copies the field to it.
+    These are the slots of the fields that the passes before the first loop initialise, and of the second buffers of all
+    fields. A full pass writes the whole second buffer, and a pass over lists first copies the field to the second
+    buffer.
     """
     passes = takewhile(lambda step: isinstance(step, StageSpec | ScalarSpec | Contract), plan.steps)
     names = {name for step in passes if isinstance(step, StageSpec) for name in step.written}
@@ -105,7 +106,7 @@ class State:
             raise named(error, f"the fields of {plan.name} for {n:,} vertices") from None
 
     def _zeros(self, slot: str, count: int, dtype: str, begun: bool = True) -> NDArray[Any]:
-        """Allocate the array of a slot, in memory or in windows; in memory it is zeros only if `begun`."""
+        """Allocate the array of a slot, in memory or in windows. An array in memory is cleared only if `begun`."""
         if self.windows is not None and slot in self._in_order:
             if dtype == "u8":
                 return self.windows.zeros(-(-count // 8), np.uint64).view(np.uint8)[:count]
@@ -129,7 +130,7 @@ class State:
                          empty(entries * spec.width, DTYPES[spec.dtype]))
 
     def drop(self, kind: str) -> None:
-        """After the run, free the arrays in memory, not in windows, whose slots begin with `kind`."""
+        """After the run, free the arrays whose slots begin with `kind`, except arrays in windows."""
         for slot in [slot for slot in self.arrays if slot.startswith(kind) and slot not in self._in_order]:
             del self.arrays[slot]
             self.frame[self.plan.slots[slot]] = 0

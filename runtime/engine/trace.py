@@ -9,7 +9,9 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ChaosReport", "Done", "Freedom", "History", "Round", "Series"]
+from vlang.runtime.threads.moved import NOTHING, Moved
+
+__all__ = ["ChaosReport", "Done", "Freedom", "History", "Round", "Series", "rounds_of"]
 
 _NAMES = {"A": "any order", "A'": "any order", "S": "any order", "P": "push", "N": "skip", "X1": "early exit",
           "X2": "first neighbour", "O": "priority", "Z": "skip the identity", "K": "components"}  # fmt: skip
@@ -22,11 +24,16 @@ class Round:
     Attributes:
         loop: the number of the `repeat` or range in the program, from 0 in the order of the text.
         round: the number of the round in that loop, from 1.
-        active: the number of vertices that are active after the round and send in the next one; in a range, all.
+        active: the number of vertices that are active after the round and send in the next round; for a range, all
+            vertices.
         mode: "pull", "push", "notify-pull", ..., or "connect" for a whole loop that ran as a search for connected
             components (rule K, docs/internals/rule-k.md).
         seconds: wall-clock time.
         edges: the number of edges traversed by gathers and notification.
+        bytes_copied, bytes_in_place, bytes_from_disk: the bytes of edges that were moved (see `Result.moved`).
+        pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk: the pages that were used, by the way
+            that their edges took.
+        expected: the seconds that the cost models of the policy expect; None without a model.
     """
 
     loop: int
@@ -35,6 +42,15 @@ class Round:
     mode: str
     seconds: float
     edges: int
+    bytes_copied: int = 0
+    bytes_in_place: int = 0
+    bytes_from_disk: int = 0
+    pages_cached: int = 0
+    pages_copied: int = 0
+    pages_packed: int = 0
+    pages_in_place: int = 0
+    pages_from_disk: int = 0
+    expected: float | None = None
 
 
 class Done(NamedTuple):
@@ -100,11 +116,12 @@ class History:
     """
 
     def __init__(self) -> None:
-        self._packed = _Packed(0, [], (np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros(0, np.int64)))
-        self._parts: list[tuple[int, int, float, Sequence[Done]]] = []
+        none = np.zeros(0, np.int64)
+        self._packed = _Packed(0, [], (none, np.zeros(0, np.float64), none, none))
+        self._parts: list[tuple[int, int, float, Sequence[Done], Moved]] = []
         self.edges = 0
 
-    def add(self, loop: int, first: int, seconds: float, done: Sequence[Done]) -> None:
+    def add(self, loop: int, first: int, seconds: float, done: Sequence[Done], moved: Moved = NOTHING) -> None:
         """Append supersteps of a loop.
 
         Args:
@@ -112,37 +129,40 @@ class History:
             first: the number of the first superstep.
             seconds: the time of each superstep.
             done: the records of the supersteps.
+            moved: the edges that all of these supersteps moved.
         """
-        self._parts.append((loop, first, seconds, done))
+        self._parts.append((loop, first, seconds, done, moved))
         self.edges += done.edges if isinstance(done, Series) else sum(row.edges for row in done)
 
     def __len__(self) -> int:
         """The number of supersteps so far."""
-        return sum(len(done) for _, _, _, done in self._parts)
+        return sum(len(done) for _, _, _, done, _ in self._parts)
 
     def packed(self) -> tuple[list[str], tuple[NDArray[Any], ...]]:
         """Convert the records to arrays, for `unpacked`.
 
         Returns:
-            The modes, and three arrays. For p parts and k supersteps these are: int64[4p], for each part its loop, its
+            The modes, and four arrays. For p parts and k supersteps these are: int64[4p], for each part its loop, its
             first superstep, its length and the index of its mode; float64[p], the seconds per superstep of each part;
-            int64[2k], active vertices and edges of every superstep.
+            int64[2k], active vertices and edges of every superstep; int64[8p], the counts of `Moved` of each part.
         """
         known = self._packed
         modes = {mode: number for number, mode in enumerate(known.modes)}
         parts: list[tuple[int, int, int, int]] = []
         seconds: list[float] = []
         rows: list[NDArray[np.int64]] = []
-        for loop, first, each, done in self._parts[known.parts :]:
+        moved: list[Moved] = []
+        for loop, first, each, done, all_moved in self._parts[known.parts :]:
             runs = [(first, done)] if isinstance(done, Series) else \
                 [(number, Series(row.mode, np.array([row[::2]], np.int64))) for number, row in enumerate(done, first)]
+            moved += [all_moved] if isinstance(done, Series) else all_moved.over([row.edges for row in done])
             for number, run in runs:
                 parts.append((loop, number, len(run), modes.setdefault(run.mode, len(modes))))
                 seconds.append(each)
                 rows.append(run.counts.reshape(-1))
-        more: tuple[list[NDArray[Any]], ...] = [np.array(parts, np.int64).reshape(-1)], [np.array(seconds)], rows
-        table, each_one, counts = (np.concatenate([before, *after]) for before, after in zip(known.arrays, more))
-        arrays = table, each_one, counts
+        more: tuple[list[NDArray[Any]], ...] = ([np.array(parts, np.int64).reshape(-1)], [np.array(seconds)], rows,
+                                                [np.array(moved, np.int64).reshape(-1)])
+        arrays = tuple(np.concatenate([before, *after]) for before, after in zip(known.arrays, more))
         self._packed = _Packed(len(self._parts), list(modes), arrays)
         return list(modes), arrays
 
@@ -150,19 +170,23 @@ class History:
     def unpacked(modes: object, arrays: Sequence[NDArray[Any]], loops: int) -> History:
         """Convert the result of `packed` back to a history.
 
-        `loops` is the number of loops in the program. Raises ValueError if the values are not a history of it.
+        `loops` is the number of loops in the program. Raises ValueError if the values are not a history of this
+        program.
         """
         history, at = History(), 0
-        table, seconds, rows = arrays
+        table, seconds, rows, moved = arrays
+        width = len(NOTHING)
         parts = table.reshape(-1, 4) if len(table) % 4 == 0 else table.reshape(0, 4)
         sound = isinstance(modes, list) and all(isinstance(mode, str) for mode in modes) and \
-            len(parts) == len(seconds) and len(table) == 4 * len(parts)
+            len(parts) == len(seconds) and len(table) == 4 * len(parts) and len(moved) == width * len(parts)
         if not sound or not isinstance(modes, list):
             raise ValueError("its history cannot be read")
-        for (loop, first, length, mode), each in zip(parts.tolist(), seconds.tolist()):
+        counts = moved.reshape(-1, width).tolist()
+        for (loop, first, length, mode), each, row in zip(parts.tolist(), seconds.tolist(), counts):
             if not (0 <= loop < loops and first >= 1 and 1 <= length <= len(rows) // 2 - at and 0 <= mode < len(modes)):
                 raise ValueError("its history cannot be read")
-            history.add(loop, first, each, Series(modes[mode], rows[2 * at : 2 * (at + length)].reshape(-1, 2)))
+            part = Series(modes[mode], rows[2 * at : 2 * (at + length)].reshape(-1, 2))
+            history.add(loop, first, each, part, Moved(*row))
             at += length
         if 2 * at != len(rows):
             raise ValueError("its history cannot be read")
@@ -170,8 +194,15 @@ class History:
 
     def rounds(self, since: int = 0) -> tuple[Round, ...]:
         """The records of the supersteps of all parts from part number `since` on."""
-        return tuple(Round(loop, number, row.active, row.mode, seconds, row.edges)
-                     for loop, first, seconds, done in self._parts[since:] for number, row in enumerate(done, first))
+        return tuple(one for loop, first, seconds, done, moved in self._parts[since:]
+                     for one in rounds_of(loop, first, seconds, done, moved))
+
+
+def rounds_of(loop: int, first: int, seconds: float, done: Sequence[Done], moved: Moved) -> Iterator[Round]:
+    """The records of supersteps that ran in one call; arguments as for `History.add`."""
+    each = moved.over([row.edges for row in done] if any(moved) else range(len(done)))
+    for number, (row, its) in enumerate(zip(done, each), first):
+        yield Round(loop, number, row.active, row.mode, seconds, row.edges, *its)
 
 
 @dataclass(frozen=True)

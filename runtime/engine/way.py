@@ -35,7 +35,7 @@ class Way(Protocol[M]):
         """The roles of the kernels that every run launches for a pass of the loop."""
 
     def begin(self, loop: LoopSpec, machine: M, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None if its initial values or its bound do not allow this way.
+        """Begin the loop; returns None if the initial values of the loop or its bound do not allow this way.
 
         Args:
             loop: a loop that the way does not refuse.

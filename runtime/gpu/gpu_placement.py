@@ -40,7 +40,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
         options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
             80 % of the free host memory.
 
-    Raises OutOfMemory if the budget is too small even for streaming. The message says how much is needed.
+    Raises OutOfMemory if the budget is too small even for streaming. The message says how much memory is needed.
     """
     stored = graph.stored
     assert stored is not None
@@ -102,7 +102,7 @@ def _results(plan: Plan, graph: Graph) -> int:
 
 
 def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
-    """The bytes of adjacencies in host memory, and of temporary arrays while the last of them is built."""
+    """The bytes of adjacencies in host memory, and of temporary arrays while the last adjacency is built."""
     shape, n = graph.shape(), graph.n
     columns = {column for stage in plan.stages for column in stage.columns}
     cast = sum(DTYPES[dtype].itemsize for name, dtype in columns
@@ -114,6 +114,6 @@ def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
 
 
 def _free(limit: int, graph: Graph) -> int:
-    """The bytes of a budget that are free or held by the graph."""
+    """The bytes of a budget that are free or used by the graph."""
     held = graph.in_memory.shape().held
     return limit if ledger.left is None else min(limit, ledger.left + held)

@@ -134,8 +134,8 @@ class Archive:
     def _fill_stored(self, info: zipfile.ZipInfo, begin: int, array: Array) -> None:
         """Fill `array` with the bytes of an uncompressed zip member from byte `begin` on, and check the checksum.
 
-        Several threads read the file. It is not mapped into memory, because a process dies if another program shortens
-        a file that is mapped. Raises EOFError and BadZipFile, as zipfile does.
+        Several threads read the file. The file is not mapped into memory, because a process dies if another program
+        shortens a file that is mapped. Raises EOFError and BadZipFile, as zipfile does.
         """
         assert self._zip.fp is not None
         file, target = self._zip.fp.fileno(), array.view(np.uint8).data
@@ -213,7 +213,10 @@ def _times(a: int, b: int) -> int:
 
 
 def _power(n: int) -> int:
-    """x^n modulo the CRC-32 polynomial; a checksum times this is its share of the checksum after n more bits (zlib)."""
+    """x^n modulo the CRC-32 polynomial.
+
+    If `b` has n bits, the checksum of `a + b` is x^n times the checksum of `a`, plus the checksum of `b`.
+    """
     result, square = 1 << 31, 1 << 30
     while n:
         if n & 1:
@@ -248,7 +251,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 class _Header:
-    """A file from which NumPy reads a header: long reads, which damaged headers cause, are refused."""
+    """A file from which NumPy reads a header. The file refuses long reads, which damaged headers cause."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Insert edges into a graph and delete others; report which edges and vertices are new."""
+"""Insert edges into a graph and delete other edges; report which edges and vertices are new."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Change:
     inserted: Graph
 
     def moved(self, vertices: NDArray[Any]) -> NDArray[Any]:
-        """Convert old vertex numbers to new ones."""
+        """Convert old vertex numbers to new vertex numbers."""
         return vertices if self.places is None else self.places[vertices]
 
 

@@ -99,7 +99,7 @@ class EverydayGraph(HeldGraph):
     def to_networkx(self) -> Any:
         """A NetworkX graph: the nodes are the ids, and each edge column is an attribute.
 
-        It is a multigraph if this graph has parallel edges.
+        The result is a multigraph if this graph has parallel edges.
 
         Raises GraphError if NetworkX is not installed.
         """

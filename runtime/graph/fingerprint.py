@@ -74,7 +74,7 @@ def _column(rows: Adjacency, name: str, threads: int) -> str:
 def _whole(arrays: Iterable[NDArray[Any]], threads: int) -> str:
     """One checksum of several arrays.
 
-    It is computed from the checksums of pieces, whose size does not depend on `threads`.
+    The checksum is computed from the checksums of pieces, whose size does not depend on `threads`.
     """
     pieces = [array[low : low + _CHUNK] for array in arrays for low in range(0, max(1, len(array)), _CHUNK)]
     types = "".join(f"{piece.dtype.str}{len(piece)}" for piece in pieces)

@@ -331,7 +331,7 @@ def _usage(spec: Spec) -> str:
 
 
 def _size(spec: Spec) -> int:
-    """The number of vertices. Raises GraphError if it is invalid or an argument is missing."""
+    """The number of vertices. Raises GraphError if the number is invalid or an argument is missing."""
     if len(spec.args) < GENERATORS[spec.text.partition(":")[0]].most:
         raise GraphError(f"{spec.text}: write {_usage(spec)}")
     return _integer(spec.text, spec.args[0], "the number of vertices", 0, _MOST_MODEL)

@@ -125,7 +125,10 @@ def _names(columns: object, renamed: Mapping[str, Any]) -> frozenset[str] | None
 
 
 def _ends(names: Sequence[str], name: str, given: Mapping[str, Any]) -> Ends:
-    """The two columns of vertex ids. Raises GraphError unless both are named by the caller or have well-known names."""
+    """The two columns of vertex ids.
+
+    Raises GraphError if the caller does not name a column and no column has a well-known name.
+    """
     asked = Ends(_named("source", given["source"]), _named("target", given["target"]))
     for option, column in (("source", asked.source), ("target", asked.target)):
         if column is not None and column not in names:

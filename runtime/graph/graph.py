@@ -25,7 +25,7 @@ __all__ = ["Graph"]
 
 
 class Graph(EverydayGraph):
-    """The graph that a program runs on. Its public state never changes, and threads may share it.
+    """The graph that a program runs on. The public state of a graph never changes, and threads may share a graph.
 
     Create a graph by `Graph.read`, `open`, `from_edges`, `from_scipy` or `from_networkx`. The thread that first needs
     an adjacency builds it. The edge list is freed when the first adjacency is built.
@@ -226,7 +226,7 @@ class Graph(EverydayGraph):
         target_column: str | int | None = None,
         vertices: Any = None,
     ) -> Graph:
-        """Read a file, or run a generator such as `kron:20` or `karate`. A file of that name has precedence.
+        """Read a file or, if no file has the name `path`, run a generator such as `kron:20` or `karate`.
 
         Args:
             path: a path, `-` for standard input, or the name and arguments of a generator. Standard input and pipes
@@ -239,13 +239,13 @@ class Graph(EverydayGraph):
             threads: how many threads read and build; None for one per processor.
             columns: names of the edge columns that programs will read. Every cell of these columns must be a number.
                 Other columns are left out if they hold anything but numbers; a program with an edge field of such a
-                name is refused with the reason. None means the column `weight`, if the file has one.
+                name is refused with the reason. The default is the column `weight`, if the file has one.
             missing: how to treat a cell without a value. "error" raises GraphError. "drop" drops the row if the cell is
-                in one of `columns` or in the column of `weights`. A number replaces the missing value.
+                in one of `columns` or in the column of `weights`. A number becomes the value of missing cells.
             source_column, target_column: the columns of a text that hold the source and target ids, by name or by
-                number from 1. None takes the columns with well-known names in the header, or else the first two.
+                number from 1. By default, columns with well-known names, or else the first two columns, are used.
             vertices: all vertex ids, so that the graph can have vertices without edges: a count N for the ids 0..N-1,
-                "LO..HI", a file with a column of ids, or an array of ids. None takes the ids that occur in edges.
+                "LO..HI", a file with a column of ids, or an array of ids. The default is all ids in the edges.
 
         Raises:
             GraphError: the content is wrong.
@@ -264,8 +264,8 @@ class Graph(EverydayGraph):
         """Open a page file (.vg) as a graph whose edges stay on disk.
 
         A run reads the edges into memory if they fit into its `memory`, and keeps them there for the next run.
-        Otherwise it streams them page by page, with the same result. Methods that need adjacency lists outside of a run
-        raise GraphError.
+        Otherwise the run streams the edges page by page, with the same result. Methods that need adjacency lists
+        outside of a run raise GraphError.
 
         Args:
             path: path of the page file. `save` and `vlang convert` write page files.
@@ -306,8 +306,8 @@ class Graph(EverydayGraph):
         and DuckDB.
 
         Args:
-            src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. If `ids` is given, they are
-                indices into `ids`. Alternatively `src` is a table, and `dst` is not given.
+            src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. If `ids` is given, `src`
+                and `dst` are indices into `ids`. Alternatively `src` is a table, and `dst` is not given.
             source, target: names of the table's columns of source and target ids; None looks for well-known names.
             directed: False if each edge is listed once and means both directions.
             n: the number of vertices, whose ids are 0..n-1; None takes the ids that occur.
@@ -317,12 +317,12 @@ class Graph(EverydayGraph):
             name: name of the graph, for messages.
             threads: how many threads build adjacency lists; None for one per processor.
             columns: for arrays, a mapping from any name to an edge column of shape [E]; further keywords are edge
-                columns, too. For a table, the names of the columns to read; a further keyword reads a column under
-                another name, as in weight="amount". Without `columns` and keywords, all columns of numbers are read,
-                and `left_out` lists the others.
+                columns, too. For a table, `columns` has the names of the columns to read; a further keyword reads a
+                column under another name, as in weight="amount". Without `columns` and keywords, all columns of numbers
+                are read, and `left_out` lists the others.
             missing: how to treat nulls and NaN in a table, as in `read`.
-            vertices: all vertices, with or without edges: as in `read`, or a table. This argument cannot be combined
-                with `n` or `ids`.
+            vertices: all vertices, with or without edges: as in `read`, or a table. `vertices` cannot be combined with
+                `n` or `ids`.
             id: the column of ids in the table `vertices`; None for a well-known name.
 
         All arrays are copied. Raises GraphError if the shapes or types of the arguments do not match, or if a column
@@ -357,7 +357,7 @@ class Graph(EverydayGraph):
             symmetrize, self_loops, parallel, name, threads: see `from_edges`.
 
         Raises:
-            GraphError: the matrix is not square or not sparse, or directed is False and it is not symmetric.
+            GraphError: the matrix is not square or not sparse, or directed is False and the matrix is not symmetric.
         """
         from vlang.runtime.graph.edges.from_arrays import edges_of_matrix  # start-up
 
@@ -399,8 +399,8 @@ class Graph(EverydayGraph):
             path: path of the file to write.
             layout: the order of the rows in a page file: "degree" (default) by decreasing in-degree plus out-degree, or
                 "ids" by vertex id. The layout does not change the ids.
-            disks: folders over which the pages of a page file are striped, with one file in each folder. If empty, the
-                page file is a single file.
+            disks: folders over which the pages of a page file are striped, with one file in each folder. If `disks` is
+                empty, the page file is a single file.
 
         Raises:
             GraphError: `layout` is unknown, or `layout` or `disks` is given for .npz.

@@ -145,7 +145,7 @@ class HeldGraph:
     ) -> Self:
         """A graph whose edges stay on disk.
 
-        Programs stream its pages; methods that need adjacency lists raise GraphError.
+        Programs stream the pages; methods that need adjacency lists raise GraphError.
 
         Args:
             stored: the edges.
@@ -278,14 +278,14 @@ class HeldGraph:
     def neighbours(self) -> Neighbours:
         """The distinct neighbours of each vertex in either direction, without self-loops.
 
-        They are built on first use, and cached.
+        The lists are built on first use, and cached.
         """
         return self._adjacencies.neighbours()
 
     def excess(self) -> tuple[int, int]:
         """The numbers of self-loops and of parallel edges; an undirected edge is counted once.
 
-        They are computed on first use.
+        The numbers are computed on first use.
         """
         return self._adjacencies.excess()
 

@@ -189,7 +189,7 @@ def _unfit(kind: str, rows: Rows) -> str:
 
 
 def _unsound(rows: Rows, directed: bool, threads: int) -> str:
-    """The reason why results would be wrong (unsorted rows, or unequal directions of an undirected edge); "" if right.
+    """The fault that would make results wrong (unsorted rows, or unequal directions of an undirected edge), or "".
 
     The two directions of all edges are compared by sums of 64-bit hashes, which agree by chance with probability 2^-64.
     """

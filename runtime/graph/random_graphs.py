@@ -102,7 +102,7 @@ def pairs_of(numbers: Array, n: int, directed: bool) -> Ends:
 
 
 def attached(seed: int, n: int, k: int) -> Ends:
-    """Barabasi-Albert: k (n - k) edges.
+    """A Barabasi-Albert graph, which has k (n - k) edges.
 
     Vertex 0 is joined to the vertices 1..k, and each later vertex to k earlier vertices.
 
@@ -153,8 +153,8 @@ def _repeated_in_rows(values: Array) -> NDArray[np.bool_]:
 def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
     """Watts-Strogatz: a ring in which each vertex is joined to the k nearest vertices, and edges are rewired at random.
 
-    The new end of an edge is any vertex that its other end is not joined to, on the ring or by a rewired edge. If many
-    draws find no such vertex, the edge is not rewired.
+    The new end of an edge is any vertex that the other end of the edge is not joined to, on the ring or by a rewired
+    edge. If many draws find no such vertex, the edge is not rewired.
 
     Args:
         seed: the seed of the graph.

@@ -17,7 +17,7 @@ __all__ = ["ShuffledGraph"]
 class ShuffledGraph(Graph):
     """The same vertices and edges as another graph, with each row in a random order.
 
-    Both graphs share the original adjacency lists. Each adjacency in use takes 8 bytes an edge for its random order,
+    Both graphs share the original adjacency lists. Each adjacency in use takes 8 bytes per edge for its random order,
     and a copy of its neighbours and columns.
     """
 

@@ -88,7 +88,7 @@ def _read_table(table: ArrowTable, asked: Asked, workers: Workers, space: Space 
 
     Args:
         table: the opened table.
-        asked: the options. If they have `columns`, only these columns and the weight are read.
+        asked: the options. If the options name `columns`, only these columns and the weight are read.
         workers: the threads to use.
         space: allocates the arrays of edges and ids.
 
@@ -160,7 +160,7 @@ def fields_of(
 
 
 def named_fields(table: ArrowTable, fields: Sequence[Field], asked: Asked) -> tuple[Field, ...]:
-    """The fields, where those of names and times have their types. fields: with their final names."""
+    """The fields with the types of columns of names and times. `fields` must have their final names."""
     found = []
     for field, column in zip(fields, table.schema):
         type_ = asked.types.get(field.name, "")
@@ -214,7 +214,10 @@ class _Scanner:
         self.left_out: dict[str, LeftOut] = {}
 
     def _end_kind(self) -> str:
-        """"integer" or "text". Raises GraphError if a column of ids has another type, or if the two columns differ."""
+        """The kind of the ids, "integer" or "text".
+
+        Raises GraphError if a column has another kind, or if the columns differ.
+        """
         kinds = []
         for name in self._ends:
             kinds.append(cells.kind_of(self._types[name]))
@@ -228,7 +231,10 @@ class _Scanner:
         return kinds[0]
 
     def _dtype(self, field: Field) -> DTypeLike:
-        """The dtype in which a column is stored. Raises GraphError if it cannot hold the number for missing cells."""
+        """The dtype in which a column is stored.
+
+        Raises GraphError if this dtype cannot hold the number for missing cells.
+        """
         dtype, fill = cells.stored_dtype(self._types[field.title]), self._asked.missing
         if field.type:
             return self._named[field.name].dtype
@@ -242,7 +248,7 @@ class _Scanner:
         return dtype
 
     def run(self) -> Scanned:
-        """Read all edges. While one batch is converted, another thread reads the next one."""
+        """Read all edges. While one batch is converted, another thread reads the next batch."""
         titles = list(dict.fromkeys([*self._ends, *(field.title for field in self._fields)]))
         if self._table.rows:
             self._store.reserve(self._table.rows)
@@ -275,7 +281,10 @@ class _Scanner:
         self._row += count
 
     def _treat(self, field: Field, values: Array, missing: Array, lost: Any) -> tuple[Array, Any]:
-        """The values with missing ones replaced, and the rows to drop; may raise GraphError or leave the column out."""
+        """Treat missing values: returns the values, and the rows to drop.
+
+        May raise GraphError, or leave the column out.
+        """
         fill = self._asked.missing
         if not isinstance(fill, str) and not field.type:
             self._filled += int(missing.sum())
@@ -347,7 +356,7 @@ class _Scanner:
 
 
 def _ahead(batches: Iterator[Any], workers: Workers) -> Iterator[Any]:
-    """Yield the batches. Another thread reads the next batch while the caller uses the present one."""
+    """Yield the batches. Another thread reads the next batch while the caller uses the present batch."""
     coming = workers.submit(lambda: next(batches, None))
     while (batch := coming.result()) is not None:
         coming = workers.submit(lambda: next(batches, None))

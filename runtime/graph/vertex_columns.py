@@ -45,7 +45,7 @@ class VertexColumns(Protocol):
     def joined(self, name: str, ids: VertexIds, type_: str = "") -> tuple[Array, int]:
         """A column in the order of `ids`, shape [vertices], and the number of rows whose id is not in `ids`.
 
-        type_: the type in the program of the field that takes the column; "" means numbers.
+        `type_` is the type of the program's field that takes the column; "" means numbers.
 
         Raises GraphError if there is no such column, or if a vertex does not have exactly one row.
         """
@@ -74,7 +74,10 @@ class _OfTable:
 
 @dataclass(frozen=True)
 class _OfFile:
-    """The columns of a file, which is read again for each column. stamp: the file's size and modification time (ns)."""
+    """The columns of a file, which is read again for each column.
+
+    `stamp` is the file's size and modification time (ns).
+    """
 
     path: Path
     names: tuple[str, ...]
@@ -106,9 +109,9 @@ def columns_of_file(path: str | Path) -> VertexColumns:
 
 
 def opened_vertices(vertices: object, column: object = None) -> object:
-    """Read a table of vertices into a VertexTable, as it may be a stream; return any other value unchanged.
+    """Read a table of vertices, which may be a stream, into a VertexTable; return any other value unchanged.
 
-    column: name of the column of ids; None looks for a well-known name.
+    `column` is the name of the column of ids; None looks for a well-known name.
     """
     return VertexTable.of(Frame(vertices, "the table `vertices`"), column) if is_table(vertices) else vertices
 
@@ -129,7 +132,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _joined(source: str, rows: Array, values: Array, ids: VertexIds) -> tuple[Array, int]:
-    """See `VertexColumns.joined`. rows: the id of each row, shape [rows]; values: the value of each row."""
+    """See `VertexColumns.joined`. `rows` has the id of each row, shape [rows], and `values` the value of each row."""
     if len(rows) and len(ids) and (rows.dtype.kind == "O") != ids.text:
         kinds = ("texts", "integers") if ids.text else ("integers", "texts")
         raise GraphError(f"{source}: the ids are {kinds[1]}, such as {rows.tolist()[0]!r}, and those of the graph "

@@ -29,8 +29,8 @@ def root(v, parents):
     """Find the root of the tree of v, and make it the parent of v.
 
     On the path to the root, every second vertex gets its grandparent as parent (path halving: Tarjan, van Leeuwen, JACM
-    31, 1984). Other threads may do the same at the same time, because a vertex that is no root never becomes one again,
-    and any ancestor is a valid parent.
+    31, 1984). Other threads may do the same at the same time, because a vertex that is no root never becomes a root
+    again, and any ancestor is a valid parent.
     """
     first = peek(parents, v)
     here = v
@@ -47,11 +47,11 @@ def root(v, parents):
 
 
 def start(offsets, targets, second, parents, tasks, count, counter):
-    """Make the first neighbour of each vertex, which is its smallest, the parent of the vertex if it is smaller.
+    """Make the first neighbour of each vertex (the smallest one) its parent, or the vertex itself if that is smaller.
 
-    second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first. If both are equal
-    (parallel edges, or one edge in both directions), it becomes the third. This choice is made without a branch, as a
-    branch would often be mispredicted.
+    second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first. If first and
+    second neighbour are equal (parallel edges, or one edge in both directions), the third neighbour is taken. The
+    choice of the neighbour is made without a branch, because a branch would often be mispredicted.
     """
     while True:
         task = fetch_add(counter, 0, 1)
@@ -125,8 +125,9 @@ def roots(parents, vertices, tasks, count, counter):
 def outside(offsets, parents, chosen, tasks, count, counter, others, counts):
     """Collect the vertices that have edges and are not in the tree with the root `chosen`.
 
-    Task t writes the vertices that it finds to `others` in increasing order, from the index of its first vertex on. It
-    writes their number to counts[2 * t], and the number of their edges to counts[2 * t + 1].
+    Task t writes the vertices that it finds to `others` in increasing order, from the index of the task's first vertex
+    on. The task writes the number of these vertices to counts[2 * t], and the number of their edges to counts[2 * t +
+    1].
     """
     while True:
         task = fetch_add(counter, 0, 1)
@@ -253,7 +254,8 @@ put = put_min  # a default; the engine appends an assignment for the reduction t
 def join(parents, values, tasks, count, counter):
     """Make the root the parent of every vertex, and combine the value of the vertex into the value of the root.
 
-    Roots are not skipped, as in graphs with many isolated vertices the branch would be mispredicted half of the time.
+    Roots are not skipped, because in graphs with many isolated vertices the branch would be mispredicted half of the
+    time.
     """
     while True:
         task = fetch_add(counter, 0, 1)

@@ -39,7 +39,7 @@ def mark(order, count, bits):
 
 
 def sum(order, count, sums, marks, groups):
-    """Add to the accumulator of every neighbour, and mark it."""
+    """Add to the accumulator of every neighbour, and mark the neighbour."""
     for k in range(count):
         v = np.int64(order[k])
         sums[v] += 1.0

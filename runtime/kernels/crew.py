@@ -2,10 +2,10 @@
 
 See vlang.runtime.cpu.crew.crew. The caller of a launch is a worker, and the other workers are called helpers here.
 
-A helper that joins a launch first increments the count of helpers inside, and then tests whether the launch is still
-open. The caller first closes the launch, and then waits until the count is 0. So no helper reads the arguments of a
-launch after its end. In the same way a helper that goes to sleep first clears its flag CREW_AWAKE, and then tests for a
-launch; the caller first opens the launch, and then tests the flags.
+A helper that joins a launch first increments the number of helpers inside the launch, and then tests whether the launch
+is still open. The caller first closes the launch, and then waits until this number is 0. So no helper reads the
+arguments of a launch after its end. In the same way a helper that goes to sleep first clears its flag CREW_AWAKE, and
+then tests for a launch; the caller first opens the launch, and then tests the flags.
 """
 
 import numpy as np
@@ -92,7 +92,7 @@ def sleep(words, me):
 
 @inner
 def wake(words, helpers):
-    """Wake those of the first `helpers` helpers that sleep."""
+    """Wake the sleeping helpers among the first `helpers` helpers."""
     for me in range(helpers):
         desk = CREW_DESKS + CREW_DESK * me
         if peek(words, desk + CREW_AWAKE) == 0:
@@ -134,7 +134,7 @@ def serve(words, me):
 
 @inner
 def together(words, wanted):
-    """Open a launch for up to `wanted` helpers, run its kernel on this thread, too, close it, and await the helpers."""
+    """Run the kernel of a launch on this thread and on up to `wanted` helpers; returns when all of them have ended."""
     words[CREW_COUNTER] = 0
     words[CREW_STATUS] = 0
     words[CREW_WANTED] = wanted

@@ -1,8 +1,8 @@
 """The kernels of notify-pull: they turn the flags of changed vertices into lists of vertices for the next pass.
 
 A vertex is long if its row is cut into segments, and short otherwise. There are two lists: the numbers of short
-vertices, and the indices of long vertices in the table `longs`. Both are in increasing order, so that a pass over a
-list reads the pages in order. A task is three words: page, and first and end index in a list or in `segments`.
+vertices, and the indices of long vertices in the table `longs`. Both lists are in increasing order, so that a pass over
+a list reads the pages in order. A task is three words: page, and first and end index in a list or in `segments`.
 """
 
 import numpy as np
@@ -107,8 +107,8 @@ def page_of(firsts, pages, v):
 def level_tasks(vertices, starts, levels, offsets, firsts, pages, cost, tasks, task_starts, edges):
     """Cut lists of short vertices into tasks, each within one page and of about `cost` edges and vertices.
 
-    List k is vertices[starts[k]:starts[k + 1]], in any order. Its tasks begin at task_starts[k], and edges[k] gets the
-    number of its edges. Returns the number of tasks.
+    List k is vertices[starts[k]:starts[k + 1]], in any order. The tasks of list k begin at task_starts[k], and edges[k]
+    gets the number of edges of list k. Returns the number of tasks.
     """
     made = 0
     for level in range(levels):

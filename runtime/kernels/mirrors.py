@@ -1,7 +1,7 @@
-"""Kernels that pack values of owned vertices for another rank, and that unpack them into its mirrors of the vertices.
+"""Kernels that pack values of owned vertices for another rank, and that unpack values into the mirrors there.
 
-`places` has the local numbers of the vertices that the other rank mirrors, in its order. `sent` has the values that it
-has, in the same order. A value has `width` words. Bitmaps have a bit for each place.
+`places` has the local numbers of the vertices that the other rank mirrors. `sent` has the values that were last sent to
+that rank, in the same order. A value has `width` words. Bitmaps have a bit for each place.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from vlang.runtime.compile.intrinsics import lowest
 
 
 def changed_8(values, places, count, width, sent, bits):
-    """Set the bits of the places whose value differs from `sent`, and copy these values to `sent`; returns how many."""
+    """Set the bits of places whose value differs from `sent`, and update `sent`; returns the number of these places."""
     changes = np.int64(0)
     for w in range((count + 63) >> 6):
         word = np.uint64(0)
@@ -35,7 +35,7 @@ def every_8(values, places, count, width, sent, bits):
 
 
 def taken_8(sent, bits, words, width, out):
-    """Write the values of the places in a bitmap, one after the other."""
+    """Write the values of the places whose bits are set, one after the other."""
     k = np.int64(0)
     for w in range(words):
         there = bits[w]
@@ -48,7 +48,7 @@ def taken_8(sent, bits, words, width, out):
 
 
 def put_8(values, bits, words, width, mirrors):
-    """Store the values of the places in a bitmap, which are one after the other."""
+    """Store consecutive values in the mirrors whose bits are set."""
     k = np.int64(0)
     for w in range(words):
         there = bits[w]
@@ -61,7 +61,7 @@ def put_8(values, bits, words, width, mirrors):
 
 
 def put_listed_8(values, listed, count, width, mirrors):
-    """Store the values of listed places, which are one after the other."""
+    """Store consecutive values in the listed mirrors."""
     for k in range(count):
         at = np.int64(listed[k]) * width
         for j in range(width):
@@ -87,7 +87,7 @@ def listed(bits, words, out):
 
 
 def flagged(flags, places, count, bits):
-    """Set the bits of the places with bit 0 in their flags; returns how many there are."""
+    """Set the bits of the places with bit 0 in their flags; returns the number of these places."""
     found = np.int64(0)
     for w in range((count + 63) >> 6):
         word = np.uint64(0)
@@ -115,7 +115,7 @@ def set_listed_flags(listed, count, flags):
 
 
 def picked(front, places, count, bits):
-    """Set the bits of the places whose vertex is in the bitmap `front`; returns how many there are."""
+    """Set the bits of the places whose vertex is in the bitmap `front`; returns the number of these places."""
     found = np.int64(0)
     for w in range((count + 63) >> 6):
         word = np.uint64(0)
@@ -129,7 +129,7 @@ def picked(front, places, count, bits):
 
 
 def spread(listed, count, first, front, left):
-    """For listed places i, set the bit of vertex `first` + i in `front`, and clear it in `left`."""
+    """For listed places i, set the bit of vertex `first` + i in `front`, and clear the bit in `left`."""
     for k in range(count):
         v = first + np.int64(listed[k])
         bit = np.uint64(1) << np.uint64(v & 63)

@@ -40,7 +40,7 @@ class Layout:
     def line(self, what: str) -> int:
         """Reserve a whole cache line, and return the index of its first word.
 
-        Then workers that write other words do not invalidate this cache line (no false sharing).
+        As a result, workers that write other words do not invalidate this cache line (no false sharing).
         """
         self._next = -(-self._next // LINE) * LINE
         return self.part(LINE, what)

@@ -192,7 +192,7 @@ def field_of(slot: str) -> str | None:
 
 @dataclass(frozen=True)
 class Fault:
-    """The array or scalar in which kernels record that a declared reduction left its type, which ends the run.
+    """The array or scalar in which kernels record that a declared reduction overflowed its type, which ends the run.
 
     Attributes:
         name: the slot of the array, or the name of the scalar. A value other than 0 records the fault.
@@ -225,8 +225,8 @@ class Plan:
         vertices: the names of the scalars whose values are vertices.
         scattered: the slots of arrays over vertices in which kernels of passes and folds access entries of other
             vertices than the one being processed. All other arrays are accessed in the order of the vertices.
-        far: the slots of arrays that kernels access at vertices that are neither the one being processed nor its
-            neighbours, and near:neighbours if they read whole neighbour lists -> the line of the first such access.
+        far: slot -> line of the first such access, for arrays that kernels access at vertices that are neither the
+            processed vertex nor its neighbours, and for near:neighbours if kernels read whole neighbour lists.
     """
 
     name: str

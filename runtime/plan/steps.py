@@ -53,7 +53,7 @@ class PrioritySpec:
         log: whether priorities are logarithms of the values.
         columns: the edge columns that contributions use; if empty, all edges have the same weight.
         low: True if the smallest values come first, False if the largest do.
-        field: the name of the field. Fields that are written together with it do not affect the order.
+        field: the name of the field. Other fields that the pass writes do not affect the order.
         packed: whether receiver and column of an edge may be packed into one word (runtime/graph/topology/packed.py).
         refined: whether the width of buckets may change while the loop runs.
     """
@@ -94,12 +94,13 @@ class StageSpec:
         swaps: the fields with two buffers that the pass writes.
         loop_end: whether the pass also decides which vertices are active.
         notify: the adjacency direction from a changed vertex to its receivers if the pass may skip vertices, else None.
-            The flags are then in work:notify.NAME: 1 if a vertex must notify its receivers, 2 if it must run again
-            itself.
+            If `notify` is not None, the flags are in work:notify.NAME: 1 if a vertex must notify its receivers, 2 if it
+            must run again itself.
         sole: whether no other pass of the loop writes the fields of this pass.
         gpu: the data for a GPU; None in a plan for the CPU.
         structures: the scratch structures ("mode32", "median64", "mex", ...) that a worker fills for a vertex, if one
-            worker must process all contributions of a vertex. On a CPU, long vertices are then tasks of "pull".
+            worker must process all contributions of a vertex. With structures, long vertices are tasks of "pull" on a
+            CPU.
         senders: in a sweep with messages, the level of the senders minus the current level; None if all vertices send.
         notes: the optimisations applied to the pass, as sentences for `explain`.
         ways: name of a way to run the loop on a CPU -> the data of the pass for this way (PushSpec, SumSpec, ...).
@@ -176,7 +177,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A graph-level value: after `fold`, if any, the kernel "scalars" with argument `index` stores it to scalar:`name`.
+    """A graph-level value. After the reductions `fold`, the kernel "scalars" stores it in the slot scalar:`name`.
 
     Attributes:
         name: the name of the scalar.
@@ -277,7 +278,7 @@ class SweepSpec:
     Attributes:
         field: the name of the field.
         up: True if the sweep goes from the smallest value to the largest, False for the opposite.
-        guard: the slot of a u8 array; only vertices with a nonzero entry take part. None if all vertices do.
+        guard: the slot of a u8 array; only vertices with a nonzero entry take part; None if all vertices take part.
         level: the scalar that holds the current value.
         steps: the steps of the sweep.
         line: the line in the program.
@@ -357,8 +358,8 @@ class Contract:
         domain: for kind "edge", the direction of the edges.
         text: the condition as in the program; for "needs" the properties, separated by spaces.
         line: the line in the program.
-        bounds: if not empty, bounds that are equivalent to the condition. If the ranges of the columns prove them, no
-            edge is read.
+        bounds: if not empty, bounds that are equivalent to the condition. If the ranges of the columns prove these
+            bounds, no edge is read.
     """
 
     name: str
@@ -373,7 +374,7 @@ Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRang
 
 
 def every_step(steps: Iterable[Step]) -> Iterator[Step]:
-    """Every step of a tree, each block before its steps."""
+    """All steps of a tree of steps; a block comes before the steps inside it."""
     for step in steps:
         yield step
         if not isinstance(step, (StageSpec, ScalarSpec, Contract)):

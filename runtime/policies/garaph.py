@@ -10,7 +10,7 @@ __all__ = ["GARAPH"]
 
 class _Garaph(Policy):
     def refused(self, plan: Plan, device: str) -> str:
-        """On a GPU every pass must be joined by atomic operations in shared memory."""
+        """See `Policy.refused`. On a GPU every pass must join contributions by atomic operations in shared memory."""
         return shards_only(plan) if device == "gpu" else joins_only(plan)
 
 

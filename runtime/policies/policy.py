@@ -1,4 +1,4 @@
-"""What a policy is: the choices by which this engine runs as a published system does, and how far it gets."""
+"""A policy: the options by which this engine imitates a published system, and the parts that are not imitated."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Choice:
         option: the name of the option.
         value: its value, as stored in `Options`.
         why: the reason, and the section of the paper.
-        defines: whether the system is not the same with another value. Another value is then refused; otherwise the
-            caller's value replaces that of the policy.
+        defines: True if the system would not be the same with another value, so that another value of the caller is
+            refused; False if the caller's value replaces the value of the policy.
     """
 
     option: str
@@ -39,6 +39,7 @@ class Policy:
         choices: the choices for each kind of device that the system has, "cpu" or "gpu".
         left_out: the parts of the paper that are not built here, one phrase each.
         besides: the parts of this engine that stay in use and that the paper does not have, one phrase each.
+        models: whether the cost models of the paper (`vlang.runtime.policies.cost_models`) are compared with each run.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Policy:
     choices: Mapping[str, tuple[Choice, ...]]
     left_out: tuple[str, ...] = ()
     besides: tuple[str, ...] = ()
+    models: bool = False
 
     def refused(self, plan: Plan, device: str) -> str:
         """The reason why the policy cannot run a plan for a kind of device ("cpu", "gpu"); "" if it can."""
@@ -53,7 +55,7 @@ class Policy:
 
 
 def joins_only(plan: Plan) -> str:
-    """Why a system whose kernels join contributions two by two cannot run a plan; "" if it can."""
+    """Why a plan cannot run if kernels join contributions two at a time; "" if it can."""
     for stage in plan.stages:
         if stage.structures:
             return f"pass {stage.name} needs all contributions of a vertex at once (rule R), and its kernels join " \
@@ -62,7 +64,7 @@ def joins_only(plan: Plan) -> str:
 
 
 def shards_only(plan: Plan) -> str:
-    """Why a system whose accumulators are joined by atomic operations in shared memory cannot run a plan, or ""."""
+    """Why a plan cannot run if contributions are joined by atomic operations in shared memory; "" if it can."""
     for stage in plan.stages:
         if stage.domain is not None and stage.gpu is not None and not stage.structures and not stage.gpu.cell:
             reason = stage.gpu.cell_reason or "no atomic operation joins its contributions"

@@ -10,7 +10,7 @@ __all__ = ["WOLFGRAPH"]
 
 class _WolfGraph(Policy):
     def refused(self, plan: Plan, device: str) -> str:
-        """Every pass must be joined by atomic operations in shared memory."""
+        """See `Policy.refused`. Every pass must join contributions by atomic operations in shared memory."""
         return shards_only(plan)
 
 

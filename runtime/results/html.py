@@ -19,7 +19,7 @@ _LONGEST = 80  # characters of a cell
 
 
 def result_html(result: Result) -> str:
-    """How the run ended, a curve of its active vertices, warnings, globals, and the first rows of `result.top()`."""
+    """HTML that shows how the run ended, active vertices as a curve, warnings, globals, and rows of `result.top()`."""
     head = f"<b>{escape(result.program)}</b>: {len(result):,} vertices, {result.rounds:,} rounds, " \
            f"{'converged' if result.converged else '<b>not converged</b>'}: {escape(result.reason)}"
     parts = [f"<div>{head}</div>", _run(result)]
@@ -34,13 +34,13 @@ def result_html(result: Result) -> str:
 
 
 def _run(result: Result) -> str:
-    """The time of the run, and the curve."""
+    """The curve of active vertices, and a line with time, edges and device of the run."""
     said = f"{result.seconds:.3g} s, {result.edges:,} edges traversed, {result.device}"
     return f"<div>{sparkline(result.history)} {said}</div>" if len(result.history) > 1 else f"<div>{said}</div>"
 
 
 def sparkline(history: Sequence[Round]) -> str:
-    """The number of active vertices after each round as an SVG curve; of many rounds, the largest of each group."""
+    """The number of active vertices after each round as an SVG curve; for many rounds, the maximum of each group."""
     every = -(-len(history) // _POINTS)
     values = [max(one.active for one in history[first : first + every]) for first in range(0, len(history), every)]
     most = max(values, default=0) or 1
@@ -52,7 +52,7 @@ def sparkline(history: Sequence[Round]) -> str:
 
 
 def table_html(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table. All texts are escaped, so that ids and names cannot be markup."""
+    """An HTML table. All texts are escaped, so that browsers do not read ids and names as markup."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     lines = ["<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>" for row in rows]
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

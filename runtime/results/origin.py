@@ -25,7 +25,8 @@ class Origin:
         fields: the arrays of vertex fields that the caller gave, in the format of the engine.
         sent: loop number -> field -> the values that vertices had last sent when the loop ended, in the format of the
             engine.
-        names: the names of the categories of the run, which increase.
+        names: the names of the categories of the run, in increasing order.
+        constants: the values of the program's constants that do not have their defaults.
     """
 
     source: str
@@ -36,3 +37,4 @@ class Origin:
     fields: Mapping[str, NDArray[Any]]
     sent: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    constants: Mapping[str, int] = field(default_factory=dict)

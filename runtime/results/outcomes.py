@@ -53,5 +53,5 @@ def result_of(
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=outcome.history,
         seconds=outcome.seconds, smallest_first=falling, edges=outcome.history.edges,
         graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin, final=outcome.final,
-        interrupted=outcome.interrupted, names=origin.names,
+        interrupted=outcome.interrupted, names=origin.names, moved=outcome.moved,
     )

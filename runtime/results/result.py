@@ -30,6 +30,7 @@ from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.rounds import Rounds
 from vlang.runtime.results.summary import counted, summary_of, summary_text
 from vlang.runtime.storage.output import fixed_width, write_arrays, write_text
+from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.times import UNITS
 
 if TYPE_CHECKING:
@@ -44,11 +45,12 @@ class Result(Exported):
     `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
     Fields are arrays of shape [vertices], or [vertices, k] for vectors T[k]; row i belongs to vertex `r.ids[i]`.
     Integers and floats keep the type of the program. Integer `inf` is the largest value of its type and `-inf` the
-    least; `r.reached(name)` distinguishes both from numbers. Fields of type `category` hold names, as objects; times
-    are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value `none` is stored
-    as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if ids are strings.
+    least; `r.reached(name)` distinguishes both values from ordinary numbers. Fields of type `category` hold names, as
+    objects; times are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value
+    `none` is stored as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if
+    ids are strings.
 
-    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. They support
+    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. Such arrays support
     `__cuda_array_interface__` and DLPack, and `r["rank"]` copies nothing. Fields of type `vertex` are converted to the
     user's ids on first use; if ids are strings, such fields are in host memory, as `ids` is. Every other method copies
     a field to the host when it first needs it.
@@ -68,22 +70,25 @@ class Result(Exported):
         device_reason: why this device was chosen.
         placement: for a graph from `Graph.open`, a sentence on whether its edges were in memory or streamed; else "".
         read_bytes: bytes of pages that the run read from disk.
+        moved: the edges that the run moved, also outside of loops, as a named tuple: bytes_copied, bytes_in_place,
+            bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk. A `Round` has
+            the same counts.
         chaos: with chaos=SEED, a report of the randomised second run (`vlang.runtime.engine.trace.ChaosReport`), else
             None.
         final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, that is, at least as good as
             the value of the target; else None. Other values are intermediate: `top`, summaries and files omit them.
         warnings: sentences that say why the result may not be the intended one.
         origin: the run that computed the result; None if no run can resume from it.
-        interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
-            superstep before the interrupt, and later statements have not run.
+        interrupted: with on_interrupt="write", whether an interrupt ended the run. After an interrupt, values are from
+            the last superstep before it, and later statements have not run.
         policy: the option `policy` of the run.
-        choices: the research options of the run that differ from their defaults, by name: those of the policy, and
-            those of the caller.
-        notes: sentences on what the run left out of what was asked for: parts of a policy that are not built, loops
-            that do not run in place.
+        choices: the research options of the run that differ from their defaults, by name: choices of the policy and of
+            the caller.
+        notes: sentences on requests that the run did not fulfil: parts of a policy that are not built, loops that do
+            not run in place.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
-        remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds` is
-            not the time of computing them; "" without any.
+        remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds`
+            excludes the time of computing these results; "" if there are none.
     """
 
     def __init__(
@@ -108,6 +113,7 @@ class Result(Exported):
         warnings: tuple[str, ...] = (),
         interrupted: bool = False,
         names: Sequence[str] = (),
+        moved: Moved = NOTHING,
     ) -> None:
         """Create a result from the arrays of a run. Arguments that are not listed here are described as attributes.
 
@@ -117,7 +123,7 @@ class Result(Exported):
                 and NONE for `none`. An array with a method `get()` is in device memory; `get()` copies it to the host.
             smallest_first: fields such as distances, of which `top` lists the smallest values first.
             origin: the run; None if no run can resume from this result.
-            names: the names of categories, which are their positions here. """
+            names: the names of categories; `fields` has the index of a category in this sequence. """
         self.program = program
         self.rounds = rounds
         self.converged = converged
@@ -131,6 +137,7 @@ class Result(Exported):
         self.device_reason = device_reason
         self.placement = ""
         self.read_bytes = 0
+        self.moved = moved
         self.chaos: ChaosReport | None = None
         self.origin = origin
         self.final = final
@@ -217,7 +224,7 @@ class Result(Exported):
     def reached(self, name: str) -> NDArray[np.bool_]:
         """bool[vertices], whether the value of a field is neither `inf` nor `-inf` nor `none`.
 
-        For a vector, this must hold for all components.
+        For a vector, no component may be `inf`, `-inf` or `none`.
         """
         self[name]  # raises KeyError for an unknown name
         return proper_rows(self._host(name), self.types.get(name, ""))

@@ -15,7 +15,7 @@ __all__ = ["counted", "summary_of", "summary_text"]
 
 
 def summary_of(result: Result) -> dict[str, Any]:
-    """`Result.summary_dict`."""
+    """See `Result.summary_dict`."""
     return {
         "program": result.program,
         "vertices": len(result),
@@ -33,6 +33,7 @@ def summary_of(result: Result) -> dict[str, Any]:
         "edges_traversed": result.edges,
         "edges_per_second": result.edges_per_second,
         **({"placement": result.placement, "read_bytes": result.read_bytes} if result.placement else {}),
+        **({"moved": result.moved._asdict()} if any(result.moved) else {}),
         **({"remembered": result.remembered} if result.remembered else {}),
         **({} if result.final is None else {"final": int(result.final.sum())}),
         "globals": {name: json_value(v, result.types.get(name, "")) for name, v in result.globals.items()},
@@ -41,17 +42,18 @@ def summary_of(result: Result) -> dict[str, Any]:
 
 
 def summary_text(result: Result, described: Iterable[str]) -> str:
-    """`Result.summary`. described: a line for each field, without its name."""
+    """See `Result.summary`. described: a line for each field, without its name."""
     lines = [
         f"{counted(result.rounds, 'round', 'rounds')}, "
         f"{'converged' if result.converged else 'not converged'}: {result.reason}",
         f"{result.seconds:.3g} s, {result.edges:,} edges traversed, {result.edges_per_second / 1e6:.3g} M edges/s",
     ]
+    lines += [result.moved.text()] if any(result.moved) else []
     lines += [result.remembered] if result.remembered else []
     lines += [f"{name}: {line}" for name, line in zip(result.fields, described, strict=True)]
     return "\n".join(lines)
 
 
 def counted(count: int, one: str, many: str) -> str:
-    """A number with its noun."""
+    """A number with a noun, which is in the plural unless the number is 1."""
     return f"{count:,} {one if count == 1 else many}"

@@ -1,9 +1,10 @@
-"""The allocator that NumPy uses under a memory budget: the C library's, with every large array counted.
+"""The allocator that NumPy uses under a memory budget: it calls the C library, and counts every large array.
 
 NumPy allocates the data of arrays through a handler, a table of C functions (NEP 49). An array keeps its handler until
 it is freed. The handler in this module updates the counters of a ledger (`vlang.runtime.storage.ledger`). An allocation
 beyond the limit fails, so NumPy raises MemoryError before it touches the memory. Every large array is counted,
-temporary ones included, and Python code cannot bypass the count. The functions do not need the GIL, as NumPy requires.
+including temporary arrays, and Python code cannot bypass the count. The functions do not need the GIL, as NumPy
+requires.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""What the devices of this process keep of a graph between runs, as the graph knows it.
+"""A graph's record of its parts that devices of this process keep between runs.
 
-Devices own the memory (`vlang.runtime.gpu.device.shelf`). A graph has a `DeviceCopies`, under whose number they keep
-its arrays. When the last graph with this object is freed, the devices free the memory.
+Devices own the memory (`vlang.runtime.gpu.device.shelf`). The `DeviceCopies` of a graph has a number, under which
+devices keep the arrays of the graph. When the last graph with the same `DeviceCopies` is freed, the devices free the
+memory.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -26,7 +27,7 @@ class DeviceCopy:
         device: the name of the device, such as "gpu:0".
         what: the part, such as "out-edges: targets".
         nbytes: the bytes of device memory; 0 for an array of the graph that is page-locked in host memory.
-        used: whether a run uses it now.
+        used: whether a run uses the part now.
     """
 
     device: str
@@ -42,14 +43,14 @@ class Holder(Protocol):
         """The parts of a graph that the device keeps."""
 
     def drop(self, owner: int) -> None:
-        """Free the parts of a graph: those that a run uses now when that run ends."""
+        """Free the parts of a graph. Parts that runs use now are freed when the last of these runs ends."""
 
     def abandon(self, owner: int) -> None:
-        """The same for a graph that was freed. This never waits, and never raises an exception."""
+        """Free the parts of a graph that was deleted. The call never waits, and never raises an exception."""
 
 
 class DeviceCopies:
-    """The number of a graph, and the devices that keep parts of it. It is never pickled, and a copy has none.
+    """The number of a graph, and the devices that keep parts of it. A pickle does not contain this object.
 
     Attributes:
         number: identifies the graph in this process.
@@ -60,7 +61,14 @@ class DeviceCopies:
         self.number = next(_numbers)
         self.lock = threading.RLock()
         self._holders: tuple[Holder, ...] = ()
+        self._parts: tuple[DeviceCopies, ...] = ()
         self._process = os.getpid()
+
+    def part(self) -> DeviceCopies:
+        """The copies of a part of the graph, which count as copies of the graph."""
+        made = DeviceCopies()
+        self._parts = (*self._parts, made)
+        return made
 
     def join(self, holder: Holder) -> None:
         """Record that a device keeps parts of the graph. The caller holds `lock`."""
@@ -68,18 +76,22 @@ class DeviceCopies:
             self._holders = (*self._holders, holder)
 
     def listed(self) -> tuple[DeviceCopy, ...]:
-        """What devices keep now. In a process forked from the one that used the device there is nothing."""
+        """The parts that devices keep now; empty in a process that was forked from the process with the graph."""
         if self._process != os.getpid():
             return ()
-        return tuple(copy for holder in self._holders for copy in holder.copies(self.number))
+        own = tuple(copy for holder in self._holders for copy in holder.copies(self.number))
+        return own + tuple(copy for part in self._parts for copy in part.listed())
 
     def release(self) -> None:
-        """Free what devices keep; what a run uses now is freed when that run ends."""
+        """Free the parts that devices keep. Parts that runs use now are freed when the last of these runs ends."""
         if self._process == os.getpid():
             for holder in self._holders:
                 holder.drop(self.number)
+            for part in self._parts:
+                part.release()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", None) == os.getpid():
+    def __del__(self, getpid: Callable[[], int] = os.getpid) -> None:
+        """getpid: bound here, since `os` is gone for a graph that lives until the interpreter ends."""
+        if getattr(self, "_process", None) == getpid():
             for holder in self._holders:
                 holder.abandon(self.number)

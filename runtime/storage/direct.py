@@ -82,17 +82,16 @@ class DirectFiles:
 
     @cached_property
     def random_cost(self) -> float:
-        """The time of a random read of 4096 bytes divided by the time of a sequential one; the maximum over the files.
-
-        The first access measures it with reads of the files, which takes some milliseconds. Raises DiskError.
+        """The time of a random read of 4096 bytes divided by the time of a sequential read; the maximum over the files.
+        The first access measures this ratio with reads of the files, which takes some milliseconds. Raises DiskError.
         """
         return max(self._ratio(number) for number in range(len(self._paths)))
 
     def rate(self, most: int) -> float:
         """The throughput of large sequential reads of all files together, in bytes per second.
 
-        It is inf if the files are too small to measure. The first call measures it, which takes some milliseconds and
-        at most `most` bytes of memory. Raises DiskError.
+        The result is inf if the files are too small to measure. The first call measures the throughput, which takes
+        some milliseconds and at most `most` bytes of memory. Raises DiskError.
         """
         if self._rate is None:
             self._rate = self._measured(min(_LARGE, most // (_TOGETHER + 1) // PAGE * PAGE))

@@ -2,8 +2,8 @@
 
 A budget is a promise about the anonymous and shared memory of a process: reading, building, converting and running
 together take less than the budget plus 64 MB, which are reserved for the interpreter, LLVM and the stacks of threads.
-Under a budget every large array is counted where NumPy allocates it (`vlang.runtime.storage.counted`). The modules
-`memory` and `passing` map memory themselves without a budget, and use NumPy's allocator under one. An allocation that
+Under a budget every large array is counted where NumPy allocates it (`vlang.runtime.storage.counted`). Without a budget
+the modules `memory` and `passing` map memory themselves; under a budget they use NumPy's allocator. An allocation that
 does not fit is refused. Without a budget nothing is counted.
 
 Arrays that are still alive from before the budget began, such as the results of earlier runs, belong to the caller and
@@ -34,7 +34,8 @@ class Ledger:
     """The counters of this process. Threads may share the ledger, as each change of a counter is one atomic operation.
 
     Attributes:
-        apart: bytes in `used` that do not count towards the budgets in force, as they were allocated before.
+        apart: bytes in `used` that do not count towards the budgets in force, as they were allocated before these
+            budgets began.
     """
 
     apart: int = 0
@@ -46,12 +47,12 @@ class Ledger:
 
     @property
     def limit(self) -> int | None:
-        """The smallest budget in force, in bytes; None without one."""
+        """The smallest budget in force, in bytes; None without a budget."""
         return min(self._limits, default=None)
 
     @property
     def used(self) -> int:
-        """Bytes counted now."""
+        """The number of bytes that are counted at present."""
         return int(self._words[USED])
 
     @property

@@ -1,7 +1,7 @@
 """Temporary files of atomic writes; the temporary files of killed processes are removed by a later process.
 
 The name of a temporary file is `.NAME.vlang-` and 16 hexadecimal digits, and its writer holds an exclusive `flock` on
-it. So a file with such a name and without a lock was left by a killed process.
+it. So a file that has the name of a temporary file and no lock was left by a killed process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def new_temporary(folder: Path, name: str, mode: int = 0o666) -> tuple[int, Path
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files of killed processes.
 
-    These are the regular files of this user with the name of a temporary file and without a lock. A file that cannot
+    A regular file of this user is removed if it has the name of a temporary file and no lock. A file that cannot
     be examined or removed stays.
     """
     with suppress(OSError), os.scandir(folder) as found:

@@ -1,4 +1,7 @@
-"""The first bytes of the files of vlang. They are separate from the readers, which other runs need not load."""
+"""The first bytes of the files of vlang.
+
+This module is separate from the readers, so that other runs need not load the readers.
+"""
 
 from __future__ import annotations
 

@@ -2,11 +2,11 @@
 
 New memory is costly, because the system allocates and clears each page on its first access. The C library may place an
 array at any address, so that only a part of it lies in huge pages. Outside of huge pages most random reads miss the
-TLB. A block begins at the address of a huge page, and all of it but the end lies in huge pages.
+TLB. A block begins at the address of a huge page, and the whole block except its end lies in huge pages.
 
-An array owns its block as long as any view of the array is alive, including a field of a Result. After that the block
-is idle, and the pool uses it for the next array of the same size. Idle memory is bounded (see `Memory`), and is
-returned to the system when memory is short. Blocks are private memory, so processes that fork do not share them.
+An array owns its block as long as any view of the array is alive, including a field of a Result. When no view is left,
+the block is idle, and the pool uses it for the next array of the same size. Idle memory is bounded (see `Memory`), and
+is returned to the system when memory is short. Blocks are private memory, so processes that fork do not share them.
 
 Under a memory budget (`vlang.runtime.storage.ledger`) the pool is not used: NumPy allocates and counts every array.
 """
@@ -42,7 +42,7 @@ _MOST_BYTES = 256 << 20
 
 
 class Block:
-    """`size` bytes of memory that begin at `address`; `clean` says that they were never written to.
+    """`size` bytes of memory that begin at `address`; `clean` is True if they were never written to.
 
     Raises MemoryError.
     """
@@ -192,7 +192,7 @@ class Memory:
 def _rounded(nbytes: int) -> int:
     """The size of a block for an array of `nbytes` bytes.
 
-    Similar sizes are rounded up to the same size, so that blocks can be reused. The excess is never touched.
+    Similar sizes are rounded up to the same size, so that blocks can be reused. The extra bytes are never accessed.
     """
     step = max(1 << 16, 1 << (nbytes.bit_length() - 5))
     return -(-nbytes // step) * step

@@ -81,7 +81,8 @@ class PendingFile:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Create the file. It gets the permissions of the file `name` in the folder if that exists. Raises OSError."""
+        """Create the file, with the permissions of the file `name` in the folder if that file exists. Raises OSError.
+        """
         from vlang.runtime.storage.leftovers import new_temporary  # start-up
 
         handle, self._temporary = new_temporary(folder, name)
@@ -119,7 +120,7 @@ class PendingFile:
                 data, offset = data[count:], offset + count
 
     def _opened_direct(self) -> int:
-        """Open the file once more for direct writes; returns the descriptor of `file` if they are not supported."""
+        """Open the file once more for direct writes; returns the descriptor of `file` if these are not supported."""
         try:
             return os.open(self._temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_DIRECT", 0))
         except OSError as error:
@@ -205,8 +206,8 @@ def csv_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None, mark: str
 
     Args:
         values: array[rows].
-        missing: bool[rows]; a missing value becomes an empty field. None if no value is missing.
-        mark: the separator of the fields, a comma or a tab. A string that contains it is quoted.
+        missing: bool[rows]; a missing value becomes an empty field. `missing` is None if no value is missing.
+        mark: the separator of the fields, a comma or a tab. A string that contains the separator is quoted.
     """
     texts, quoted = _texts(values), _QUOTED[mark]
     if values.dtype == object and quoted.search("".join(texts)):

@@ -72,9 +72,9 @@ class Arrival:
 
 
 def serve(todo: SimpleQueue[Request | None], done: SimpleQueue[Arrival], reader: PageReader) -> None:
-    """The loop of a reading thread: serve the requests in `todo` until one is None.
+    """The loop of a reading thread: serve the requests in `todo` until a request is None.
 
-    It holds no reference to the ring, so that a ring without other references is freed.
+    The loop holds no reference to the ring, so that a ring without other references is freed.
     """
     while serve_one(todo.get(), done, reader):
         pass

@@ -65,7 +65,9 @@ class PageLocks:
             return locked.address + (start - found)
 
     def unregister(self, array: NDArray[Any]) -> None:
-        """Release one reference to a locked array; the last one unlocks it. No copy or kernel may still use the array.
+        """Release one reference to a locked array; releasing the last reference unlocks the array.
+
+        No copy or kernel may still use the array.
         """
         with self._mutex:
             found = self._covering(address_of(array), array.nbytes)
@@ -88,9 +90,11 @@ class PageLocks:
         return any(at < end and start < at + nbytes for at, nbytes in sizes)
 
     def lock_results(self, address: int, nbytes: int) -> bool:
-        """Lock memory for results, which counts in `touches` but not in `covers`: its owner may free it at any time.
+        """Lock memory for results.
 
-        Returns whether that succeeded; then `unlock_results` must be called before the memory is freed.
+        `touches` takes such memory into account; `covers` does not, because its owner may free it at any time. Returns
+        whether the memory is locked. If the memory is locked, `unlock_results` must be called before the memory is
+        freed.
         """
         with self._mutex:
             if sum(self._results.values()) + nbytes > _MOST_RESULTS or not self._locked(address, nbytes, True):
@@ -108,9 +112,9 @@ class PageLocks:
         return next((at for at, r in ranges if at <= start and start + nbytes <= at + r.nbytes), None)
 
     def _locked(self, start: int, nbytes: int, writeable: bool) -> bool:
-        """Lock a range; returns whether that succeeded.
+        """Lock a range; returns whether the range is locked.
 
-        Memory that is mapped read-only is tried with and without a flag that not every system supports.
+        For memory that is mapped read-only, the call is tried with and without a flag that not every system supports.
         """
         for flags in (0,) if writeable else (0, _READ_ONLY):
             try:

@@ -1,13 +1,13 @@
 """A ring of aligned buffers, into which reading threads prefetch pages from disk for the passes of a run.
 
-A pass requests groups of pages, in any order, and all pages of a group are delivered together. Pages that are in memory
-already are in the cache, which keeps pages until the end of the run, or were left in the ring by the previous pass. So
-pages that fit into the budget are read once, and if half of a graph fits, a pass reads only the other half.
+A pass requests groups of pages, in any order, and all pages of a group are delivered together. Some of the pages are in
+memory already: in the cache, which keeps pages until the end of the run, or in buffers in which the previous pass left
+them. So pages that fit into the budget are read once, and if half of a graph fits, a pass reads only the other half.
 
 A pass begins with the pages that the previous pass left in the ring, because their buffers are needed for new reads.
-The pages in the cache are delivered whenever no page has arrived, so that a pass seldom waits for the disk.
+The pages in the cache are delivered when no page has arrived from the disk, so that a pass seldom waits for the disk.
 
-Requests and pages are passed through two `SimpleQueue`s, each of whose operations is one built-in call, so that an
+Requests and pages are passed through two `SimpleQueue`s. Each operation of a `SimpleQueue` is one built-in call, so an
 interrupt, which Python raises in the main thread, leaves no lock held. A request holds a reference to its buffer, which
 therefore stays alive during the read.
 """
@@ -240,7 +240,7 @@ class Ring:
         self._flying += 1  # last, so that after an interrupt the ring waits for no read without a thread
 
     def _slot(self) -> int:
-        """Take a free slot of the ring, or add one; returns its number."""
+        """Take a free slot of the ring, or add a slot; returns the number of the slot."""
         if self._free:
             return self._free.popleft()
         begin = len(self._slots) * self._largest
@@ -314,7 +314,7 @@ class _Flight:
         self.missing = len(groups)
 
     def next(self) -> Sequence[int] | None:
-        """The next group to request; None after the last."""
+        """The next group to request; None after the last group."""
         return self._groups[self._asked] if self._asked < len(self._groups) else None
 
     def ask(self, keys: Sequence[Key]) -> None:

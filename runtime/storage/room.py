@@ -20,7 +20,7 @@ _ADVICE = ("end other programs, read fewer edge columns, or use a machine with m
 def require_room(need: int, what: str) -> None:
     """Raise OutOfMemory if this process may not take `need` more bytes.
 
-    `what` names the operation that needs them, as the subject of a sentence.
+    `what` names the operation that needs these bytes, as the subject of a sentence.
     """
     have, limited = _available()
     if have is not None and need > have:
@@ -28,9 +28,10 @@ def require_room(need: int, what: str) -> None:
 
 
 def require_address_space(need: int, what: str) -> None:
-    """Raise OutOfMemory if a limit on address space leaves fewer than `need` bytes; for libraries that abort then.
+    """Raise OutOfMemory if a limit on address space leaves fewer than `need` bytes.
 
-    what: that needs them, as the beginning of a sentence.
+    The check is for libraries that abort the process if address space is short. `what` names the operation that needs
+    the bytes, as the subject of a sentence.
     """
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
         require_room(need, what)

@@ -32,7 +32,7 @@ class _Spooled(PosixPath):
 
 
 def check_file(path: str | os.PathLike[str], needed: str, *, pipes: bool = False) -> bool:
-    """Whether a path is a named pipe. A path that does not exist is no error here: opening it raises the error.
+    """Whether a path is a named pipe. A path that does not exist is not an error here: opening it raises the error.
 
     Args:
         path: the path.

@@ -37,11 +37,11 @@ _ENTRY = (str, str, int, int, str)
 
 
 class Damaged(Exception):
-    """A state file whose bytes differ from those that were written. The message says how this was detected."""
+    """A state file whose bytes differ from those that were written. The message says how the damage was detected."""
 
 
 class Foreign(Exception):
-    """A file that is no state file, or has another version of the layout. The message is the reason."""
+    """A file that is not a state file, or has another version of the layout. The message gives the reason."""
 
 
 def digest(array: NDArray[Any]) -> str:

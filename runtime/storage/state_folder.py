@@ -1,8 +1,8 @@
-"""A folder with the last two generations of a state file. Only one process at a time may use it.
+"""A folder with the last two generations of a state file. Only one process at a time may use the folder.
 
-A new generation is written under a temporary name, flushed, and renamed over the older of the two. So the newer one
-stays complete if the process is killed at any moment. The process holds a lock on a separate file in the folder, which
-excludes other runs. The system releases the lock when the process ends.
+A new generation is written under a temporary name, flushed, and renamed over the older of the two files. So the newer
+file stays complete if the process is killed at any moment. The process holds a lock on a separate file in the folder,
+which excludes other runs. The system releases the lock when the process ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Generation:
         name: the name of the file.
         number: the number of the generation; 2^62 if the file is damaged.
         file: the open state file; None if it is damaged.
-        problem: the reason why it counts as damaged; "" if it is not damaged.
+        problem: the reason why the file counts as damaged; "" if it is not damaged.
     """
 
     name: str
@@ -44,7 +44,9 @@ class Generation:
 
 
 class StateFolder:
-    """A folder that contains nothing but the state of one run. The constructor creates it, if necessary, and locks it.
+    """A folder that contains nothing but the state of one run.
+
+    The constructor creates the folder, if necessary, and locks it.
 
     Only this user may access the folder.
 
@@ -96,7 +98,7 @@ class StateFolder:
     def generations(self) -> Sequence[Generation]:
         """The state files, newest first. Damaged files, whose number is unknown, come before all others.
 
-        Raises CheckpointError if a file is no state file, and DiskError if it cannot be read.
+        Raises CheckpointError if a file is not a state file, and DiskError if it cannot be read.
         """
         found = []
         for name in _NAMES:
@@ -129,7 +131,9 @@ class StateFolder:
         return self._number + 1
 
     def write(self, image: Image, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Write the next generation in place of the older one; returns False if `stop` ended the write. Raises OSError.
+        """Write the next generation in place of the older generation; returns False if `stop` ended the write.
+
+        Raises OSError.
         """
         fresh = self.path / _NEXT
         try:

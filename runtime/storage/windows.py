@@ -1,4 +1,4 @@
-"""Arrays over vertices that are stored in files, and of which only a moving window is in the memory of the process.
+"""Arrays over vertices that are stored in files; only a moving window of each array is in the memory of the process.
 
 An array is a shared mapping of a temporary file without a name, so any part may be read or written at any time. A part
 that is released leaves the memory of the process, and is mapped again from the file on the next access. The system
@@ -53,7 +53,7 @@ class Windows:
         return found
 
     def put(self, target: NDArray[Any], source: NDArray[Any]) -> None:
-        """Copy an array over vertices into another one, window by window, and release the windows of both."""
+        """Copy an array over vertices into another array, window by window, and release the windows of both arrays."""
         width = len(source) // max(1, self.n)
         for first, last in self.parts():
             target[first * width : last * width] = source[first * width : last * width]

@@ -1,4 +1,4 @@
-"""What a process is doing, for those who listen: steps and how far they are, supersteps, and spans of time.
+"""Reports to listeners what a process does: steps and their progress, supersteps, and spans of time.
 
 Readers, compilers, machines and the engine report here. A listener shows the reports as progress
 (`vlang.api.running.progress`) or writes them to a file (`vlang.runtime.engine.recorder`). Without a listener, a report
@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from vlang.runtime.threads.moved import NOTHING, Moved
+
 __all__ = ["Listener", "Supersteps", "listened_by", "listeners", "reach", "step", "timed",
            "unreported"]
 
@@ -26,11 +28,12 @@ class Supersteps:
         loop: the number of the loop in the program, as in `Round`.
         line: the line of the loop in the program; 0 if it is not known.
         first: the number of the first round.
-        begin: when they began, by `time.perf_counter`.
-        seconds: the time of each round; of several, the mean.
+        begin: when the rounds began, by `time.perf_counter`.
+        seconds: the time of each round; the mean time if there are several rounds.
         done: the `Done` of each round; not empty.
         bound: the maximum number of rounds of the loop; None if it is not known.
         gap: the value that `until` compares with a tolerance, and the tolerance; () for other conditions.
+        moved: the edges that all of these rounds moved.
     """
 
     loop: int
@@ -41,29 +44,30 @@ class Supersteps:
     done: Sequence[Any]
     bound: int | None = None
     gap: tuple[float, ...] = ()
+    moved: Moved = NOTHING
 
 
 class Listener(Protocol):
     """Receives reports. Methods may be called by several threads; times are those of `time.perf_counter`."""
 
     def begin(self, name: str, of: str, size: int) -> None:
-        """A step begins, perhaps inside another one: its name ("reading"), what it works on, and its bytes, or 0."""
+        """A step begins, perhaps inside another: its name ("reading"), its subject, and the subject's bytes, or 0."""
 
     def reach(self, fraction: float, count: str) -> None:
-        """The current step has done this fraction of its work, 0 to 1; `count` says it in words, or is ""."""
+        """The current step has done this fraction of its work, 0 to 1; `count` is the same in words, or ""."""
 
     def end(self) -> None:
         """The current step has ended."""
 
     def span(self, kind: str, name: str, begin: float, seconds: float, details: dict[str, Any]) -> None:
-        """Something has ended.
+        """A span of time has ended.
 
         Args:
             kind: "step", "pass", "kernel", "read" of a page from disk, or "copy" of a page to a GPU.
-            name: which one.
-            begin: when it began.
+            name: the name of the step, pass, kernel or page.
+            begin: when the span began.
             seconds: how long it took. Work that is only queued on a GPU has the detail `queued`.
-            details: more about it, such as `bytes`, `edges` and `mode`.
+            details: more about the span, such as `bytes`, `edges` and `mode`.
         """
 
     def rounds(self, ran: Supersteps) -> None:
@@ -100,7 +104,7 @@ def unreported() -> Iterator[None]:
 
 @contextmanager
 def step(name: str, of: str = "", size: int = 0) -> Iterator[None]:
-    """A context manager that reports a step: its name ("reading"), what it works on, and its bytes, or 0."""
+    """A context manager that reports a step: its name ("reading"), its subject, and the subject's bytes, or 0."""
     found = _LISTENERS.get()
     if not found:
         yield
@@ -151,6 +155,9 @@ _IGNORED = _Ignored()
 
 
 def timed(kind: str, name: str, **details: Any) -> _Timed | _Ignored:
-    """A context manager that reports a span with details, to which the block may add; `Listener.span` has the kinds."""
+    """A context manager that reports a span with details.
+
+    The block may add details; `Listener.span` lists the kinds.
+    """
     found = _LISTENERS.get()
     return _Timed(found, kind, name, details) if found else _IGNORED

@@ -18,8 +18,8 @@ VARIABLE = "VLANG_THREADS"
 def available_threads() -> int:
     """The number of threads of a run for which the caller gives no number.
 
-    It is `VLANG_THREADS` if that is set. Otherwise it is the number of processors in the affinity mask of the process,
-    limited by the quota of its cgroup. Raises BindError if the variable is not a whole number from 1 to 65535.
+    The number is `VLANG_THREADS` if that is set. Otherwise it is the number of processors in the affinity mask of the
+    process, limited by the quota of its cgroup. Raises BindError if the variable is not a whole number from 1 to 65535.
     """
     chosen = os.environ.get(VARIABLE, "").strip()
     if chosen:
@@ -52,8 +52,8 @@ def _quota() -> float:
 def cpu_quota(root: Path) -> float:
     """The number of processors, possibly fractional, that the cgroup quota of this process allows; inf without a quota.
 
-    It is the minimum over the process's cgroup and all its parents, of both versions of cgroups. `root` is the folder
-    that contains `proc` and `sys`.
+    The result is the minimum over the process's cgroup and all its parents, of both versions of cgroups. `root` is the
+    folder that contains `proc` and `sys`.
     """
     try:
         mounts = (root / "proc/self/mountinfo").read_text().splitlines()

@@ -1,8 +1,8 @@
 """Tasks that run in other threads to their end, even if an interrupt arrives.
 
 KeyboardInterrupt may be raised in the main thread between any two bytecodes. So Python code cannot be relied on to
-release a lock, as threading.Condition and its users, including Thread.start, do. Here a single built-in call starts a
-task, and the caller waits for it on a single built-in lock.
+release a lock, as threading.Condition and its users, including Thread.start, do. In this module a single built-in call
+starts a task, and the caller waits for the task on a single built-in lock.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ class Task(Generic[_T]):
 
 
 def completed(work: Callable[[], _T]) -> _T:
-    """Return `work()`, which runs to its end even if an interrupt is raised in the calling thread meanwhile.
+    """Return `work()`, which runs to its end even if an interrupt is raised in the calling thread in the meantime.
 
-    If the caller is the main thread, another thread runs `work`. This is for calls that change the state of libraries
-    which an interrupt could corrupt. `work` must not take locks that the caller holds.
+    If the caller is the main thread, another thread runs `work`. This function is for calls into libraries whose state
+    an interrupt could corrupt. `work` must not take locks that the caller holds.
     """
     if get_ident() != threading.main_thread().ident:
         return work()

@@ -25,7 +25,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_import_is_fast() -> None:
-    """It takes less than 0.1 s of CPU time beyond the start of the interpreter."""
+    """The import takes less than 0.1 s of CPU time in addition to the start of the interpreter."""
     best = min(
         float(run("import time; t = time.process_time(); import vlang; print(time.process_time() - t)"))
         for _ in range(3)

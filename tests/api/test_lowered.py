@@ -43,7 +43,7 @@ def test_edges_are_those_that_a_run_counts(name: str, directed: bool) -> None:
 def test_bytes_follow_from_counts() -> None:
     """PageRank reads a target and a message per edge, and an offset and a rank per vertex.
 
-    Without hoisted messages it reads rank and degree per edge.
+    Without hoisted messages, PageRank reads rank and degree per edge.
     """
     karate = vlang.Graph.read("karate")
     pagerank = vlang.load("pagerank")

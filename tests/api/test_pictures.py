@@ -1,4 +1,4 @@
-"""Pictures of results: which kind suits which values, files, and that ids cannot be markup."""
+"""Pictures of results: the kind of picture for each kind of values, picture files, and ids that look like markup."""
 
 from __future__ import annotations
 

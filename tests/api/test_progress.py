@@ -1,4 +1,4 @@
-"""`progress=True` shows reading, compiling and rounds: in lines or a line of a terminal; else nothing."""
+"""`progress=True` shows reading, compiling and rounds, on plain lines or on one line of a terminal."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_steps_are_reported(tmp_path: Path) -> None:
 
 
 def test_a_report_without_listeners_is_cheap() -> None:
-    """A launch of a kernel takes microseconds, and has one report."""
+    """The launch of a kernel takes microseconds and makes one report, so a report must cost less."""
     assert listeners() == ()
     begin = time.process_time()
     for _ in range(100_000):

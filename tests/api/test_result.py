@@ -21,6 +21,7 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import NONE, dense_vertices, none_of, user_ids
 from vlang.runtime.results.result import Result
 from vlang.runtime.storage.output import write_text
+from vlang.runtime.threads.moved import NOTHING
 
 IMAX = np.iinfo(np.int32).max
 
@@ -138,7 +139,8 @@ def test_json(tree: Result, tmp_path: Path) -> None:
     assert got["rounds"] == 2
     assert got["globals"] == {"reached_count": 3}
     assert got["history"][0] == {
-        "loop": 0, "round": 1, "active": 3, "mode": "pull", "seconds": 0.5, "edges": 10,
+        "loop": 0, "round": 1, "active": 3, "mode": "pull", "seconds": 0.5, "edges": 10, **NOTHING._asdict(),
+        "expected": None,
     }  # fmt: skip
 
 

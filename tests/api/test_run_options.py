@@ -109,7 +109,7 @@ def test_a_run_on_the_cpu_says_so(karate: vlang.Graph) -> None:
 
 # ------------------------------------------------------------------------ results that stay on a device
 class There:
-    """A stand-in for an array on a device. It counts the copies to the host."""
+    """A stand-in for an array on a device. The stand-in counts the copies to the host."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array, self.fetched = array, 0

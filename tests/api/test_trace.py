@@ -93,7 +93,10 @@ def test_pages_from_disk_have_their_bytes(tmp_path: Path) -> None:
     reads = of(events, "read")
     assert sum(e["args"]["bytes"] for e in reads) == result.read_bytes > 0
     assert {e["args"]["adjacency"] for e in reads} == {"in"}
-    assert sum(e["args"].get("bytes_read", 0) for e in of(events, "superstep")) <= result.read_bytes
+    steps = of(events, "superstep")
+    for count in ("bytes_from_disk", "pages_from_disk", "pages_cached"):
+        assert [e["args"].get(count, 0) for e in steps] == [getattr(row, count) for row in result.history]
+    assert 0 < steps[0]["args"]["bytes_from_disk"] <= result.moved.bytes_from_disk == result.read_bytes
 
 
 def test_the_command_traces_reading_too(vlang: Call, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """First drafts that a newcomer would write, from the habits of other languages, and the messages that they get.
 
-tests/drafts/HABIT/*.vp has the texts, one mistake or habit each; they were written before the messages, which are
-beside them. `pytest tests/check/test_drafts.py --bless` writes the present ones.
+tests/drafts/HABIT/*.vp has the texts, one mistake or habit each; these texts were written before the messages, which
+are in the same folder. `pytest tests/check/test_drafts.py --bless` writes the present messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def errors_of(text: str) -> list[Problem]:
 
 
 def followed(text: str) -> str:
-    """The text after what its first message proposes was written, and again for the next one."""
+    """The text after the proposals of its messages were applied one after the other, at most TRIES of them."""
     for _ in range(TRIES):
         edits = [edit for edit in (fix(text, problem) for problem in errors_of(text)) if edit is not None]
         if not edits:
@@ -62,6 +62,6 @@ def test_what_is_proposed_mends_its_line(path: Path) -> None:
 
 
 def test_most_compile_within_two_tries() -> None:
-    """The others have no text that would suit every program: a condition, an order of rows, a value of a file."""
+    """The other drafts need texts that depend on the program: a condition, an order of rows, a value of a file."""
     assert len(DRAFTS) >= 60
     assert sum(not errors_of(followed(path.read_text(encoding="utf-8"))) for path in DRAFTS) >= 43

@@ -16,7 +16,7 @@ needs_z3 = pytest.mark.skipif(not installed(), reason="z3 is not installed (extr
 
 @pytest.fixture(params=["z3", "no z3"], autouse=True)
 def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Runs every test with z3 and without; whether z3 is used."""
+    """Run every test with z3 and without z3; returns whether z3 is used."""
     if request.param == "no z3":
         monkeypatch.setattr("vlang.check.laws.judge.installed", lambda: False)
     elif not installed():
@@ -170,3 +170,12 @@ def test_what_is_known_is_reported(solver: bool) -> None:
     text = "program p\nreduction f(a, b): int = a if a > b else b, identity -inf\nvertex x: int = f(2 for u -> self)\n"
     said = "proved by z3; idempotent" if solver else "no counterexample in "
     assert f"Reduction f: {said}" in compile(text).explain("facts")
+
+
+@pytest.mark.parametrize("value", ["0", "1", "2"])
+def test_a_parameter_value_that_breaks_a_law_is_found(value: str) -> None:
+    """Also the least value of its type."""
+    text = f"program demo(k: u32 = 5)\nrequire k <= 7\nreduction f(a, b): u32 = a - b if k == {value} else a + b, " \
+           "identity 0\nvertex x: u32 = 1\ngather g = f(u.x for u -> self)\napply x = g\n"
+    with pytest.raises(ProgramError, match=f"k = {value}"):
+        compile(text)

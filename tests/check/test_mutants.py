@@ -2,7 +2,7 @@
 
 The originals are the programs of the standard library and of the design.
 
-VLANG_MUTANTS=N tries N of them instead of 5,000.
+VLANG_MUTANTS=N tries N mutants instead of 5,000.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def mutant(seed: int) -> str:
 
 
 def emitted(text: str) -> None:
-    """Derive facts and write code of a correct program for both targets. A target may refuse it with a diagnostic."""
+    """Derive facts and write code of a correct program for both targets.
+
+    A target may refuse the program with a diagnostic.
+    """
     program = Program(text, "demo.vp")
     assert program.explain("facts")
     for target in ("numba", "cuda"):

@@ -29,7 +29,7 @@ class Case:
         program: a name of the library, or a text.
         graph: a generator, or "ring".
         given: parameters and options of the run.
-        others: sets of research options. A run may be resumed under any one of them.
+        others: sets of research options. A run may be resumed under any of these sets.
         counted: whether every run takes the same number of rounds.
     """
 

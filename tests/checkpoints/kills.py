@@ -1,9 +1,9 @@
 """Runs that are killed at random moments and resumed: `python -m tests.checkpoints.kills [KILLS] [SEED]`.
 
-Programs are compiled before the first fork. A child process runs one with checkpoints as often as they can be written,
-with threads, pages and ways drawn at random, until it is killed or done. Each child resumes the run of the one before.
-Half of the runs are on a page file, which each child streams through a ring of another size or holds in memory. The
-result of the last child is compared with that of a run without checkpoints.
+Programs are compiled before the first fork. A child process runs a program, and writes checkpoints as often as
+possible, with threads, pages and ways drawn at random, until it is killed or done. Each child resumes the run of the
+previous child. Half of the runs are on a page file, which each child streams through a ring of another size or holds in
+memory. The result of the last child is compared with that of a run without checkpoints.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def child(run: Part, folder: Path) -> int:
 
 
 def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[int, int, bool]:
-    """One run in several parts; returns the kills, the resumed parts, and whether the last part resumed.
+    """One run in several parts; returns the numbers of kills and of resumed parts, and whether the last part resumed.
 
     span: seconds that a run takes.
     """

@@ -37,7 +37,7 @@ def stopped_after(rounds: int) -> Any:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each part runs a few rounds. It differs from the previous part in threads, pages, ways and budgets."""
+    """Each part runs a few rounds. The parts differ in threads, pages, ways and budgets."""
     written_at_once(monkeypatch)
     program, graph, given = program_of(case), graph_of(case), CASES[case].given
     want = program(graph, **given)
@@ -147,7 +147,7 @@ def _edges(graph: Graph) -> Any:
 
 
 def _rewired(graph: Graph) -> Any:
-    """The edges of an undirected graph, with the first one moved; n and m stay."""
+    """The edges of an undirected graph, with the first edge moved; n and m stay the same."""
     src, dst = _edges(graph)
     at = int((src != dst).argmax())
     dst[at] = (dst[at] + 1) % graph.n if (dst[at] + 1) % graph.n != src[at] else (dst[at] + 2) % graph.n

@@ -164,7 +164,7 @@ def test_the_budget_has_room_for_the_copy(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_folder_that_cannot_be_used_is_refused_before_the_graph_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command refuses it before it opens the file, and a call refuses it before it reads pages."""
+    """The command refuses the folder before it opens the graph file, and a call refuses it before it reads pages."""
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("")

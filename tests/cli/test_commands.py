@@ -1,4 +1,4 @@
-"""check, explain, list, info, convert, doctor, and the group itself."""
+"""The commands check, explain, list, info, convert and doctor, and the command group itself."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_explain_plan_names_the_kernels_of_a_gpu(vlang: Call) -> None:
 def test_explain_plan_lists_the_ways_of_a_gpu(vlang: Call) -> None:
     """Ways are listed in the order in which they are tried, up to the first one that always runs.
 
-    Each of the others has the reason why it is not taken.
+    Every other listed way has the reason why it is not taken.
     """
     said = vlang("explain", "pagerank", "--stage", "plan").out
     assert said.endswith(

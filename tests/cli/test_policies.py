@@ -1,4 +1,4 @@
-"""Policies: what they choose, what a caller may choose instead, what they refuse, and what they say."""
+"""Policies: the options that they choose or refuse, options that override their choice, and their messages."""
 
 from __future__ import annotations
 

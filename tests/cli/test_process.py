@@ -123,7 +123,10 @@ def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted by Linux only")
 def test_a_command_starts_no_threads_for_matrices() -> None:
-    """Importing NumPy starts the thread pool of OpenBLAS. Its spinning took a quarter of the time of a short run."""
+    """Importing NumPy starts the thread pool of OpenBLAS.
+
+    The spinning of these threads took a quarter of the time of a short run.
+    """
     threads = "__import__('time').sleep(0.2) or len(os.listdir('/proc/self/task')), os.environ['OPENBLAS_NUM_THREADS']"
     assert after_main("info", "karate", say=threads) == "1 1"
     assert after_main("list", say=threads.split(", ")[1], env={"OPENBLAS_NUM_THREADS": "2"}) == "2"

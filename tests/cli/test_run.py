@@ -334,7 +334,7 @@ def test_help_of_a_program(vlang: Call) -> None:
     (["pagerank"], 15, "stays within its tolerance"), (["katz"], 11, "stays within its tolerance"),
 ])
 def test_verify(vlang: Call, tmp_path: Path, words: list[str], line: int, does: str) -> None:
-    """The checks depend on the program: a copy under another name gets the same ones."""
+    """The checks depend on the program: a copy under another name gets the same checks."""
     copy = tmp_path / "mine.vp"
     text = stdlib.source(words[0])
     copy.write_text(re.sub(rf"^program {words[0]}\b", "program mine", text, count=1, flags=re.MULTILINE))
@@ -350,7 +350,10 @@ def test_verify(vlang: Call, tmp_path: Path, words: list[str], line: int, does: 
 
 
 def test_verify_says_what_a_tolerance_leaves_open(vlang: Call, tmp_path: Path) -> None:
-    """A loop with a tolerance may stop before it converges. `--verify` reports no error, as the program requests it."""
+    """A loop with a tolerance may stop before it converges.
+
+    `--verify` reports no error, because the program requests the tolerance.
+    """
     program = tmp_path / "creep.vp"
     program.write_text("program creep\nvertex x: float = 0\nvertex y: float = 0\n"
                        "repeat until max(abs(change(v.y)) for v in vertices) < 1:\n"

@@ -26,7 +26,10 @@ def graph() -> library.Graph:
 
 @pytest.fixture
 def place(graph: library.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache directory for kernels, without those of graphs, which are the same for every program."""
+    """An empty cache directory.
+
+    `warm` leaves out the kernels of graphs, since these kernels are the same for every program.
+    """
     folder = tmp_path / "cache"
     folder.mkdir()
     monkeypatch.setattr(kept, "cache_dir", lambda: folder)

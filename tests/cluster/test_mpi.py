@@ -1,4 +1,4 @@
-"""Runs on several processes under mpiexec; skipped where mpi4py and an MPI are not installed."""
+"""Runs on several processes under mpiexec; skipped if mpi4py or an MPI library is not installed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def vlang(*words: str, limit: float = 60) -> subprocess.CompletedProcess[str]:
 
 
 def test_command(tmp_path: Path) -> None:
-    """The same file from several ranks, and output from rank 0 alone; of a page file each rank reads a part."""
+    """Several ranks write the same result as one process.
+
+    Only rank 0 prints, and each rank reads a part of the page file.
+    """
     graph, ranks = tmp_path / "g.vg", "2"
     Graph.read("kron:9").save(graph)
     one, several = tmp_path / "one.npz", tmp_path / "several.npz"
@@ -114,7 +117,7 @@ def test_python_under_mpiexec(tmp_path: Path) -> None:
 
 
 def test_a_rank_raises(tmp_path: Path) -> None:
-    """The job ends on all ranks, with the reason."""
+    """If a rank raises an error, the job ends on all ranks and shows the reason."""
     job = started(tmp_path, "raise", 3)
     text, _ = job.communicate(timeout=60)
     assert job.returncode != 0
@@ -123,7 +126,7 @@ def test_a_rank_raises(tmp_path: Path) -> None:
 
 
 def test_a_rank_is_killed(tmp_path: Path) -> None:
-    """The job ends within 2 s on all ranks."""
+    """If a rank is killed, the job ends on all ranks within 2 s."""
     job = started(tmp_path, "kill", 3)
     end = time.monotonic() + 60
     while len(pids(tmp_path)) < 3 and time.monotonic() < end and job.poll() is None:

@@ -1,4 +1,4 @@
-"""Programs of the library on several ranks, which are threads: the same bits as on one."""
+"""Programs of the library on several ranks, which are threads: the results have the same bits as on one rank."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def test_same_bits(name: str) -> None:
 
 
 def skewed(directed: bool) -> Graph:
-    """A graph of 13,000 vertices, whose first vertices have most edges: ranges end inside of blocks."""
+    """A graph of 13,000 vertices.
+
+    The first vertices have most edges, so that the ranges of ranks end inside of blocks.
+    """
     rng = np.random.default_rng(5)
     ends = (13_000 * rng.random((2, 60_000)) ** 5).astype(np.int64)
     hub = np.stack([np.arange(0, 13_000, 250), np.full(52, 1)])
@@ -97,7 +100,10 @@ def test_blocks_that_ranges_cut(name: str, directed: bool, keywords: dict[str, o
 
 
 def test_cache_blocks() -> None:
-    """Several ranges of senders below, among and above the owned vertices; ranges end inside of blocks of folds."""
+    """A rank has several ranges of senders, before, among and after its own vertices.
+
+    Ranges end inside of blocks of folds.
+    """
     rng = np.random.default_rng(11)
     ends = (180_000 * rng.random((2, 500_000)) ** 1.5).astype(np.int64)
     graph = Graph.from_edges(*ends, directed=True, n=180_000)
@@ -131,7 +137,7 @@ def test_local_numbers() -> None:
 
 @pytest.mark.parametrize("layout", ["degree", "ids"])
 def test_page_files(tmp_path: Path, layout: str) -> None:
-    """Each rank reads its own rows of a page file; text ids, edge columns and both directions."""
+    """Each rank reads its own rows of a page file, with edge columns and in both directions."""
     save(skewed(True), tmp_path / "g.vg", layout=layout, page_bytes=4096)
     calls: list[tuple[str, dict[str, object]]] = [("sssp", {"source": 0}), ("hits", {}), ("degree", {})]
     for name, keywords in calls:
@@ -152,7 +158,7 @@ def _ran(one: Program, graph: Graph, transport: object) -> Result:
 
 
 def test_groups_and_pointers() -> None:
-    """Groups of edges are found on each rank; pointers, and fields of keys, may lead to any rank."""
+    """Each rank finds groups of its own edges. Pointers, and fields of keys, may refer to vertices of any rank."""
     votes = load(COMMUNITIES / "weighted_cdlp.vp")
     graph = to_graph(family("messy", False))
     for found in run_ranks(3, lambda transport: votes(graph, threads=1)):

@@ -1,4 +1,4 @@
-"""Transports, ranges and messages, and what happens if ranks do not agree."""
+"""Transports, ranges and messages, and errors of ranks that are at different places of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_sums_and_values() -> None:
 
 
 def test_ranks_at_different_places() -> None:
-    """Each rank draws its next step at random: an error on all ranks, not a deadlock."""
+    """Each rank draws its next step at random: this gives an error on all ranks, not a deadlock."""
     def work(transport: Transport) -> None:
         rng = np.random.default_rng(transport.rank)
         for number in range(50):
@@ -57,7 +57,7 @@ def test_a_rank_that_does_not_come() -> None:
 
 
 def test_ranges() -> None:
-    """Equal work to 1.1 x the mean if no vertex is larger; each block belongs to one rank."""
+    """No rank has more than 1.1 times the mean work. Each block belongs to one rank."""
     rng = np.random.default_rng(3)
     work = (200 / (1 + np.arange(50_000)) ** 0.5 + rng.random(50_000) * 3).astype(np.int64)
     for size in (1, 2, 3, 4, 7, 64):
@@ -79,7 +79,10 @@ def test_ranges() -> None:
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int64])
 @pytest.mark.parametrize("width", [1, 3])
 def test_messages(dtype: type, width: int) -> None:
-    """Lists, bitmaps, all values and nothing: what arrives is what was sent, in as few bytes as the formula says."""
+    """Values arrive unchanged as a list, as a bitmap, as all values or as no values.
+
+    The message has the expected size.
+    """
     rng = np.random.default_rng(width)
     n, size = 700, np.dtype(dtype).itemsize * width
     places = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)

@@ -113,7 +113,7 @@ def test_any_names_and_times_go_round(cells: list[tuple[str, int, bool]], tmp_pa
 
 
 def test_streamed_pages_are_read_by_the_names_of_a_run(tmp_path: Path) -> None:
-    """Edges in pages on disk, with names of other columns between theirs, and in another unit."""
+    """Pages on disk are read correctly if a run has further names or another unit of time, so that codes differ."""
     rng = np.random.default_rng(5)
     n, m = 2000, 500_000
     names = np.array(["b", "d", "f"], object)

@@ -1,4 +1,4 @@
-"""Programs over names and times: engine beside interpreter, what binding accepts, and what it says otherwise."""
+"""Programs over names and times, compared with the interpreter, and the values that binding accepts or refuses."""
 
 from __future__ import annotations
 

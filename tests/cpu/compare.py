@@ -40,7 +40,10 @@ def same_bits(a: Array, b: Array) -> bool:
 
 
 def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ...] = CUTS) -> Result:
-    """Assert that every cut gives the same bits; returns the result."""
+    """Assert that every partition of the work gives the same bits; returns the result.
+
+    cuts: the run options (threads, page sizes, modes) that divide the work.
+    """
     graph = to_graph(case.graph)
     first: Result | None = None
     for cut in cuts:

@@ -146,7 +146,7 @@ def test_as_many_as_the_system_grants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_interrupt_waits_until_all_are_done() -> None:
-    """No array may be freed while a helper works on it."""
+    """No array may be freed while a worker thread uses it."""
     crew, state = Crew(2), np.zeros(16, np.int64)
     helpers = crew.helpers(2)
 

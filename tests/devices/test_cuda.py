@@ -223,6 +223,22 @@ def test_everything_is_given_back(cuda: Cuda) -> None:
     assert [name for name, _ in cuda.calls].count("hostUnregister") == 1
 
 
+def test_memory_of_earlier_runs_stays_as_far_as_the_budget_has_room(cuda: Cuda) -> None:
+    first = opened(0, 10_000)
+    first.allocate(4096, "of the first run")
+    first.close()
+    for _ in range(2):
+        second = opened(0, 10_000)
+        second.allocate(512, "of another size")
+        second.close()
+    assert [args for name, args in cuda.calls if name == "malloc"].count((4096,)) == 1
+    third = opened(0, 10_000)
+    third.allocate(4096, "of the size of the first run")
+    third.allocate(5000, "more than fits beside what is idle")
+    third.close()
+    assert [args for name, args in cuda.calls if name == "malloc"].count((4096,)) == 1
+
+
 @pytest.mark.parametrize(("asked", "free", "budget"), [
     (None, 8 * GIB, 8 * GIB - RESERVE), (GIB, 8 * GIB, GIB), (20 * GIB, 8 * GIB, 8 * GIB - RESERVE), (GIB, 1000, 0),
 ])  # fmt: skip

@@ -1,6 +1,6 @@
 """The table of functions in docs/networkx.md, from the table of the backend.
 
-`python -m tests.docs.networkx_table` writes it anew between its markers; the rest is written by hand.
+`python -m tests.docs.networkx_table` writes the table anew between its markers; the rest is written by hand.
 """
 
 from __future__ import annotations

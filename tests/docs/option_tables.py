@@ -67,7 +67,7 @@ def _without() -> str:
 
 
 def _policy(policy: Policy) -> str:
-    """The choices of a policy, what it leaves out, and what else stays in use."""
+    """The choices of a policy, the methods of its source that are not built, and the other methods in use."""
     text = f"Source: [{SOURCES[policy.name]}](../runtime/policies/{SOURCES[policy.name]}).\n\n"
     text += _rows(("device", "choice", "why"), (
         ({"cpu": "CPU", "gpu": "GPU"}[device], f"`{one.option}={one.value}`{', fixed' if one.defines else ''}", one.why)

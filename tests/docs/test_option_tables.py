@@ -1,4 +1,4 @@
-"""The tables of options in the documents are up to date, and every option is in one."""
+"""The tables of options in the documents are up to date, and every option is in a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_table_and_every_option_is_shown() -> None:
 
 
 def test_errors_that_documents_name_are_public() -> None:
-    """Except the base class, which is `vlang.Error`, and the subclass of ProgramError that is also a TypeError."""
+    """There are two exceptions: the base class (`vlang.Error`), and the subclass of ProgramError and TypeError."""
     whole = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
     for name in errors.__all__:
         if name not in ("VlangError", "ProgramTypeError"):

@@ -1,12 +1,10 @@
 """Digests of the LLVM text and PTX of every kernel of the standard library, without names.
 
-    export PYTHONHASHSEED=0 PYTHONPATH=.
-    python tests/emit/kernel_texts.py write FILE [--only NAME...] [--kinds llvm ptx] [--bits 32 64]
-    python tests/emit/kernel_texts.py compare OLD NEW
-
-`write` runs in a checkout, and `compare` compares the files of two checkouts. It shows that a change keeps all kernels.
-The order of numba's instructions depends on sets of names, and its numbering of names on the process. So both runs
-need the same hash seed, and each program is compiled in its own process.
+`python tests/emit/kernel_texts.py write FILE [--only NAME...] [--kinds llvm ptx] [--bits 32 64]` runs in a checkout.
+`python tests/emit/kernel_texts.py compare OLD NEW` compares the files of two checkouts, and shows whether a change
+leaves all kernels unchanged. Set PYTHONPATH to the checkout and PYTHONHASHSEED to 0 before both runs: the order of
+numba's instructions depends on sets of names. Each program is compiled in its own process, because numba numbers names
+in the order of their use in a process.
 """
 
 from __future__ import annotations

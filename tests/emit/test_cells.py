@@ -1,4 +1,4 @@
-"""Cells against accumulators: unified operations on contributions give the result of `merge`."""
+"""Atomic operations on cells (accumulators as words in memory) give the result of `merge` on accumulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new way of a GPU takes one file for its text and one for its runs, and is then listed, explained and selectable."""
+"""A new way of a GPU takes one file for its text and one file for its runs, and can then be selected and explained."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vlang.runtime.plan.plan import LoopSpec
 
 
 class PlodText(GpuWayText):
-    """The emit half."""
+    """The part of the way that writes kernels."""
 
     name = "plod"
 
@@ -34,13 +34,13 @@ class PlodText(GpuWayText):
 
 
 class PlodWay(FullWay):
-    """The run half."""
+    """The part of the way that runs loops."""
 
     name = "plod"
     modes: tuple[str, ...] = ("plod",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot use this way; "" if it can."""
+        """The reason why a loop cannot use this way; "" if the loop can use it."""
         return "" if options.mode == "plod" else "another mode was requested"
 
 

@@ -20,7 +20,7 @@ from vlang.syntax.parser import raw_tree
 
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """Results of `work(0)` ... `work(count - 1)`, all started at the same moment."""
+    """The results of `count` calls of `work`, which all start at the same moment. Call k gets the argument k."""
     barrier = threading.Barrier(count)
 
     def one(number: int) -> Any:

@@ -79,7 +79,7 @@ def examples(least: int) -> int:
 
 
 def drawn(seed: int, count: int) -> list[Generated]:
-    """`count` programs with all kinds in turn. The same seed gives the same programs."""
+    """`count` programs, of each kind in turn. The same seed gives the same programs."""
     found: list[list[Generated]] = []
     for number, kind in enumerate(_KINDS):
         found.append(_drawn(kind(), 1000 * seed + number, -(-count // len(_KINDS))))
@@ -87,7 +87,10 @@ def drawn(seed: int, count: int) -> list[Generated]:
 
 
 def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> list[Generated]:
-    """Distinct programs drawn by Hypothesis. They are not run here, so nothing fails and nothing is shrunk."""
+    """Distinct programs drawn by Hypothesis.
+
+    The function does not run the programs, so nothing fails and nothing is shrunk.
+    """
     found: dict[str, Generated] = {}
 
     @seeded(seed)
@@ -102,9 +105,10 @@ def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> lis
 
 
 def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Iterator[Fuzzed]:
-    """The program on its own graph and on others with the same kinds of columns.
+    """The program on its own graph and on other graphs with the same kinds of columns.
 
-    The others are reversed, denser with half of the edges at one vertex, larger, or have all edges in both directions.
+    The other graphs are reversed, denser with half of the edges at one vertex, larger, or have all edges in both
+    directions.
     """
     own = made.graph
     rng = np.random.default_rng(own.m + 31 * own.n + len(made.text))
@@ -118,7 +122,7 @@ def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Itera
 
 
 def _like(graph: RefGraph, n: int, m: int, number: int, rng: np.random.Generator) -> RefGraph:
-    """A random graph with the columns of another; number: of the variant."""
+    """A random graph with the columns of another graph. number: the number of the variant."""
     directed = number % 4 != 3
     ends = rng.integers(0, n, (m, 2))
     if number % 4 == 2 and n:
@@ -142,7 +146,7 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
     Args:
         case: The program with its inputs.
         program: The compiled text, if it exists already.
-        cut: Chooses the ways. Odd numbers also use many workers on few vertices.
+        cut: Chooses the ways. Odd values of `cut` also use many workers on few vertices.
         gpu: Run on an emulated GPU, in one way.
 
     Raises AssertionError, or the errors of the engine or the compiler. If the result of a declared reduction does not
@@ -171,7 +175,7 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
 
 @contextmanager
 def _crowded(so: bool) -> Iterator[None]:
-    """Inside the context, launches use all workers for any amount of work, if `so`."""
+    """If `so` is true, launches inside the context use all workers for any amount of work."""
     before = launch._SMALL, push._SMALL, reach._NARROW
     if so:
         launch._SMALL = push._SMALL = reach._NARROW = 0

@@ -1,7 +1,7 @@
 """Smaller cases that still fail: graphs with fewer vertices and edges, programs with fewer statements and parts.
 
-Every step proposes a smaller case and takes it if it still fails (A. Zeller, R. Hildebrandt: Simplifying and isolating
-failure-inducing input, IEEE TSE 2002). It ends when no smaller case fails or no tries are left.
+Every step proposes a smaller case and takes it if it still fails (Zeller and Hildebrandt, Simplifying and isolating
+failure-inducing input, IEEE TSE 2002). The search ends when no smaller case fails or no tries are left.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _fixpoint(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fai
 
 
 def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Cases without some of the vertices and their edges, then without a half, a quarter, ... of the edges."""
+    """Cases without some vertices and their edges, then cases without a half, a quarter, ... of the edges."""
     n = case.graph.n
     for first, last in [(1, n), (n // 2, n), *((v, v + 1) for v in range(n - 1, -1, -1))]:
         if first < last and last - first < n:
@@ -190,7 +190,7 @@ def _expressions(node: Any) -> Iterator[Any]:
 
 
 def _children(node: Any, every: bool = False) -> Iterator[Any]:
-    """The nodes inside a node; only expressions, unless `every`."""
+    """The nodes inside a node; only expressions, unless `every` is true."""
     for name in node.__dataclass_fields__:
         value = getattr(node, name)
         for child in value if isinstance(value, tuple) else (value,):

@@ -54,7 +54,7 @@ def _outcome(case: Fuzzed) -> dict[str, bytes]:
 
 
 def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The case compares two interpreters. In one of them integer subtraction is wrong when the result is -2."""
+    """The case compares two interpreters. In one interpreter, integer subtraction is wrong when the result is -2."""
     right = operators.binary
 
     def wrong(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> Value:

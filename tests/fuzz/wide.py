@@ -1,4 +1,4 @@
-"""Random programs over the whole language: the forms of `nested_programs` and all others.
+"""Random programs over the whole language: the forms of `nested_programs` and all other forms.
 
 The programs have every numeric type, declared reductions of scalars and tuples, tuples of two to four parts in
 fixpoints and gathers, vectors of every kind, HyperLogLog counters, fields of distant vertices, sets, globals that
@@ -41,7 +41,7 @@ class _Wide(Nested):
     # ---- declarations
 
     def declarations(self) -> None:
-        """Declare reductions and functions, and one field for each of some kinds."""
+        """Declare reductions and functions, and one field for each of several kinds."""
         e = self.e
         for _ in range(e.number(0, 2)):
             self._reduction()
@@ -95,7 +95,7 @@ class _Wide(Nested):
     # ---- reductions
 
     def reduction(self, kind: str, scope: Scope, domain: str, test: str = "") -> str:
-        """A reduction of a kind: a declared one, one of the further kinds, or a built-in one."""
+        """A reduction of a kind: a declared reduction, a reduction of the further kinds, or a built-in reduction."""
         e = self.e
         if test:
             return super().reduction(kind, scope, domain, test) if kind in _PLAIN else self.gathered(kind, self.scope)
@@ -239,7 +239,10 @@ class _Wide(Nested):
         """A vector whose components change monotonically. Nothing else reads its components."""
         e, kind, size = self.e, self.e.pick(["int", "u8", "i64", "float"]), self.e.number(1, 4)
         seeds = [self.quantised(kind, e.expr(kind, self.scope, 1)) for _ in range(size)]
-        name = self._declare(f"{SPELLED[kind]}[{size}]", f"[{', '.join(seeds)}]")
+        if e.chance(50):
+            name = self._declare(f"{SPELLED[kind]}[{e.pick(['size', '2 * size'])}]", seeds[0])
+        else:
+            name = self._declare(f"{SPELLED[kind]}[{size}]", f"[{', '.join(seeds)}]")
         words = [("min", "min({}, {})"), ("max", "max({}, {})")]
         word, text = e.pick([*words, *([("bitor", "{} | {}"), ("bitand", "{} & {}")] if kind != "float" else [])])
         acc, (domain, cond) = self.fresh("a"), self._ends()

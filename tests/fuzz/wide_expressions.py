@@ -1,6 +1,6 @@
 """Random typed expressions with every type and function of the language.
 
-They are drawn as in `tests.reference.generators.expressions`.
+The expressions are drawn as in `tests.reference.generators.expressions`.
 
 The further kinds are integers of all widths and floats of 64 bits ("double"). The further forms are random numbers,
 positions, common neighbours, bit operations and shifts, fields of vertices held in a field, old values of neighbours,

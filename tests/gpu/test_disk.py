@@ -96,7 +96,7 @@ def test_the_same_bits(path: Path) -> None:
 
 
 def test_the_budget_of_the_host_is_kept(path: Path) -> None:
-    """Page-locked buffers count in the budget of the host. The peak is that of the ledger."""
+    """Page-locked buffers count in the budget of the host. The test reads the peak from the ledger."""
     gpu_memory = least(path, "pagerank")
     before = ledger.used  # arrays of the fixtures
     streamed(path, "pagerank", gpu_memory)

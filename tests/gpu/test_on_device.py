@@ -1,4 +1,4 @@
-"""What a graph keeps on a real GPU: answers of later calls, the memory, eight threads, a forked process."""
+"""Arrays of a graph that stay on a real GPU: later results, memory use, eight threads and a forked process."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def short_degrees(graph: Graph) -> np.ndarray:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("spec", GRAPHS)
 def test_each_row_keeps_its_edges_and_their_order(spec: str, threads: int) -> None:
-    """The edge numbers of a row, in the order in which a worker meets them, are those of the adjacency."""
+    """A worker processes the edges of a row in the order of the adjacency."""
     graph, blocks = blocks_of(spec, threads)
     adjacency, degrees = graph.adjacency("in"), short_degrees(graph)
     numbers = blocks.laid_out(adjacency, np.arange(len(adjacency), dtype=np.uint64)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Graphs made of graphs, and graphs as matrices, NetworkX graphs and frames, beside NetworkX and by round trips."""
+"""Graphs derived from graphs, and conversions to matrices, NetworkX graphs and frames, compared with NetworkX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEED = 20261123
 
 
 def _drawn(seed: int, directed: bool, texts: bool = False, n: int = 30, m: int = 60) -> Graph:
-    """Parallel edges, loops, vertices without edges, two columns."""
+    """A graph with parallel edges, loops, vertices without edges and two columns."""
     rng = np.random.default_rng(seed)
     ids: Any = np.sort(rng.choice(10 * n, n, replace=False))
     ids = np.array([f"v{i:04}" for i in ids], dtype=object) if texts else ids

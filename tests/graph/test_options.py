@@ -1,4 +1,4 @@
-"""Dropping, symmetrizing, weights by rule, and conversion back to a list of edges."""
+"""Reading options: dropping edges, symmetrizing, weights from a rule, and conversion back to a list of edges."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def thinned(drawn: Drawn, kind: str, directed: bool, loops: bool, parallel: bool
 
     Args:
         drawn: the edges.
-        kind, directed: of the adjacency lists.
-        loops, parallel: whether to drop self-loops, parallel edges.
+        kind, directed: the direction of the adjacency lists, and whether the graph is directed.
+        loops, parallel: whether to drop self-loops, and whether to drop parallel edges.
     """
     offsets, targets, weights = lists(drawn, kind, directed)
     rows = np.repeat(np.arange(drawn.n), np.diff(offsets))

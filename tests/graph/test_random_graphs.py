@@ -54,7 +54,7 @@ def test_every_pair_has_one_number() -> None:
 
 
 def test_samples_are_even() -> None:
-    """Each of 20 numbers is in 6 of 20 samples, and each of 20 in 15 of 20, up to 5 standard deviations."""
+    """If 6 or 15 of 20 numbers are sampled, all numbers are drawn equally often, up to 5 standard deviations."""
     for count in (6, 15):
         seen = np.zeros(20)
         for seed in range(2000):
@@ -74,7 +74,7 @@ def test_degrees_of_erdos_renyi_are_binomial() -> None:
 
 
 def test_degrees_of_barabasi_albert_fall_with_the_cube() -> None:
-    """The share of degree d is 2 k (k + 1) / (d (d + 1) (d + 2)): B. Bollobas et al., 2001."""
+    """The share of degree d is 2 k (k + 1) / (d (d + 1) (d + 2)): a result of Bollobas and others, 2001."""
     n, k = 50_000, 3
     graph = Graph.read(f"ba:{n},{k},seed=3")
     degree = graph.out_degree

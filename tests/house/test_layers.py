@@ -1,7 +1,7 @@
 """Rules of imports: no cycles between files or folders, layers, and a reason for each lazy import.
 
 Imports under `if TYPE_CHECKING` do not count. `vlang/__init__.py`, which names public objects as strings, and
-`vlang/__main__.py` are above all folders. The other modules directly in `vlang/` are the ground below all folders.
+`vlang/__main__.py` are above all folders. The other modules directly in `vlang/` are the layer below all folders.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def test_patterns_find_what_they_are_for() -> None:
 
 
 def test_no_marks_of_a_merge() -> None:
-    """The lines that git leaves in a file where a merge found two texts for one place."""
+    """No file has the lines that git leaves after a merge conflict."""
     paths = [path for folder in ("", "docs", "vlang", "runtime", "stdlib", "tests", "examples", "benchmarks", "editors")
              for path in (ROOT / folder).glob("**/*" if folder else "*")
              if path.suffix in {".md", ".py", ".pyi", ".vp", ".cuh", ".lark", ".toml", ".txt", ".json", ".yaml"}]
@@ -114,7 +114,7 @@ def test_no_marks_of_a_merge() -> None:
 
 
 def test_names() -> None:
-    """Names in Python, skeletons and CUDA C; `file.tell` is Python's own."""
+    """Names in Python, skeletons and CUDA C; `file.tell` is allowed, since Python defines it."""
     paths = [path for folder in ("vlang", "runtime") for kind in ("*.py", "*.pyi", "*.cuh")
              for path in sorted((ROOT / folder).rglob(kind))]
     lines = [(f"{path.relative_to(ROOT)}:{number}", line.replace("file.tell()", "")) for path in paths

@@ -1,4 +1,4 @@
-"""Every function of the NetworkX backend beside NetworkX: results, their order, and errors, on graphs of all kinds."""
+"""Every function of the NetworkX backend against NetworkX: results, their order, and errors, on graphs of all kinds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Call = Callable[[Graph, random.Random], dict[str, Any]]
 
 
 def _names(draw: random.Random, n: int) -> list[Any]:
-    """Nodes of one kind: consecutive, scattered or huge integers, texts, or all sorts of objects."""
+    """Nodes of one kind: consecutive, scattered or huge integers, texts, or objects of different types."""
     kinds = (lambda: list(range(n)), lambda: draw.sample(range(3 * n), n),
              lambda: draw.sample(range(-(10**12), 10**12), n),
              lambda: [f"n{i}" for i in draw.sample(range(n), n)],
@@ -217,7 +217,7 @@ def _paths_of_equal_length(graph: Graph, found: Any, wanted: Any, weight: str | 
 
 @pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"hits"}))
 def test_function(name: str) -> None:
-    """As NetworkX: with the graph converted for each call, and with a converted graph that it keeps."""
+    """The results are those of NetworkX, with a conversion for each call and with a cached conversion."""
     reference = getattr(nx.bipartite if name in ("color", "sets", "is_bipartite") else nx, name)
     draw = random.Random(SEED ^ zlib.crc32(name.encode()))
     ran = 0
@@ -244,7 +244,7 @@ def test_function(name: str) -> None:
 
 
 def test_views_that_hide_edges() -> None:
-    """The length of their rows counts what they hide."""
+    """The length of a view's row counts hidden edges, too, so it cannot be used."""
     for kind in KINDS:
         graph = kind([(1, 2), (2, 3), (3, 1), (3, 4)])
         view = nx.subgraph_view(graph, filter_edge=lambda *edge: 4 not in edge)
@@ -252,7 +252,10 @@ def test_views_that_hide_edges() -> None:
 
 
 def test_hits() -> None:
-    """Scores by ARPACK are near; on a graph of two equal parts, NetworkX returns one of many vectors."""
+    """NetworkX computes scores by ARPACK, so the scores only agree approximately.
+
+    On a graph of two equal parts, NetworkX returns one of many valid vectors.
+    """
     draw = random.Random(SEED)
     for kind in KINDS:
         graph = _graph(draw, kind, 40, 200)

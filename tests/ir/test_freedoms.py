@@ -1,4 +1,4 @@
-"""Freedoms that the facts grant change no result on random small graphs (language.md 10.3 and 11)."""
+"""Loops that run under granted rules give unchanged results on random small graphs (language.md 10.3 and 11)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 60
 
 
 class Texts:
-    """Draws random loops over a few fields. Many have joined writes, for which rules can grant freedoms."""
+    """Draws random loops over a few fields. Many loops have joined writes, for which rules can be granted."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -154,7 +154,8 @@ def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Ran
 def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, push: bool) -> list[State]:
     """Run a loop phase by phase under rule P or N; returns the state after each superstep.
 
-        Under rule P only vertices that changed since the phase last ran send. Under rule N only their receivers run.
+        Under rule P only vertices that changed since the phase last ran send. Under rule N only the receivers of
+        changed vertices run.
 
     Args:
         program: The program.

@@ -70,7 +70,7 @@ def plan(target: str = "numba") -> Plan:
 
 # ------------------------------------------------------------------------------------------------------------ damage
 def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
-    """The program with each expression replaced for which `change` gives another one."""
+    """The program with each expression replaced by the result of `change`, unless the result is None."""
     value = program() if body is None else body
     if isinstance(value, f.Expr):
         changed = change(value)
@@ -87,7 +87,7 @@ def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
 
 
 def _body(change: Callable[[f.Statement], tuple[f.Statement, ...]], body: tuple[f.Statement, ...]) -> Any:
-    """Statements, also those inside blocks, replaced by the results of `change`."""
+    """The statements, also inside blocks, replaced by the results of `change`."""
     found: list[f.Statement] = []
     for one in body:
         for other in change(one):
@@ -102,7 +102,7 @@ def _statements(change: Callable[[f.Statement], tuple[f.Statement, ...]]) -> f.P
 
 
 def _stages(change: Callable[[s.Stage], s.Stage], body: Any = None) -> Any:
-    """The schedule with passes changed."""
+    """The schedule with changed passes."""
     if body is None:
         return replace(steps(), steps=_stages(change, steps().steps))
     return tuple(change(step) if isinstance(step, s.Stage) else step if isinstance(step, s.ScalarStep) else
@@ -110,7 +110,7 @@ def _stages(change: Callable[[s.Stage], s.Stage], body: Any = None) -> Any:
 
 
 def _spec(**changes: Any) -> Plan:
-    """The plan with `changes` to the first pass of its loop."""
+    """The plan with the attributes `changes` in the first pass of its loop."""
     loop = next(step for step in plan().steps if isinstance(step, LoopSpec))
     stage = next(step for step in loop.steps if isinstance(step, StageSpec))
     new = replace(loop, steps=tuple(replace(stage, **changes) if step is stage else step for step in loop.steps))
@@ -209,12 +209,27 @@ repeat at most 3 times:
 def _narrowed(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
     """The schedule of NARROWED, whose pass computes two masks before its gather, with a changed pass."""
     whole = schedule(ir(NARROWED))
-    verify_schedule(whole)
     (loop,) = [step for step in whole.steps if isinstance(step, s.Loop)]
     (stage,) = [step for step in loop.steps if isinstance(step, s.Stage) and step.gathers]
     assert len(stage.before) == 2
     steps = tuple(change(stage) if step is stage else step for step in loop.steps)
     return replace(whole, steps=tuple(replace(step, steps=steps) if step is loop else step for step in whole.steps))
+
+
+AROUND = """\
+program q
+vertex far: int = degree
+where far > 2:
+    repeat at most 5 times:
+        let least = min(u.far for u in vertices)
+        activate when far > least
+"""
+
+
+def _around(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
+    """The schedule of AROUND, where only the activity of the loop reads the mask, with changed passes."""
+    whole = schedule(ir(AROUND))
+    return replace(whole, steps=tuple(change(step) if isinstance(step, s.Stage) else step for step in whole.steps))
 
 
 SCHEDULES: dict[str, tuple[Callable[[], s.Schedule], str]] = {
@@ -233,6 +248,8 @@ SCHEDULES: dict[str, tuple[Callable[[], s.Schedule], str]] = {
         lambda x: replace(x, after=tuple(w for w in x.after if isinstance(w, s.Mask))) if x.gathers else replace(
             x, after=(*x.after, s.Write(("far",), _NEW, None, steps().program.body[0].span)))),
         "What a pass reads of another one"),
+    "the mask around a loop is not stored": (lambda: _around(lambda x: replace(x, stored=frozenset())),
+                                             "What a pass reads of another one"),
     "something else is stored": (lambda: _stages(lambda x: replace(x, stored=frozenset({"nothing"}))),
                                  "A pass stores what it computes itself"),
     "a read anywhere of what is written": (lambda: _stages(lambda x: replace(x, after=(*x.after, s.Write(
@@ -282,7 +299,8 @@ def test_damaged_ir_is_found(what: str) -> None:
 @pytest.mark.parametrize("what", SCHEDULES)
 def test_a_damaged_schedule_is_found(what: str) -> None:
     damage, sentence = SCHEDULES[what]
-    verify_schedule(steps())
+    for text in (TEXT, NARROWED, AROUND):
+        verify_schedule(schedule(ir(text)))
     with pytest.raises(InternalError, match=f"\n  {sentence}"):
         verify_schedule(damage())
 

@@ -1,9 +1,9 @@
 """Plant mutations and report which survive: `python -m tests.mutation [--results FILE]`.
 
 Each mutation is planted alone in a copy of the tree, and the test files that should detect it run until a test fails.
-The kill counts only if this test passes in the tree without the mutation. If the tests hang, the mutation counts as
-killed only if the hanging test takes less than a tenth of the time limit without it. Results are lines of FILE, so that
-an interrupted run continues.
+A kill counts only if the failing test passes in the tree without the mutation. If the tests hang, the mutation counts
+as killed only if the hanging test takes less than a tenth of the time limit without it. Results are lines of FILE, so
+that an interrupted run continues.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Mutation operators, and the places in a file where each applies. They were fixed before the first run.
+"""Mutation operators, and the places in a file where each applies. The operators were fixed before the first run.
 
 Python is mutated through its syntax tree. The operators exchange `<` with `<=`, `>` with `>=`, `+` with `-`, `and` with
-`or`, and `min` with `max`. They change a whole number by one, negate a condition, or remove a statement that defines no
-name. Races are planted in the text of kernels: an atomic operation becomes plain accesses, a barrier or a fence is
-removed, the last chunk of a task is never taken, or two neighbouring stores to shared words are exchanged.
+`or`, and `min` with `max`. Other operators change a whole number by one, negate a condition, or remove a statement that
+defines no name. Races are planted in the text of kernels: an atomic operation becomes plain accesses, a barrier or a
+fence is removed, the last chunk of a task is never taken, or two neighbouring stores to shared words are exchanged.
 """
 
 from __future__ import annotations

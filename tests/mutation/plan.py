@@ -1,8 +1,8 @@
 """Which mutations are planted, and which tests should detect each. Mutations and tests were fixed before the first run.
 
 For every mutation an operator is drawn first, then one of the sites where it applies, so that frequent operators do not
-crowd out the others. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. They
-run in this order until one fails.
+crowd out the others. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. The
+tests run in this order until a test fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ SEED = 20261123
 
 @dataclass(frozen=True)
 class Area:
-    """A part of the tree. count: mutations to draw. kind: a key of SITES. operators: the choice. files: patterns."""
+    """A part of the tree.
+
+    count: the number of mutations to draw. kind: a key of SITES. operators: the operators to choose from. files:
+    patterns of file names.
+    """
 
     name: str
     count: int

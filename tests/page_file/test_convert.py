@@ -103,7 +103,10 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def same_bytes(source: str, options: dict[str, Any], layout: str, folder: Path) -> None:
-    """Compare the conversion with reading and writing the graph in memory. Both must refuse the same options."""
+    """Compare the conversion with reading and writing the graph in memory.
+
+    The conversion and the save must refuse the same options.
+    """
     refused = ""
     try:
         graph = Graph.read(source, **options)
@@ -192,6 +195,26 @@ def test_budgets_that_are_too_small(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     least = int(str(caught.value).partition("--memory ")[2].partition("M")[0])
     assert Budget(least << 20, 1, lambda step, fraction: None).entries(105 << 20, (4 << 20) + (1 << 16), 8) >= 1 << 14
+
+
+def test_parts_of_long_text_ids_fit_their_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many ids a part as fit with two copies of their text, but at least LEAST_RUN."""
+    parts, memory, merge, start = [], 1 << 20, disk_ids._merge_parts, DiskSpace.__init__
+
+    def watched(lists: list[Any], samples: list[Any], most: int) -> Iterator[list[tuple[int, int]]]:
+        parts.append(most)
+        return merge(lists, samples, most)
+
+    def small(self: DiskSpace, room: DiskArrays, budget: Budget) -> None:
+        budget.ids = memory
+        start(self, room, budget)
+
+    monkeypatch.setattr(disk_ids, "_merge_parts", watched)
+    monkeypatch.setattr(disk_ids, "LEAST_RUN", 100)
+    monkeypatch.setattr(DiskSpace, "__init__", small)
+    (tmp_path / "g").write_text("".join(f"{i % 900:0300} {i % 7:0300}\n" for i in range(3000)))
+    convert(tmp_path / "g", tmp_path / "x.vg", Reading(), memory=16 << 20)
+    assert 100 < parts[0] <= memory // 600
 
 
 def test_progress(tmp_path: Path) -> None:

@@ -216,7 +216,10 @@ def test_writing_is_atomic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_pages_are_written_past_the_page_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
 ) -> None:
-    """The bytes are the same where the file system refuses that, at once or when tried. Short writes are continued."""
+    """If the file system refuses direct writes, at open or at the first write, the file has the same bytes.
+
+    Short writes are continued.
+    """
     graph = Graph.read("rmat:12,64", weights="1..9")
     save(graph, tmp_path / "whole.vg", page_bytes=1 << 18)
     real_open, real_write, direct = os.open, os.pwrite, []

@@ -113,11 +113,11 @@ class MemoryStore:
         return 0
 
     def random_cost(self) -> float:
-        """As of a disk."""
+        """The cost of a random read relative to a sequential one: a value as of a disk."""
         return 4.7
 
     def rate(self, most: int) -> float:
-        """As of a disk."""
+        """The rate of page reads, in bytes a second: a value as of a disk."""
         return 1e9
 
     def rows(self) -> Rows:

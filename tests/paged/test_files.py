@@ -32,7 +32,10 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def path(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page file of `graph`, of over 100 pages per direction. Its rows are in the order of the ids, as in memory."""
+    """The page file of `graph`, of over 100 pages per direction.
+
+    The rows of the file are in the order of the ids, as in memory.
+    """
     made = tmp_path_factory.mktemp("pages") / "r.vg"
     save(graph, made, layout="ids", page_bytes=4096)
     assert PageFile.open(made).directory("in").count > 100
@@ -89,7 +92,7 @@ def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None
 
 
 def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
-    """So they need no memory to merge the two directions, which other ways of the same loop need."""
+    """So components need no memory to merge the two directions. Other ways of the same loop need this memory."""
     file, components = PageFile.open(path), load("components")
     found = components(Graph.open(path), memory="230K")
     assert {row.mode for row in found.history} == {"connect"}
@@ -113,7 +116,7 @@ def test_values_whose_order_matters_are_copied_in_passes(graph: Graph, path: Pat
 
 
 def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, path: Path, tmp_path: Path) -> None:
-    """Searches read fewer bytes than full passes. On a grid they read each page about once in the whole run."""
+    """Searches read fewer bytes than full passes. On a grid, searches read each page about once in the whole run."""
     bfs, disk = load("bfs"), Graph.open(path)
     found = bfs(disk, source=0, memory="400K")
     assert {row.mode for row in found.history} == {"push", "early-exit pull"}

@@ -54,7 +54,7 @@ def within(program: Program, path: Path, memory: str, **options: float) -> tuple
 
 
 def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
-    """PageRank needs 4 bytes a vertex, two buffers and parts of arrays, and has the bits of a run with more memory."""
+    """With 4 bytes a vertex, two buffers and parts of arrays, PageRank has the bits of a run with more memory."""
     want = PAGERANK(Graph.open(path))
     found, counted = within(PAGERANK, path, "3M")
     assert "edges streamed" in found.placement
@@ -68,7 +68,7 @@ def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
 
 
 def test_a_copy_of_the_state_is_in_the_file_too(path: Path) -> None:
-    """The search for cycles, which copies the state, begins at superstep 64. This loop then still runs."""
+    """The search for cycles, which copies the state, begins at superstep 64. The loop still runs at that superstep."""
     slow = {"damping": 0.999, "tol": 1e-9, "max_rounds": 70}
     want = PAGERANK(Graph.open(path), **slow)
     assert want.rounds == 70
@@ -91,7 +91,10 @@ def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_which_arrays_move() -> None:
-    """Arrays that a gather reads at the neighbour stay in memory, with both buffers of a field; others move."""
+    """Arrays that a gather reads at the neighbour stay in memory, with both buffers of a field.
+
+    Other arrays move to the file.
+    """
     pagerank, cdlp = PAGERANK.plan(frozenset()), load("cdlp").plan(frozenset())
     assert pagerank.scattered == {"work:message.s1.0"}
     assert in_order(pagerank) == {"field:rank", "next:rank", "degree:out", "later:message.s1.0"}
@@ -100,7 +103,10 @@ def test_which_arrays_move() -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "cdlp"])
 def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, weighted: Path) -> None:
-    """A run with the least budget of the error message succeeds and, pages apart, uses nearly all of it."""
+    """A run with the least budget of the error message succeeds.
+
+    Apart from pages, the run uses nearly all of the budget.
+    """
     program, options = load(name), {"source": 1} if name == "sssp" else {}
     file = weighted if name == "sssp" else path
     want, disk, least = program(Graph.read(file), **options), Graph.open(file), 2200 << 10

@@ -1,8 +1,8 @@
 """The published graphs and their reference results.
 
-`reference.npz` of each graph was computed by other programs on the canonical graph. It has no self-loops, only the
-lightest of parallel edges, and vertices numbered by the rank of their ids. `Graph.read` gives this graph with
-self_loops="drop", parallel="drop" and the direction that the reference names.
+`reference.npz` of each graph was computed by other programs on the canonical graph. The canonical graph has no
+self-loops, only the lightest of parallel edges, and vertices numbered by the rank of their ids. `Graph.read` gives this
+graph with self_loops="drop", parallel="drop" and the direction that the reference names.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Published:
 
 
 def files(name: str) -> tuple[Path, Path]:
-    """The files of the graph and of its reference. Skips the test if they are missing."""
+    """The files of the graph and of its reference. Skips the test if the files are missing."""
     path, results = DATA / name / GRAPHS[name], DATA / name / "reference.npz"
     for file in (path, results):
         if not file.exists():

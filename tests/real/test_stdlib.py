@@ -1,10 +1,10 @@
 """Every program of the standard library on real graphs, compared with an independent algorithm.
 
-Each runs on a directed road network, rome99, and on an undirected social network, ca-GrQc; some also run on larger
-graphs. Parameters and inputs are those of `tests.reference.cases`, with three exceptions. `cf` runs on the bipartite
-double cover of the graph, with users on one side and items on the other. `neural` gets weights that keep the network
-active. `triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions. Priors,
-temperatures and voltages are drawn from fixed seeds.
+Each program runs on a directed road network, rome99, and on an undirected social network, ca-GrQc; some also run on
+larger graphs. Parameters and inputs are those of `tests.reference.cases`, with three exceptions. `cf` runs on the
+bipartite double cover of the graph, with users on one side and items on the other. `neural` gets weights that keep the
+network active. `triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions.
+Priors, temperatures and voltages are drawn from fixed seeds.
 """
 
 from __future__ import annotations

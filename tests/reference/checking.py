@@ -1,7 +1,7 @@
 """Check mode of the reference interpreter: the first operation that fails (language.md 6.1).
 
-Each operation is tested when it is evaluated, with a mask of the rows for which it is. An argument of a `fn` is
-evaluated where the body names it. The module shares only the names of the kinds with vlang.ir.checks.check_mode.
+Each operation is tested when it is evaluated, with a mask of the rows for which it is evaluated. An argument of a `fn`
+is evaluated where the body names it. The module shares only the names of the kinds with vlang.ir.checks.check_mode.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from tests.reference import operators as ops
 from tests.reference.checking_rules import failures_of, infinite, operand_of
+from tests.reference.constants import sized
 from tests.reference.evaluate import Evaluator, _keep, reads_change
 from tests.reference.graph import RefGraph
 from tests.reference.interpreter import _Machine
@@ -55,8 +56,9 @@ def run_checked(file: t.File, graph: RefGraph, params: Mapping[str, Any], fields
                 max_rounds: int | None = None, precision: int = 32) -> Outcome:
     """Run a program in check mode. Raises Failed."""
     with np.errstate(all="ignore"):
+        file, constants = sized(file, params)
         machine = _Checking(file, graph, precision, max_rounds, dict(fields or {}))
-        machine.bind(params, dict(graph.columns))
+        machine.bind(params, dict(graph.columns), constants)
         machine.watcher.on = True
         return machine.run()
 
@@ -486,7 +488,7 @@ class _Fixed(t.Expr):
 
 
 class _Checking(_Machine):
-    """Executes statements. The first one that fails raises Failed."""
+    """Executes statements. The first statement that fails raises Failed."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -266,7 +266,7 @@ class Evaluator:
         return read(convert(result, type_), type_)
 
     def _argument_type(self, param: t.Param, env: Env) -> Type:
-        """The type of a parameter of a `fn`: the declared type, else that of the default, else `float`."""
+        """The type of a parameter of a `fn`: the declared type, else the type of the default, else `float`."""
         if param.type is not None:
             return declared(param.type, self.precision)
         if param.default is not None:
@@ -290,7 +290,10 @@ class Evaluator:
             return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), wide)
 
     def _within(self, sides: tuple[Value, ...], result: Value) -> Value:
-        """A result. In the body of a reduction, an infinite one from finite integers raises OverflowError."""
+        """Return a result.
+
+        In the body of a reduction, an infinite result of finite integers raises OverflowError.
+        """
         if self._mode == "exact" and item(result.type).kind == "int":
             refuse_infinite(sides, result)
         return result
@@ -305,7 +308,7 @@ class Evaluator:
             self._mode = outer
 
     def _past(self, name: str, arg: t.Expr, rows: Rows, env: Env) -> Value:
-        """`old(f)`, `changed(f)` or `change(f)`, also of `u.f`."""
+        """The value of `old(f)`, `changed(f)` or `change(f)`, also for a field `u.f` of a neighbour."""
         if isinstance(arg, t.Member):
             store, index = env[arg.name], self._vertex(arg.value, rows, env)
         else:
@@ -340,8 +343,8 @@ class Evaluator:
     def reached(self, expr: t.Reduce, rows: Rows, env: Env) -> tuple[t.Reduce, Rows, Array, bool]:
         """The rows over which a reduction ranges.
 
-        Returns: The reduction with the condition that is left to test, the rows, the group of each, and whether there
-        is only one group, for the whole graph.
+        Returns: The reduction with the part of its condition that must still be tested, the rows, the group of each
+        row, and whether there is only one group, for the whole graph.
         """
         if expr.domain.kind == "group":
             return expr, self._groups[-1].edges, self._groups[-1].group, False
@@ -387,7 +390,10 @@ class Evaluator:
         return result if expr.default is None else with_default(result, counts, self.eval(expr.default, rows, env))
 
     def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """One row for each pair of the vertex of a row and any vertex, which is the one that the domain names."""
+        """One row for each pair of a row's vertex and any vertex of the graph.
+
+        The domain's variable is the second vertex.
+        """
         assert rows.own is not None
         n, count = self.graph.n, len(rows.own)
         others = np.tile(np.arange(n), count)
@@ -419,7 +425,7 @@ class Evaluator:
         return Rows(len(vertices), None, {domain.name: vertices}), np.zeros(len(vertices), np.int64)
 
     def _edges(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """One row for each edge end of the vertex of each row, in the order of the stored edges."""
+        """For each row, one new row for each edge end of its vertex, in the order of the stored edges."""
         graph = self.graph
         assert rows.own is not None
         place = np.full(graph.n, -1)
@@ -453,7 +459,7 @@ def _points(test: t.Expr, name: str) -> bool:
 
 
 def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
-    """The rows for which `holds`."""
+    """The rows and groups at which `holds` is true."""
     kept = np.flatnonzero(holds)
 
     def pick(part: Array | None) -> Array | None:

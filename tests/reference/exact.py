@@ -39,7 +39,7 @@ def computes(node: object) -> bool:
 
 
 def refuse_infinite(sides: tuple[Value, ...], result: Value) -> None:
-    """Raise OverflowError if finite integers of 64 bits gave an infinite one."""
+    """Raise OverflowError if finite integers of 64 bits gave an infinite result."""
     if callable(result.data) or item(result.type) != I64:
         return
     ends = (I64.highest, I64.lowest)
@@ -51,7 +51,7 @@ def refuse_infinite(sides: tuple[Value, ...], result: Value) -> None:
 
 
 def narrowed(value: Value, type_: Type) -> Value:
-    """A value with integers of 64 bits, converted to `type_`. Raises OverflowError if a finite one does not fit."""
+    """A value with integers of 64 bits, converted to `type_`. Raises OverflowError if a finite value does not fit."""
     if isinstance(type_, Tuple):
         return Value(type_, tuple(narrowed(p, i) for p, i in zip(value.parts, type_.items, strict=True)))
     source, target = item(value.type), item(type_)

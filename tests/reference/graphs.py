@@ -71,7 +71,10 @@ FAMILIES: dict[str, Callable[[], Edges]] = {
 
 
 def family(name: str, directed: bool = True, weights: str = "int") -> RefGraph:
-    """A member of a family. Its edge columns are `weight`: whole numbers 1..9 ("int") or multiples of 1/8 ("float")."""
+    """A member of a family.
+
+    The graph has an edge column `weight`: whole numbers 1..9 ("int") or multiples of 1/8 ("float").
+    """
     n, edges = FAMILIES[name]()
     rng = np.random.default_rng(len(edges))
     drawn = rng.integers(1, 10, len(edges))
@@ -149,7 +152,10 @@ def listed_once(graph: RefGraph) -> tuple[Array, Array, dict[str, Array]]:
 
 
 def to_graph(graph: RefGraph) -> Graph:
-    """The same graph for the engine. Its ids are those of the graph or 0 .. n-1, so results have the same order."""
+    """The same graph for the engine.
+
+    The ids are those of the test graph or 0 .. n-1, so results have the same order.
+    """
     from vlang import Graph
 
     src, dst, listed = listed_once(graph)

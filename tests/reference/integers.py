@@ -26,7 +26,7 @@ def clamped(numbers: Array, scalar: Scalar) -> Array:
 
 
 def _ends(a: Array, scalar: Scalar) -> tuple[Array, Array]:
-    """Where elements are `inf`, and where they are `-inf`."""
+    """Two masks: the elements that are `inf`, and the elements that are `-inf`."""
     if scalar.kind != "int":
         return np.zeros(np.shape(a), np.bool_), np.zeros(np.shape(a), np.bool_)
     return np.asarray(a == scalar.highest), np.asarray(a == scalar.lowest)

@@ -1,7 +1,8 @@
 """The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
 
-It works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and types are
-resolved at run time. If the document leaves a choice, `operators` and `run` document what the interpreter does.
+The interpreter works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and
+types are resolved at run time. If language.md leaves a choice, `operators` and `run` document what the interpreter
+does.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.reference import operators as ops
+from tests.reference.constants import sized
 from tests.reference.evaluate import Evaluator, reads_change, walk, walk_superstep
 from tests.reference.graph import RefGraph
 from tests.reference.outcome import LoopRun, Outcome
@@ -51,8 +53,9 @@ def run(
         TypeError: The text is no correct program.
     """
     with np.errstate(all="ignore"):
+        file, constants = sized(file, params)
         machine = _Machine(file, graph, precision, max_rounds, dict(fields or {}))
-        machine.bind(params, {**graph.columns, **(edges or {})})
+        machine.bind(params, {**graph.columns, **(edges or {})}, constants)
         return machine.run()
 
 
@@ -83,8 +86,10 @@ class _Machine:
 
     # ---- binding
 
-    def bind(self, params: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
-        """Bind parameters, edge fields and input fields, then test the contracts."""
+    def bind(self, params: Mapping[str, Any], columns: Mapping[str, Any],
+             constants: Mapping[str, int] | None = None) -> None:
+        """Bind parameters, edge fields, input fields and constants, then test the contracts."""
+        self.env.update({name: counter(value) for name, value in (constants or {}).items()})
         texts = {node.value for node in walk(self.file) if isinstance(node, t.Literal) and isinstance(node.value, str)}
         given = [np.asarray(one) for one in (*params.values(), *columns.values(), *self.inputs.values())]
         texts |= {text for array in given if array.dtype.kind in "UO" for text in array.reshape(-1).tolist()
@@ -131,7 +136,7 @@ class _Machine:
         return given
 
     def _shown(self, values: Array, type_: Type) -> Array:
-        """Values as results have them: names as texts, times as datetime64 with NaT for infinite ones."""
+        """Values in the form of results: names as texts, times as datetime64, with NaT for infinite times."""
         if type_ == CATEGORY:
             return np.array(self.evaluator.names, object)[values]
         if isinstance(type_, Scalar) and type_.kind == "time":
@@ -386,7 +391,7 @@ def _limit_reason(loop: t.Repeat) -> str:
 
 
 def _note(frame: Frame, store: Store) -> None:
-    """Start to keep the old value and the sent value of a field."""
+    """Begin to record the old value and the sent value of a field."""
     if isinstance(store.type, Tuple):
         return
     frame.old[store] = store.value

@@ -1,6 +1,6 @@
 """Operators and functions of the reference interpreter (language.md sections 6 and 8).
 
-Where the document leaves a choice: shifts by less than 0 or at least the width give 0 (-1 for `>>` of negative
+Where language.md leaves a choice: shifts by less than 0 or at least the width give 0 (-1 for `>>` of negative
 numbers); an integer to a negative power is 0; float `//` is the floor of the quotient, float `%` is exact and has the
 sign of the divisor.
 """
@@ -263,7 +263,10 @@ def identity(name: str, scalar: Scalar) -> Array:
 
 
 def without_value(name: str, a: Value) -> Array:
-    """The rows where a tuple has the identity of `name` as its first component, so that it loses to all others."""
+    """The rows where a tuple has the identity of `name` as its first component.
+
+    Such a tuple loses to all other tuples.
+    """
     first = a.parts[0]
     return np.asarray(first.raw == identity(name, item(first.type)))
 

@@ -197,7 +197,7 @@ def tuple_identity(name: str, type_: Type, rows: int) -> Value:
 def halved(combine: Combine, body: Value, group: Array) -> tuple[Value, Array]:
     """Combine adjacent rows of each group pairwise until one row is left.
 
-    For an associative operation the result is that of `fold`, in far fewer rounds.
+    For an associative operation the result equals that of `fold`, in far fewer rounds.
     """
     order = np.argsort(group, kind="stable")
     body, group = take(body, order), group[order]

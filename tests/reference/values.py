@@ -138,7 +138,7 @@ class _Weak:
 
     Attributes:
         make: A function that computes them in a scalar type.
-        counts: Whether a counter (`N`, `iteration`) is inside. Then they are computed in 64 bits and converted.
+        counts: Whether a counter (`N`, `iteration`) is inside. Such elements are computed in 64 bits and converted.
         apart: Whether the operands, rather than the value, are converted to the type of the place.
         literal: The value of an integer literal.
     """
@@ -155,7 +155,10 @@ class _Weak:
 
 
 def counter(number: int | float, counts: bool = False) -> Value:
-    """An integer (or inf) whose place decides its width. counts: True for `N`, `M`, `iteration`, loop variables."""
+    """An integer (or inf) whose width depends on the place of use.
+
+    counts: True for `N`, `M`, `iteration`, loop variables.
+    """
 
     def at(scalar: Scalar) -> Array:
         if number in (float("inf"), float("-inf")):
@@ -177,7 +180,7 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
 
 
 def folded_literals(op: str, a: Value, b: Value) -> Value | None:
-    """An operation on two finite integer literals, which is exact; None for others."""
+    """The exact result of an operation on two finite integer literals; None for other operands."""
     left, right = literal_number(a), literal_number(b)
     if op not in _FOLDED or not (isinstance(left, int) and isinstance(right, int)):
         return None
@@ -202,8 +205,8 @@ def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
         raise TypeError(f"{source} does not become {target}")
     result = np.asarray(data).astype(dtype(target))
     if source.integral and target.integral:
-        limited = np.minimum(np.maximum(exactly(data), target.lowest), target.highest)
-        result = np.array(limited.tolist(), dtype(target)).reshape(np.shape(data))
+        limited = [min(max(number, target.lowest), target.highest) for number in np.ravel(data).tolist()]
+        result = np.array(limited, dtype(target)).reshape(np.shape(data))
     if source.kind == "int":
         top, bottom = (np.inf, -np.inf) if target.floating else (target.highest, target.lowest)
         result = np.where(data == source.highest, np.asarray(top, result.dtype), result)
@@ -212,7 +215,7 @@ def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
 
 
 def exactly(data: Array) -> Array:
-    """Integers as Python integers, which have no width."""
+    """Integers as Python integers, which cannot overflow."""
     return np.asarray(np.asarray(data).astype(object), object)
 
 
@@ -262,7 +265,7 @@ def definite(value: Value, precision: int) -> Value:
 
 
 def meet(a: Type, b: Type) -> Type:
-    """The type of a choice between two values. Raises TypeError if there is none."""
+    """The type of a choice between two values. Raises TypeError if they have no common type."""
     if a == b:
         return a
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
@@ -277,9 +280,12 @@ def meet(a: Type, b: Type) -> Type:
 
 
 def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apart: bool = False) -> Value:
-    """A value of `type_`. `make` computes its elements in a scalar type, for a weak type when the type is known.
+    """A value of `type_`.
 
-    operands: the operands of `make`. apart: whether they, rather than the value, get the type of the place of use.
+    `make` computes its elements in a scalar type; for a weak type, it is called when the type of the context is known.
+
+    operands: the operands of `make`. apart: whether the operands, rather than the value, get the type of the place of
+        use.
     """
     scalar = item(type_)
     if not scalar.weak:
@@ -305,7 +311,7 @@ def take(value: Value, rows: Array) -> Value:
 
 
 def spread(value: Value, rows: int) -> Value:
-    """The value with one entry for each row. Its type must be final."""
+    """The value with one entry for each row. The type of the value must be final."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(spread(p, rows) for p in value.data))
     tail = (value.type.size,) if isinstance(value.type, Vector) else ()

@@ -38,7 +38,7 @@ def _edges(made: nx.Graph) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_louvain_is_as_good_as_networkx(name: str) -> None:
-    """The best of three seeds, here and there."""
+    """The test compares the best of three seeds of each implementation."""
     made = NETWORKS[name]()
     found = [LOUVAIN(*_edges(made), len(made), seed) for seed in (1, 2, 3)]
     community, modularity = max(found, key=lambda one: one[1])

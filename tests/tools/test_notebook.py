@@ -118,7 +118,7 @@ def test_a_line_runs_a_program(shell: Shell, capsys: pytest.CaptureFixture[str],
 
 
 def test_a_notebook_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a kernel: representations, progress that replaces itself, and errors that show the user's line only."""
+    """A real kernel shows representations, progress that replaces itself, and errors with the user's line only."""
     nbformat = pytest.importorskip("nbformat", reason="nbclient is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")

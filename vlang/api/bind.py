@@ -139,8 +139,11 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
             number = float(value)
         except OverflowError:
             raise BindError(f"`{name}` is {_article(type_)} {type_}; a number this large does not fit") from None
-        with np.errstate(over="ignore"):  # values that are too large become infinite; f16 is stored as its 16 bits
-            return int(np.float16(number).view(np.uint16)) if type_ == F16 else number
+        with np.errstate(over="ignore"):  # tested below
+            stored = np.dtype(f"float{type_.bits}").type(number)
+        if np.isinf(stored) and not np.isinf(number):
+            raise BindError(f"`{name}` is {_article(type_)} {type_}; {_too_large(number, type_)}")
+        return int(stored.view(np.uint16)) if type_ == F16 else number  # f16 is stored as its 16 bits
     if value in (float("inf"), float("-inf")) and type_.kind == "int":
         return type_.highest if value > 0 else type_.lowest
     if isinstance(value, float) and not value.is_integer():
@@ -223,16 +226,31 @@ def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
         return array.astype(np.uint8)
     if array.dtype.kind not in "biuf":
         raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {array.dtype}")
-    with np.errstate(over="ignore"):  # values that are too large become infinite
-        if type_ == F16:
-            return array.astype(np.float16).view(np.uint16)
-        if type_.floating:
-            return array.astype(f"float{type_.bits}")
+    if type_.floating:
+        stored = _floats(decl, type_, array)
+        return stored.view(np.uint16) if type_ == F16 else stored
     return _integers(decl, type_, array)
 
 
 def _shape(decl: f.FieldDecl, graph: Graph) -> str:
     return f"{graph.n:,} x {decl.type.size}" if isinstance(decl.type, Vector) else f"{graph.n:,}"
+
+
+def _floats(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+    """Convert an array to the floats of a field. Raises BindError if a finite value would become infinite."""
+    with np.errstate(over="ignore"):
+        stored = array.astype(f"float{type_.bits}")
+    if array.dtype.kind != "f" or array.dtype.itemsize > stored.dtype.itemsize:
+        lost = np.isinf(stored) & np.isfinite(array)
+        if lost.any():
+            raise BindError(f"`{decl.name}` is an array of {type_}; {_too_large(float(array[lost][0]), type_)}")
+    return stored
+
+
+def _too_large(number: float, type_: Scalar) -> str:
+    help_ = {16: "; declare a wider type", 32: "; --precision 64 (precision=64) or the type f64 holds it"}
+    most = float(np.finfo(f"float{type_.bits}").max)
+    return f"{number:g} does not fit, {type_} ends at {most:g}{help_.get(type_.bits, '')}"
 
 
 def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:

@@ -70,6 +70,7 @@ class Call:
         starts: the states from which loops continue, by the number of the loop.
         names: the names of categories, in increasing order; a category is stored as the position of its name.
         notes: warnings of binding.
+        constants: the values of the program's constants that do not have their defaults.
     """
 
     graph: Graph
@@ -82,3 +83,4 @@ class Call:
     starts: Mapping[int, Start] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    constants: Mapping[str, int] = field(default_factory=dict)

@@ -87,6 +87,7 @@ def lower_program(program: Program, graph: Graph | None, device: str, options: M
     """
     keywords = {name: value for name, value in options.items() if name != "options"}
     chosen, rest = bind_options(program, keywords, {"device": device, **options_by_name(options.get("options"))})
+    program, rest = program.fixed_by(rest)
     if rest:
         raise BindError(f"`{next(iter(rest))}` belongs to {program.name} itself, and is given when it runs; lower "
                         "takes run options")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from vlang.api.bind import bind_fields, bind_parameters, kept_parameters
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
-from vlang.api.described import FieldInfo, documented, parameter_of, signature_of
+from vlang.api.constants import checked_values, defaults_of, described_parameters, missing, sized_types
+from vlang.api.described import FieldInfo, documented, signature_of
 from vlang.api.named import name_run
 from vlang.api.running.planned import planned
 from vlang.api.running.verified import verified_program
@@ -44,26 +45,30 @@ _Found = TypeVar("_Found")
 class Program:
     """A compiled program: call it with a graph.
 
-    Attributes: name, doc (the comment above the header), source, filename, warnings, params, fields, edges, globals.
+    Attributes: name, doc (the comment above the header), source, filename, warnings, params, fields, edges, globals,
+    constants (the values of constants that do not have their defaults).
     """
 
     source: str
     filename: str
     precision: int = 32
     derive: str | None = None
+    constants: dict[str, int] = field(default_factory=dict)
     _stages: dict[int, Stages] = field(default_factory=dict, repr=False)
     _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict, repr=False)
     _leaving: dict[tuple[Any, ...], tuple[Ranges, Leaving]] = field(default_factory=dict, repr=False)
+    _fixed: dict[tuple[Any, ...], Program] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         stages = self.stages()
-        file, program = stages.checked.file, stages.program
+        checked, file, program = stages.checked, stages.checked.file, stages.program
         self.name = file.name
         self.doc = file.doc
         declared = [param for param in program.params if param.name not in program.texts]
         decls: tuple[f.Decl, ...] = (*declared, *program.fields, *program.edges)
         types = {d.name: str(program.shown.get(d.name, d.type)) for d in decls}
-        self.params = tuple(parameter_of(p, d, self.source, types[d.name]) for p, d in zip(file.params, declared))
+        types |= sized_types(checked, self.source, types)
+        self.params = tuple(described_parameters(self, checked, iter(declared), types))
         self.fields = tuple(FieldInfo(d.name, types[d.name], d.required) for d in program.fields if d.output)
         self.edges = tuple(FieldInfo(d.name, types[d.name], d.default is None) for d in program.edges)
         self.globals = tuple(g.name for g in program.globals)
@@ -96,8 +101,8 @@ class Program:
 
         Args:
             graph: the graph; it is not changed.
-            options: all run options at once, as `vlang.Options` or as a dict of its fields. They can also be passed as
-                the keyword `options`.
+            options: all run options at once, as `vlang.Options` or as a dict of its fields. The keyword `options` can
+                be used instead.
             arguments: parameters of the program, vertex fields, and run options. A vertex is given by its id in the
                 graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids; or
                 its values by vertex id in a dict, a pandas Series or a DataFrame. Fields without initializer must be
@@ -116,7 +121,8 @@ class Program:
     ) -> Result:
         graph = checked_graph(given, self.name)
         chosen, rest = bind_options(self, arguments, options)
-        program = self.derived(chosen.derive)
+        program, rest = self.fixed_by(rest)
+        program = program.derived(chosen.derive)
         from vlang.runtime.storage.room import memory_named  # start-up
 
         with memory_named(f"{self.name} on {graph.name}"):
@@ -143,7 +149,8 @@ class Program:
             raise BindError(f"`{min(started)}` is given, and in delta form it starts at the constant term of its loop "
                             "(rule D); leave out one of the two")
         parameters = {name: value for name, value in arguments.items() if name not in left}
-        call = Call(graph, options, precision, parameters, scalars, arrays, names=named.names, notes=named.warnings)
+        call = Call(graph, options, precision, parameters, scalars, arrays, names=named.names, notes=named.warnings,
+                    constants=self.constants)
         if options.check:
             from vlang.api.running.run_call import check_call  # start-up
 
@@ -173,7 +180,7 @@ class Program:
         Returns:
             The result on the new graph; its attribute `graph` is the new graph.
 
-        Raises ResumeError, with the reason, if no loop may continue, and the errors of a call.
+        Raises ResumeError, with the reason, if no loop may continue, and the errors that a call raises.
         """
         from vlang.api.resume import resume  # start-up
         from vlang.runtime.results.result import Result  # start-up
@@ -220,14 +227,14 @@ class Program:
         return self.lower(graph, **options).text(stage)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return type(self), (self.source, self.filename, self.precision, self.derive)
+        return type(self), (self.source, self.filename, self.precision, self.derive, self.constants)
 
     def stages(self, precision: int | None = None) -> Stages:
         """The checked tree, the IR and the facts of the program, at a precision (default: that of the program)."""
         precision = precision or self.precision
         known = self._stages.get(precision)
         if known is None:
-            checked = _apart(check, parse(self.source, self.filename), precision)
+            checked = _apart(check, parse(self.source, self.filename), precision, self.constants)
             program = verified_program(lower(checked))
             known = Stages(checked, program, analyse(program))
             if self.derive is not None:
@@ -244,7 +251,33 @@ class Program:
             raise BindError(f"derive is 'delta' or None, not {form!r}")
         if form is None or form == self.derive:
             return self
-        return Program(self.source, self.filename, self.precision, form)
+        return Program(self.source, self.filename, self.precision, form, self.constants)
+
+    def with_constants(self, **values: Any) -> Program:
+        """The program compiled for other values of its constants; this program itself if the values are unchanged.
+
+        Raises BindError for an unknown constant or a wrong value, and ProgramError if the text is wrong for a value.
+        """
+        defaults = defaults_of(self.stages().checked)
+        chosen = {name: value for name, value in {**self.constants, **checked_values(self, values)}.items()
+                  if value != defaults[name]}
+        if chosen == self.constants:
+            return self
+        key = (self.derive, *sorted(chosen.items()))
+        if key not in self._fixed:
+            self._fixed[key] = Program(self.source, self.filename, self.precision, self.derive, chosen)
+        return self._fixed[key]
+
+    def fixed_by(self, arguments: dict[str, Any]) -> tuple[Program, dict[str, Any]]:
+        """The program for the values of constants among the arguments of a call, and the other arguments.
+
+        Raises BindError if a constant has no value.
+        """
+        constants = defaults_of(self.stages().checked)
+        program = self.with_constants(**{name: arguments[name] for name in constants if name in arguments})
+        if unset := missing(program):
+            raise BindError(unset)
+        return program, {name: value for name, value in arguments.items() if name not in constants}
 
     def plan(
         self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None,
@@ -263,6 +296,8 @@ class Program:
                 (vlang.runtime.graph.edges.order).
             sizes: an upper bound of the graph's size, one of vlang.ir.forms.ranges.SIZES.
         """
+        if unset := missing(self):
+            raise BindError(unset)
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
         key = (stages.program.precision, present, given, target, without, renumbered, sizes)
@@ -274,7 +309,7 @@ class Program:
 
 
 def checked_graph(graph: object, name: str) -> Graph:
-    """Return the argument if it is a Graph. Raises BindError otherwise."""
+    """Return the argument if it is a Graph. Raises BindError for any other argument."""
     from vlang.runtime.graph.graph import Graph  # start-up
 
     if not isinstance(graph, Graph):
@@ -309,16 +344,22 @@ def _derived(plain: Stages) -> Stages:
     return Stages(plain.checked, verified_program(program), analyse(program), fields)
 
 
-def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:
-    """Compile the text of a program. `filename` is shown in messages; `precision` is 32 or 64.
+def compile(text: str, filename: str = "<text>", precision: int = 32, **constants: int) -> Program:
+    """Compile the text of a program.
+
+    Args:
+        text: the text.
+        filename: the name of the text in messages.
+        precision: the bits of `int` and `float`, 32 or 64.
+        constants: values of the program's constants (`k: const`), in place of their defaults.
 
     Raises ProgramError with every problem of the text, each with its line and advice. Raises BindError if the text is
-    not a str, or if the precision is neither 32 nor 64.
+    not a str, if the precision is neither 32 nor 64, or for a wrong constant.
     """
     if not isinstance(text, str) or not isinstance(filename, str):
         raise BindError(f"vlang.compile takes the text of a program, not {_shown(text)}")
     _check_precision(precision)
-    return Program(text, filename, precision)
+    return Program(text, filename, precision).with_constants(**constants)
 
 
 def _check_precision(precision: object) -> None:
@@ -326,8 +367,10 @@ def _check_precision(precision: object) -> None:
         raise BindError(f"precision is 32 or 64 bits, not {precision!r}")
 
 
-def load(name: str | Path, precision: int = 32) -> Program:
+def load(name: str | Path, precision: int = 32, **constants: int) -> Program:
     """Load a program from a `.vp` file, from standard input (`-`), or by its name from the standard library.
+
+    constants: values of the program's constants (`k: const`), in place of their defaults.
 
     Raises DiskError if there is no such file or program, ProgramError if the text is wrong, and BindError for a wrong
     argument.
@@ -348,7 +391,7 @@ def load(name: str | Path, precision: int = 32) -> Program:
         raise BindError(f"vlang.load takes the name of a program or a path, not {str(name)!a}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(str(name), error, stdlib.names()) from None
-    return Program(text, str(path), precision)
+    return Program(text, str(path), precision).with_constants(**constants)
 
 
 def _unreadable(name: str, error: Exception, known: tuple[str, ...]) -> Exception:

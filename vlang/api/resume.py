@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vlang.api.bind import bind_parameters
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
+from vlang.api.constants import defaults_of
 from vlang.api.named import name_run
 from vlang.api.partial_run import run_to
 from vlang.errors import BindError, ResumeError
@@ -47,7 +48,8 @@ def resume(program: Program, result: Result, added: Any, removed: Any, arguments
         arguments: options of the run, by name.
     """
     origin = _origin(program, result)
-    program = program.derived(origin.derive)
+    defaults = {name: value for name, value in defaults_of(program.stages().checked).items() if value is not None}
+    program = program.with_constants(**{**defaults, **origin.constants}).derived(origin.derive)
     options = _options(program, origin, arguments)
     changed = change(origin.graph, added, removed)
     stages = program.stages(origin.precision)
@@ -62,7 +64,7 @@ def resume(program: Program, result: Result, added: Any, removed: Any, arguments
     work = _Work(program, origin, changed, scalars, options, result)
     starts = {loop.number: work.start(loop) for loop in loops}
     return program.run(Call(named.graph, options, origin.precision, origin.parameters, scalars, origin.fields,
-                            work.given(loops, starts), starts, origin.names))
+                            work.given(loops, starts), starts, origin.names, constants=origin.constants))
 
 
 def _origin(program: Program, result: Result) -> Origin:
@@ -102,7 +104,7 @@ def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Opt
 
 
 def _loops(stages: Stages, result: Result, changed: Change) -> tuple[Going, ...]:
-    """The loops that may continue from the result. Raises ResumeError, with the reasons, if there are none."""
+    """The loops that may continue from the result. Raises ResumeError, with the reasons, if no loop may continue."""
     name, grows = stages.program.name, changed.graph.n > changed.old.n
     if grows and result.origin is not None and result.origin.fields:
         given = min(result.origin.fields)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
 from vlang.check.infinite import judge_sums
@@ -10,6 +13,7 @@ from vlang.check.statements import Around, Statements
 from vlang.check.tables.checked import Checked, Laws, Symbol
 from vlang.check.tables.checking import Run
 from vlang.syntax import tree as t
+from vlang.syntax.constants import UNSET, constants_of, with_values
 from vlang.syntax.problems import Problem, failure, in_order
 from vlang.syntax.recovery import read
 
@@ -19,8 +23,8 @@ __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "p
 def parse(text: str, filename: str) -> t.File:
     """The tree of a program text.
 
-    Raises ProgramError if there are syntax errors (V001). The error lists them, and the problems that the checker finds
-    in the lines that could be parsed.
+    Raises ProgramError if there are syntax errors (V001). The error lists the syntax errors, and the problems that the
+    checker finds in the lines that could be parsed.
     """
     text = text.removeprefix("\ufeff")
     reading = read(text, filename)
@@ -32,24 +36,47 @@ def parse(text: str, filename: str) -> t.File:
     raise failure(problems, text, filename)
 
 
-def check(file: t.File, precision: int = 32) -> Checked:
-    """Check a program; `precision` (32 or 64) is the number of bits of `int` and `float`.
+def check(file: t.File, precision: int = 32, values: Mapping[str, int] | None = None) -> Checked:
+    """Check a program.
 
-    Raises ProgramError with all problems of the text, in order. It is a ProgramTypeError if all problems are wrong
-    types (V106).
+    Args:
+        file: the tree.
+        precision: the number of bits of `int` and `float`, 32 or 64.
+        values: the values of constants that do not have their defaults.
+
+    Raises ProgramError with all problems of the text, in order. The error is a ProgramTypeError if all problems are
+    wrong types (V106).
     """
-    checked, problems = problems_of(file, precision)
+    checked, problems = problems_of(file, precision, values=values)
     if checked is None:
         raise failure(problems, file.text, file.filename)
     return checked
 
 
-def problems_of(file: t.File, precision: int = 32,
-                broken: frozenset[str] = frozenset()) -> tuple[Checked | None, tuple[Problem, ...]]:
+def problems_of(file: t.File, precision: int = 32, broken: frozenset[str] = frozenset(),
+                values: Mapping[str, int] | None = None) -> tuple[Checked | None, tuple[Problem, ...]]:
     """The tables of a program (None if a problem is an error), and all of its problems.
 
-    broken: the names on lines that did not parse; they are not reported as unknown.
+    A program with constants is checked twice: for all values of the constants, and for one value of each. The function
+    returns the tables of the second check, for a tree with literals in place of the constants.
+
+    Args:
+        file: the tree.
+        precision: the number of bits of `int` and `float`, 32 or 64.
+        broken: the names on lines that did not parse; they are not reported as unknown.
+        values: the values of constants that do not have their defaults. A constant without any value counts as UNSET.
     """
+    chosen = {name: default or UNSET for name, default in constants_of(file).items()} | dict(values or {})
+    if chosen:
+        problems = in_order(examine(file, precision, broken)[0].problems)
+        if any(p.severity == "error" for p in problems):
+            return None, problems
+        checked, problems = problems_of(with_values(file, chosen), precision, broken)
+        named = ", ".join(f"{name} = {value}" for name, value in chosen.items())
+        if checked is not None:
+            checked = replace(checked, values=chosen, written=file)
+        return checked, tuple(replace(p, title=f"{p.title} (with {named})") if p.severity == "error" else p
+                              for p in problems)
     run, laws = examine(file, precision, broken)
     problems = in_order(run.problems)
     if any(p.severity == "error" for p in problems):
@@ -78,8 +105,9 @@ def examine(file: t.File, precision: int = 32,
         declarations.function(item.name)
     if not run.problems:
         declarations.sizes.program()
-    laws = {} if run.problems else _laws(run)
-    if not run.problems and not broken:  # a loop can only be judged if all of its lines are known
+    whole = not run.problems and not run.constants  # constants are judged with their values in the tree
+    laws = _laws(run) if whole else {}
+    if whole and not broken:  # a loop can only be judged if all of its lines are known
         judge_loops(run)
         judge_gathers(run)
         judge_sums(run)

@@ -33,7 +33,7 @@ def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
 def change(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `change(f)`, the change that has not been sent yet.
 
-    It is allowed in gathers (the change of a neighbour), in `activate when` and in `until`.
+    `change(f)` is allowed in gathers (the change of a neighbour), in `activate when` and in `until`.
     """
     symbol, value = _in_time(x, node, at)
     if symbol is None or value.type is None:

@@ -16,8 +16,9 @@ from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
+from vlang.syntax.constants import MOST, in_range, size_of, size_text
 from vlang.syntax.needs import need_of
-from vlang.types import VERTEX, VERTICES, Scalar, Tuple, Type, Vector, VertexSet, scalar_named
+from vlang.types import INTEGER, VERTEX, VERTICES, NamedSize, Scalar, Tuple, Type, Vector, VertexSet, scalar_named
 
 __all__ = ["Declarations"]
 
@@ -41,6 +42,9 @@ class Declarations:
             return VERTEX
         if expr.kind == "vertices":
             return VERTICES
+        if expr.kind == "const":
+            self.run.report(Code.WRONG_TYPE, "only a parameter of the program can be a constant", expr.span)
+            return None
         if expr.kind == "tuple":
             items = [self.type_of(part) for part in expr.items]
             scalars = tuple(i for i in items if isinstance(i, Scalar))
@@ -59,15 +63,35 @@ class Declarations:
             return None
         if expr.kind == "scalar":
             return scalar
-        size = expr.size.value if isinstance(expr.size, t.Literal) else None
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            span = expr.size.span if expr.size is not None else expr.span
-            self.run.report(Code.WRONG_TYPE, "the length of a vector is a literal, at least 1", span)
+        return None if expr.size is None else self._vector(scalar, expr.size)
+
+    def _vector(self, scalar: Scalar, written: t.Expr) -> Type | None:
+        """The type of vectors of a size, as written."""
+        size = size_of(written, self.run.constants)
+        names = [part for part in rewrite.inside(written) if isinstance(part, t.Name)]
+        if size is not None and names:
+            self.run.symbols.update({part: self.run.root.names[part.name] for part in names})
+            return Vector(scalar, NamedSize(MOST_COMPONENTS, size_text(written)))
+        if size is None or size < 1:
+            self._no_size(written)
             return None
         if size > MOST_COMPONENTS:
-            too_long(self.run, expr.size.span if expr.size is not None else expr.span)
+            too_long(self.run, written.span)
             return None
         return Vector(scalar, size)
+
+    def _no_size(self, written: t.Expr) -> None:
+        """Report a size that is not known when a program is compiled."""
+        names = {part.name for part in rewrite.inside(written) if isinstance(part, t.Name)}
+        param = next((param for param in self.run.file.params if param.name in names), None)
+        default = None if param is None else param.default
+        value = default.value if isinstance(default, t.Literal) and in_range(default.value) else 8
+        self.run.report(
+            Code.WRONG_TYPE, "the length of a vector is a literal or a constant, at least 1", written.span,
+            f"`{param.name}` is known when the program runs" if param is not None else "",
+            help="a constant is a parameter that is known when the program is compiled:" if param is not None else (),
+            write=f"{param.name}: const = {value}" if param is not None else (),
+            replaces=param.span if param is not None else None)
 
     def _allowed(self, expr: t.TypeExpr, what: str, *kinds: type) -> Type | None:
         type_ = self.type_of(expr)
@@ -84,6 +108,9 @@ class Declarations:
     def parameters(self, params: Iterable[t.Param], scope: Scope) -> None:
         """Check and declare the parameters of the program."""
         for param in params:
+            if param.name in self.run.constants:
+                self._constant(param, scope)
+                continue
             type_ = self._allowed(param.type, "a parameter", Scalar, VertexSet) if param.type else None
             if param.default is not None:
                 at = Sight(scope, "param", param)
@@ -97,6 +124,14 @@ class Declarations:
                                 help=f"for example `{param.name}: float` or `{param.name} = 0.5`")
             symbol = self.run.declare(scope, param, "parameter", param.name, param.name_span, type_)
             self.visible.names.setdefault(param.name, symbol)
+
+    def _constant(self, param: t.Param, scope: Scope) -> None:
+        """Check and declare a constant, which is read like an integer literal."""
+        if param.default is not None and self.run.constants[param.name] is None:
+            self.run.report(Code.WRONG_TYPE, f"a constant is an integer from 1 to {MOST}", param.default.span,
+                            f"the default of `{param.name}`", write="8", replaces=param.default.span)
+        symbol = self.run.declare(scope, param, "parameter", param.name, param.name_span, INTEGER)
+        self.visible.names.setdefault(param.name, symbol)
 
     def _scalar_default(self, param: t.Param, given: Value) -> Type | None:
         type_ = self.x.concrete(given.type)

@@ -65,7 +65,7 @@ class Expressions:
         return symbol
 
     def value(self, node: t.Expr, at: Sight) -> Value:
-        """The type and level of an expression. They are also entered in the tables."""
+        """The type and level of an expression. The function also enters the type and the level in the tables."""
         if self._level >= MOST_LEVELS:
             too_deep(self.run, node)
             return Value(None)
@@ -78,7 +78,7 @@ class Expressions:
         return value
 
     def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str) -> Value:
-        """The type and level of an expression that must fit a type. Reports V106 if it does not.
+        """The type and level of an expression that must fit a type. Reports V106 if the expression does not fit.
 
         Args:
             node: the expression.
@@ -91,7 +91,7 @@ class Expressions:
         return value
 
     def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str) -> bool:
-        """Whether an expression fits a type. Reports V106 if it does not.
+        """Whether an expression fits a type. Reports V106 if the expression does not fit.
 
         Args:
             node: the expression.
@@ -108,7 +108,9 @@ class Expressions:
         help_: str | tuple[str, ...] = ()
         source_item, target_item = item(source), item(target)
         if source_item and target_item and not converts(source, target):
-            if source_item.floating and target_item.integral:
+            if isinstance(source, Vector) and isinstance(target, Vector) and source.size != target.size:
+                help_ = "vectors fit where their sizes are the same literal, or the same expression of constants"
+            elif source_item.floating and target_item.integral:
                 help_ = "`floor(x)`, `round(x)` and `int(x)` give an int"
             elif source_item == TEXT:
                 help_ = "a text stands for the name of a category, or for a time: declare `category`, `date` or `time`"
@@ -120,7 +122,7 @@ class Expressions:
         return False
 
     def condition(self, node: t.Expr, at: Sight, what: str) -> Value:
-        """The type and level of an expression that must be a bool. Reports V106 if it is not."""
+        """The type and level of an expression that must be a bool. Reports V106 for any other type."""
         value = self.value(node, at)
         if value.type is not None and value.type != BOOL:
             self.run.report(Code.WRONG_TYPE, f"{what} needs a condition", node.span, f"this is {a(value.type)}")
@@ -168,7 +170,7 @@ class Expressions:
     # --------------------------------------------------------------- operators
 
     def _operand(self, node: t.Expr, type_: Type, op: str, at: Sight, whole: t.Expr, integral: bool) -> bool:
-        """Whether an operand is a number or, with `integral`, an integer. Reports V106 if it is not."""
+        """Whether an operand is a number or, with `integral`, an integer. Reports V106 for any other operand."""
         scalar = item(type_)
         if numeric(type_) and not (integral and scalar is not None and not scalar.integral):
             return True

@@ -59,7 +59,7 @@ def _groups(type_: Type) -> bool:
 def of_group(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
     """The context of e in `r(e for u)`, which reduces a group.
 
-    Outside of a grouped gather, reports it and returns None.
+    Outside of a grouped gather, reports the reduction and returns None.
     """
     run, outer = x.run, at.grouping
     if at.inside == "groups" and outer is not None and outer.domain.name == node.domain.name:
@@ -86,7 +86,9 @@ def of_group(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
 
 
 def weighed(x: Expressions, node: t.Reduce, edge: Sight) -> None:
-    """Check the `weight` of a reduction: only `mode` over edges has one. edge: the context of an expression at an edge.
+    """Check the `weight` of a reduction: only `mode` over edges may have a weight.
+
+    edge: the context of an expression at an edge.
     """
     run, weight = x.run, node.weight
     assert weight is not None

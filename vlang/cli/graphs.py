@@ -1,4 +1,4 @@
-"""The options for reading a graph, shared by all commands that read one."""
+"""The options for reading a graph, shared by all commands that read a graph."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ AS_IT_IS: Mapping[str, Any] = MappingProxyType({
 
 
 def graph_options(command: F) -> F:
-    """A decorator that adds the reading options to a command. Their names are those of `read_graph`'s arguments."""
+    """A decorator that adds the reading options to a command.
+
+    The options have the names of `read_graph`'s arguments.
+    """
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

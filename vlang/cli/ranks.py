@@ -35,7 +35,7 @@ def launched_ranks() -> int:
 
 
 def start_ranks(ranks: int, argv: list[str]) -> NoReturn:
-    """Replace this process by mpiexec, which runs `vlang` with the arguments `argv` on so many ranks.
+    """Replace this process by mpiexec, which runs `vlang` with the arguments `argv` on this number of ranks.
 
     Raises ClusterError if mpi4py or mpiexec is missing.
     """
@@ -57,8 +57,8 @@ def start_ranks(ranks: int, argv: list[str]) -> NoReturn:
 def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
     """A context manager in which a command runs as one rank of the MPI job of this process; only rank 0 prints.
 
-    It yields the transport, or None outside of a job. `asked` is the option --cluster. An error on any rank ends the
-    command on all ranks, and rank 0 shows it.
+    The context manager yields the transport, or None outside of a job. `asked` is the option --cluster. An error on any
+    rank ends the command on all ranks, and rank 0 shows it.
     """
     ranks = launched_ranks()
     if not ranks and asked is None:

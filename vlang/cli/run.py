@@ -17,9 +17,9 @@ from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_gra
 from vlang.cli.ranks import as_rank, launched_ranks, start_ranks
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
-from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of
+from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
 from vlang.errors import BindError, GraphError
-from vlang.options import EVERYDAY
+from vlang.options import ALL_GPUS, EVERYDAY, device_names
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -32,7 +32,7 @@ __all__ = ["command", "warn"]
 
 
 class _Run(RunCommand):
-    """The command `run`. Its help also describes the program, if the command line names one."""
+    """The command `run`. The help also describes the program, if the command line names a program."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         name = ctx.params.get("program")
@@ -90,7 +90,10 @@ def _run(
     top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, rank: Transport | None,
     given: dict[str, Any],
 ) -> None:
-    """Run the command, with its options, in this process; `rank` is None unless it is one of several ranks."""
+    """Run the command, with its options, in this process.
+
+    `rank` is None unless this process is one of several ranks.
+    """
     if program is None or graph is None:
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
@@ -135,7 +138,9 @@ def _run(
         refuse_early(loaded, check_options(options))
         if not quiet:
             note(_ranks_note(rank, graph))
+    _refuse_gpus(loaded, options)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
+    loaded, words = with_constants(loaded, words)
     with memory_budget(loaded, graph, reading, options, quiet), \
             _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
         read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
@@ -204,7 +209,7 @@ def _draw(result: Result, path: str, quiet: bool) -> None:
 
 
 def _ranks_note(rank: Transport, graph: str) -> str:
-    """A line with the number of ranks, and with what each of them reads."""
+    """A line with the number of ranks, and with the part of the graph that each rank reads."""
     share = "" if graph.endswith(".vg") else "the whole graph, and keeps "
     return f"{rank.size} ranks, rank 0 prints; each reads {share}the edges of its vertices"
 
@@ -247,6 +252,15 @@ def _check_device(options: dict[str, Any]) -> None:
         text = str(error).replace('device="gpu"', "--device gpu").replace("checkpoint=FOLDER", "--checkpoint FOLDER")
         raise click.UsageError(text.replace("on_interrupt is", "--on-interrupt is")) from None
     check_device(options.get("device", "cpu"))
+
+
+def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
+    """Refuse what several GPUs cannot run, before a graph is read. Raises BindError."""
+    if options.get("device") == ALL_GPUS or len(device_names(options.get("device", "cpu"))) > 1:
+        from vlang.api.bind_options import check_options  # start-up
+        from vlang.api.running.on_gpus import refuse_early  # start-up
+
+        refuse_early(loaded, check_options(options))
 
 
 def _as_options(text: str) -> str:

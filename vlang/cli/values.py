@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bindings", "field_values", "parameter_values", "unknown", "unused_columns", "vertex_of"]
+__all__ = [
+    "bindings", "field_values", "parameter_values", "unknown", "unused_columns", "vertex_of", "with_constants",
+]
 
 
 def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, str]:
@@ -46,6 +48,16 @@ def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, 
         words_ = " ".join(f"{p.name}={_sample(p)}" for p in missing)
         raise click.UsageError(f"{program.name} needs {needs}; write for example\n\n    {example} {words_}")
     return given
+
+
+def with_constants(program: Program, given: dict[str, str]) -> tuple[Program, dict[str, str]]:
+    """The program for the values of its constants, and the texts of the other parameters.
+
+    Raises click.UsageError for a text that is no integer, and BindError for one that is no value of a constant.
+    """
+    constants = {p.name for p in program.params if p.type == "const"} & set(given)
+    values = {name: _plain(name, "int", given[name].strip()) for name in constants}
+    return program.with_constants(**values), {name: text for name, text in given.items() if name not in constants}
 
 
 def unknown(name: str, known: Iterable[str], program: str) -> str:
@@ -75,6 +87,11 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
         return _listed(name, text[1:], graph)
     if type_ == "vertices":
         return [vertex_of(name, part.strip(), graph) for part in text.split(",") if part.strip()]
+    return _plain(name, type_, text)
+
+
+def _plain(name: str, type_: str, text: str) -> Any:
+    """The value of a parameter of a plain type. Raises click.UsageError."""
     try:
         return _scalar(type_, text.strip())
     except ValueError:
@@ -186,7 +203,10 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
 
 
 def _table_column(name: str, source: str) -> tuple[str, str] | None:
-    """The file and column of the source `FILE:COLUMN`. The source `FILE` means the column `name`. Otherwise None."""
+    """The file and column of the source `FILE:COLUMN`.
+
+    The source `FILE` means the column `name`. None for another source.
+    """
     path, colon, column = source.rpartition(":")
     if colon and column and os.path.exists(path):
         return path, column
@@ -232,7 +252,7 @@ def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
 
 
 def _array(name: str, source: str, graph: Graph) -> Any:
-    """An array from a .npy or .npz file. Its length must fit the graph, and so must the vertex ids, if there are any.
+    """An array from a .npy or .npz file. The length of the array and its vertex ids, if it has ids, must fit the graph.
 
     Raises DiskError and GraphError.
     """

@@ -108,7 +108,7 @@ def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def _once_more(program: Program, loop: Restart, options: Options, result: Result) -> str:
-    """Run one more superstep of a loop from the result, and say whether its fields stay as they are.
+    """Run one more superstep of a loop from the result, and say whether its fields stay unchanged.
 
     Raises InternalError if the loop must be at a fixpoint, and is not.
     """

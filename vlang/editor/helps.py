@@ -46,6 +46,7 @@ WORD_HELP = {
     "and": "both hold",
     "or": "one holds, or both",
     "not": "does not hold",
+    "const": "`k: const = 8`: a parameter whose value is known when the program is compiled, as in `float[k]`",
     "category": "names, from a column of texts: `kind == \"road\"`",
     "date": "points in time that count days: `day >= \"2024-05-01\"`",
     "time": "points in time that count seconds; `time[ms]`, `time[us]` and `time[ns]` count parts of one",

@@ -1,6 +1,6 @@
 """Services for editors about names: definition, references, rename, outline, signatures and kinds of names.
 
-Like the services in `service`, they are functions of a program text and a character offset in it.
+Like the services in `service`, these services are functions of a program text and a character offset in it.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def named(text: str, offset: int) -> Named | None:
 def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
     """The edits that give the name at an offset another name.
 
-    Raises BindError if it cannot be renamed: it is predefined, the text has errors, or the new name is no name, is
-    taken, or would change what another name means.
+    Raises BindError if the name cannot be renamed: it is predefined, the text has errors, or the new name is no name,
+    is taken, or would change what another name means.
     """
     one = named(text, offset)
     if one is None or one.declaration is None:

@@ -1,6 +1,6 @@
 """Services for editors: pure functions of a program text and a character offset in it.
 
-They also work for programs with errors: lines that do not parse are left out (`vlang.syntax.recovery`).
+The services also work for programs with errors: lines that do not parse are left out (`vlang.syntax.recovery`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from vlang.check import Problem, Run, Symbol, examine
+from vlang.check import Problem, Run, Symbol, examine, problems_of
 from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.check.names import SPOKEN
 from vlang.check.tables.checking import first_line
@@ -75,7 +75,9 @@ class Edit:
 def problems_in(text: str, filename: str = "<text>") -> tuple[Problem, ...]:
     """All errors and warnings of a text, in order."""
     run, problems = examined(text, filename)
-    return in_order((*problems, *(run.problems if run is not None else ())))
+    if run is None or not run.constants or run.problems or problems:
+        return in_order((*problems, *(run.problems if run is not None else ())))
+    return problems_of(run.file)[1]  # loops are judged with the values of the constants
 
 
 def examined(text: str, filename: str = "<text>") -> tuple[Run | None, tuple[Problem, ...]]:
@@ -96,8 +98,8 @@ class Use:
     Attributes:
         span: the place of the name.
         symbol: the symbol.
-        type: the type of the expression that uses it; None for that of the symbol.
-        level: the level of the expression; None for that of the symbol.
+        type: the type of the expression that uses the symbol; None if it is the type of the symbol.
+        level: the level of the expression; None if it is the level of the symbol.
     """
 
     span: t.Span

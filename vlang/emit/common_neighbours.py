@@ -1,8 +1,8 @@
-"""Common neighbours of the two ends of an edge: their numbers are an edge column, computed once per graph.
+"""Numbers of common neighbours of the two ends of each edge: an edge column, computed once per graph.
 
 For `common(self, u)` in a gather where an edge joins self and u, a run does not intersect adjacency lists. Instead, the
-graph keeps the counts of all its edges (vlang.runtime.graph.topology.neighbours), and the pass reads them like the
-values of an edge field.
+graph keeps the number of common neighbours for each edge (vlang.runtime.graph.topology.neighbours), and the pass reads
+these numbers like the values of an edge field.
 """
 
 from __future__ import annotations

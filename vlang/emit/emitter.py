@@ -249,7 +249,7 @@ class _Emitter:
         )
 
     def _with_fused(self, steps: list[Step], until: ScalarSpec | None) -> tuple[Step, ...]:
-        """The steps of a loop, where each pass lists the kernels that are fused into it."""
+        """The steps of a loop, where each pass lists the kernels that are fused into the pass."""
         stages = {step.name: step for step in steps if isinstance(step, StageSpec)}
         folds = {step.name: step.fold.kernel for step in (*steps, until)
                  if isinstance(step, ScalarSpec) and step.fold is not None}

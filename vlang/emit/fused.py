@@ -1,10 +1,10 @@
 """Fusion: a pass also computes the reductions over vertices and the messages that need only its new values.
 
 After a pass, a superstep computes reductions over vertices (of a `let`, or of `until`) and then the messages of the
-next pass, which may belong to the next superstep. Some of these read only the present values of one vertex at a time.
-They can be computed for a block of vertices as soon as the block has its new values. These values are then still in the
-cache, and another pass over all vertices is saved. In both cases, a reduction merges one partial result per block, so
-its result has the same bits.
+next pass, which may belong to the next superstep. Some of these computations read only the present values of one vertex
+at a time. Such computations can run on a block of vertices as soon as the block has its new values. The new values are
+then still in the cache, and another pass over all vertices is saved. With and without fusion, a reduction merges one
+partial result per block, so its result has the same bits.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
 
 
 def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, bool]]:
-    """The steps after step `at` up to the next pass; the bool says whether the step belongs to the next superstep."""
+    """The steps after step `at` up to the next pass, each with whether it belongs to the next superstep."""
     loop = plan.loop
     for step in loop.steps[at + 1:]:
         assert isinstance(step, (Stage, ScalarStep))
@@ -84,7 +84,7 @@ def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, 
 
 
 def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
-    """Whether a value is computed from reductions over all vertices that can be fused.
+    """Whether a value is computed from reductions over all vertices, and these reductions can be fused.
 
     Reductions of the next superstep (`next_one`) must not read past values, because that superstep has not begun.
     """
@@ -94,7 +94,7 @@ def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
 
 
 def _at_hand(expr: f.Expr, of: str, later: set[str], now: bool) -> bool:
-    """Whether an expression reads only the vertex `of` and no value in `later`. now: it must not read past values."""
+    """Whether an expression reads only the vertex `of` and no value in `later`. now: past values, too, are excluded."""
     for e in f.walk(expr):
         if isinstance(e, f.Field) and (e.of != of or (now and e.time != "now")):
             return False

@@ -106,8 +106,9 @@ def _judge(
 def _heeds_both(fact: LoopFacts) -> bool:
     """Whether activity depends on the size of a change, not on its sign.
 
-    This holds for the default activation, and where `abs(change(x))` is compared with a value that is constant in the
-    loop. For a vector, the largest component or the sum of the components may be compared.
+    The default activation depends on the size only, and so does a condition in which `abs(change(x))` is compared with
+    a value that is constant in the loop. For a vector, the largest component or the sum of the components may be
+    compared.
     """
     activate = fact.loop.activate
     if activate is None or fact.default_activation:
@@ -124,7 +125,7 @@ def _heeds_both(fact: LoopFacts) -> bool:
 
 
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
-    """Why statements outside the loop forbid a start from the old values; "" if they do not.
+    """The reason why statements outside the loop forbid a start from the old values; "" if no statement does.
 
     Such statements change the values after the loop, read them before it, or set initial values that depend on edges.
     """

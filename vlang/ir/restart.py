@@ -20,9 +20,9 @@ class Restart:
         number: The number of the loop, in the order of the text.
         line: The line of the loop.
         fields: The fields that the loop writes.
-        still: Whether one more superstep from that state changes nothing. This is true for a loop that ends when a
-            superstep changes nothing. It is false for a loop that ends on a tolerance, where one more superstep may
-            still change values.
+        still: Whether one more superstep from that state changes nothing. `still` is true for a loop that ends when a
+            superstep changes nothing. `still` is false for a loop that ends on a tolerance, where one more superstep
+            may still change values.
     """
 
     number: int
@@ -58,7 +58,7 @@ def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
 def _alone(program: f.Program, loop: LoopFacts) -> bool:
     """Whether the fields of a loop start from their initializers and keep their final values until the program ends.
 
-    So no statement before the loop may read them, and no statement after the loop may write them.
+    So no statement before the loop may read these fields, and no statement after the loop may write them.
     """
     mine = frozenset(loop.applied)
     if _reads((require.cond for require in program.requires), mine):

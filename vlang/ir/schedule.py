@@ -60,7 +60,10 @@ class _Open:
 
     @property
     def named(self) -> set[str]:
-        """The accumulators, and the masks that are evaluated after the gathers. No gather of the pass can read them."""
+        """The accumulators, and the masks that are evaluated after the gathers.
+
+        No gather of the pass can read these values.
+        """
         return {g.name for g in self.gathers} | {m.name for m in self.after if isinstance(m, Mask)}
 
 
@@ -124,8 +127,8 @@ class _Packer:
     def _sweep(self, sweep: f.Sweep, guard: str | None) -> Sweep:
         """The step for a sweep; every statement of its block is guarded by a comparison with the current level.
 
-        The block does not write the field of the sweep. So the levels are fixed on entry, and every pass can compare
-        the field with the level.
+        The block does not write the field of the sweep. So the levels are fixed when the sweep begins, and every pass
+        can compare the field with the current level.
         """
         level = self._fresh(f"level_{self._sweeps}")
         self._sweeps += 1

@@ -69,6 +69,8 @@ def _stored(schedule: s.Schedule) -> Iterator[str]:
             known |= step.stored
         elif isinstance(step, s.Sweep) and step.guard and step.guard not in known:
             yield f"{step.guard}, of {step.level}"
+        elif isinstance(step, s.Loop) and step.repeat.activate and step.guard and step.guard not in known:
+            yield f"{step.guard}, of {step.name}"
 
 
 def _kept(schedule: s.Schedule) -> Iterator[str]:

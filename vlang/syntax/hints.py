@@ -10,7 +10,7 @@ from lark.exceptions import LarkError
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
-from vlang.syntax.parser import raw_tree, terminal_text
+from vlang.syntax.parser import grammar, raw_tree
 from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
@@ -87,7 +87,7 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
 
 
 def _parses(lines: tuple[str, ...]) -> bool:
-    """Whether proposed lines parse. They do not if the corrected line has another syntax error."""
+    """Whether proposed lines parse. Proposed lines do not parse if the corrected line has another syntax error."""
     if not lines or lines[0].startswith("program"):
         return True
     block = "\n    let _ = 0" if lines[-1].endswith(":") else ""
@@ -279,11 +279,19 @@ def _wanted(expected: set[str]) -> str:
         words.append("a value")
         rest -= _VALUE | {"TEXT", "TRUE", "FALSE", "INF", "NONE", "SELF", "LSQB", "NOT", "MINUS", "PLUS", "ADDOP"}
     if "TYPE" in rest:
-        rest -= {"CATEGORY", "DATE", "TIME"}
+        rest -= {"CATEGORY", "DATE", "TIME", "CONST"}
     if len(rest & _OPERATORS) > 3:
         rest -= _OPERATORS
-    words += sorted(_SPOKEN.get(name) or f"`{terminal_text(name)}`" for name in rest if name not in ("_DEDENT", "$END"))
+    words += sorted(_SPOKEN.get(name) or f"`{_terminal(name)}`" for name in rest if name not in ("_DEDENT", "$END"))
     return "" if len(words) > 5 else ", ".join(words[:-1]) + (" or " if len(words) > 1 else "") + (words or [""])[-1]
+
+
+def _terminal(name: str) -> str:
+    """The text of a terminal of the grammar, as programs write it."""
+    try:
+        return str(grammar().get_terminal(name).pattern.value)
+    except KeyError:
+        return name.lower()
 
 
 def _general(case: _Case) -> Problem:

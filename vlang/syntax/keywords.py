@@ -1,4 +1,4 @@
-"""The words of the language (language.md section 2), each in one group, and those that cannot be names.
+"""The words of the language (language.md section 2), each in one group, and the words that cannot be names.
 
 The lexers for editors are generated from these groups (`vlang.editor.classes`).
 """
@@ -15,7 +15,7 @@ TYPE_NAMES = frozenset({
 })
 NAMED_TYPES = frozenset({"category", "date", "time"})
 DECLARING = frozenset({
-    "program", "vertex", "edge", "vertices", "global", "fn", "reduction", "identity", "require", "default",
+    "program", "vertex", "edge", "vertices", "global", "fn", "reduction", "identity", "require", "default", "const",
 })
 ACTING = frozenset({"gather", "apply", "let", "activate", "when"})
 LOOPING = frozenset({
@@ -28,7 +28,7 @@ VALUES = frozenset({"true", "false", "inf", "none", "self"})
 WORDS = TYPE_NAMES | NAMED_TYPES | DECLARING | ACTING | LOOPING | OPERATING | VALUES
 
 CONTEXTUAL = frozenset({
-    "identity", "default", "when", "until", "times", "at", "most", "up", "down", "from", "to", "by", "weight",
+    "identity", "default", "when", "until", "times", "at", "most", "up", "down", "from", "to", "by", "weight", "const",
     *NAMED_TYPES,
 })
 """Words with a meaning at one place of a statement, where no name can stand; everywhere else they are names."""

@@ -94,14 +94,6 @@ def build(raw: Tree[Token], text: str, filename: str, place: Callable[[int, int]
     return cast(t.File, _Build(text, filename, place).transform(raw))
 
 
-def terminal_text(name: str) -> str:
-    """The text of a terminal of the grammar, as programs write it."""
-    try:
-        return str(grammar().get_terminal(name).pattern.value)
-    except KeyError:
-        return name.lower()
-
-
 def doc_comment(text: str) -> str:
     """The text of the comment lines above the header, without `#`."""
     lines = []
@@ -204,6 +196,9 @@ class _Build(Transformer[Token, Any]):
 
     def vertices_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "vertices")
+
+    def const_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        return t.TypeExpr(self._span(meta), "const")
 
     def array_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "array", str(kids[0]), kids[1])

@@ -35,8 +35,8 @@ class Piece:
         depth: the number of brackets around it.
         spaced: whether a space is written before it.
         broken: whether it is the first token of a continuation line.
-        remark: of a broken piece, the comment at the end of the line before it.
-        notes: of a broken piece, the comment lines above it.
+        remark: for a broken piece, the comment at the end of the line before it.
+        notes: for a broken piece, the comment lines above it.
     """
 
     kind: str
@@ -174,7 +174,9 @@ def _sign(pieces: list[Piece]) -> bool:
 
 
 def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
-    """The comments and blank lines between the last row and the next one. Also sets the remark of the last row.
+    """The comments and blank lines between the last row and the next one.
+
+    The function also sets the remark of the last row.
 
     gap: the text between the rows. depth: the depth of the next row. A comment between a block and a row outside of
     it belongs to the innermost block whose lines begin at or left of the column of the comment.

@@ -47,7 +47,7 @@ class TypeExpr(Node):
     """A type as written in the program.
 
     Attributes:
-        kind: "scalar", "vertex", "vertices", "array" or "tuple".
+        kind: "scalar", "vertex", "vertices", "array", "tuple" or "const" (of a parameter).
         name: the name of a scalar type, or of the type of an array's components.
         size: the number of components of an array.
         items: the types of a tuple.

@@ -37,10 +37,11 @@ __all__ = ["Crew", "give_back", "take_crew"]
 
 
 class Crew:
-    """Up to `room` helpers, which are started on first use.
+    """A crew of up to `room` helper threads, which are started on first use.
 
     Attributes:
-        counter: the address of an i64 that is 0 at the start of each launch; kernels take their tasks from it.
+        counter: the address of an i64 that is 0 at the start of each launch; kernels take task numbers from this
+            counter.
     """
 
     def __init__(self, room: int) -> None:
@@ -95,7 +96,8 @@ class Crew:
     def play(self, script: NDArray[np.int64], level_slot: int) -> None:
         """Run the launches of a script, int64[k, PLAY_WORDS], one after the other; cannot be interrupted.
 
-        `level_slot` is the slot of the frames that gets the level of a launch. Raises InternalError if a kernel fails.
+        `level_slot` is the slot of the frames to which the level of a launch is written. Raises InternalError if a
+        kernel fails.
         """
         ran = play_kernels()["play"](self._words, script.view(np.uint64), len(script), level_slot)
         if ran < len(script):
@@ -121,7 +123,7 @@ _lock = threading.Lock()
 
 
 def take_crew(helpers: int) -> Crew:
-    """Take a crew for one caller from the idle crews, or create one; it can have at least `helpers` helpers."""
+    """Take a crew with room for at least `helpers` helpers from the idle crews, or create a new crew."""
     with _lock:
         at = next((i for i, crew in enumerate(_idle) if crew.room >= helpers), None)
         if at is not None:
@@ -132,7 +134,7 @@ def take_crew(helpers: int) -> Crew:
 def give_back(crew: Crew) -> None:
     """Keep a crew for the next caller, or end it.
 
-    It is ended if enough crews are idle already, or if it has more threads than there are processors.
+    The crew is ended if enough crews are idle already, or if it has more threads than there are processors.
     """
     if not crew.usable:
         return

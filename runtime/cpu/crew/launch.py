@@ -21,7 +21,7 @@ _SMALL = 1 << 15  # edges and vertices of a launch below which a second thread c
 
 
 class Cpu:
-    """Launches kernels on `threads` threads. Results do not depend on their number."""
+    """Launches kernels on `threads` threads. Results do not depend on the number of threads."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or available_threads()
@@ -64,7 +64,7 @@ class Cpu:
 
     def crew(self, kernel: Kernel, before: tuple[Any, ...], control: NDArray[np.int64], cost: int,
              after: tuple[Any, ...] = (), most: int | None = None) -> None:
-        """Run `kernel(*before, control, *after)` on threads that synchronise at barriers inside it.
+        """Run `kernel(*before, control, *after)` on threads that synchronise at barriers inside the kernel.
 
         Args:
             kernel: the kernel.
@@ -87,9 +87,10 @@ class Cpu:
         """Run the launches of a script, one after the other.
 
         Args:
-            script: int64[k, PLAY_WORDS]; the word PLAY_HELPERS has the maximum number of helpers, and is reduced here.
+            script: int64[k, PLAY_WORDS]; the word PLAY_HELPERS is the maximum number of helpers, which this method may
+                reduce.
             costs: int64[k], about the number of edges and vertices that each launch processes.
-            level_slot: the slot of the frames that gets the level of a launch.
+            level_slot: the slot of the frames to which the level of a launch is written.
         """
         script[costs < _SMALL, PLAY_HELPERS] = 0
         found = self._helpers(min(self.threads - 1, int(script[:, PLAY_HELPERS].max(initial=0))))

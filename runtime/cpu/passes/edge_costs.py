@@ -1,8 +1,8 @@
-"""The costs of edges on this machine for one thread. They are measured once and kept in the cache directory.
+"""The costs of edges on this machine for one thread. The costs are measured once and kept in the cache directory.
 
 The choice between push and pull depends only on ratios of these costs. The ratios differ by a factor of three between
 machines, because sequential reads depend on memory and prefetching, and random reads on the private caches of a core.
-Graphs with few edges use reference values, as the choice hardly matters there.
+Graphs with few edges use reference values, because the choice hardly matters for them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ def costs_of(edges: int) -> Costs:
 
 @cache
 def _costs_in(folder: Path | None) -> Costs:
-    """The costs from a cache directory, or measured now and kept there. Without a directory the process keeps them."""
+    """The costs from a cache directory, or measured now and kept there.
+
+    Without a cache directory, the costs are kept in the memory of the process.
+    """
     known = kept_costs()
     if known is None:
         with step("measuring", "what edges cost on this machine"):
@@ -130,7 +133,7 @@ def _least(act: Callable[[], object]) -> float:
 
 
 def sound(found: Mapping[str, float]) -> Costs:
-    """Measured costs, in which implausible values are replaced by the reference."""
+    """Measured costs, in which implausible values are replaced by the reference values."""
     known = asdict(REFERENCE)
     if set(found) != {spec.name for spec in fields(Costs)}:
         raise InternalError("costs were measured that nothing asks for, or not all that are asked for")

@@ -33,7 +33,7 @@ class Frontier(Protocol):
     @property
     def vertices(self) -> int: ...
     def entries(self) -> NDArray[np.uint64]:
-        """The distinct entries of its queue, uint64."""
+        """The distinct entries in the queue of the frontier, uint64."""
 
     def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The entries for some vertices. Vertices that have too many edges for one entry are left out."""
@@ -49,7 +49,10 @@ class Freedoms:
     """
 
     def of(self, loop: LoopSpec, bound: int | None) -> Freedoms:
-        """The choices for one loop, requested at its start. `bound` is the maximum number of supersteps, or None."""
+        """The choices for one loop.
+
+        This method is called when the loop begins. `bound` is the maximum number of supersteps, or None.
+        """
         return self
 
     # --------------------------------------------------------------------------------------------------- the run
@@ -79,7 +82,10 @@ class Freedoms:
         return True
 
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
-        """Possibly reorder the listed vertices in place; returns whether it did. If so, each vertex becomes a task."""
+        """Possibly reorder the listed vertices in place; returns whether the order changed.
+
+        If the order changed, each vertex becomes a task.
+        """
         return False
 
     def tasks(self, tasks: NDArray[np.int64], count: int) -> NDArray[np.int64]:
@@ -91,7 +97,10 @@ class Freedoms:
 
     # ----------------------------------------------------------------------------------------------------- loops
     def choose(self, rule: str, decide: Callable[[], bool]) -> bool:
-        """A choice that a rule permits; `decide` makes it by comparing costs. `rule` is "" if no rule is involved."""
+        """Make a choice that a rule permits.
+
+        `decide` makes the choice by comparing costs. `rule` is "" if no rule is involved.
+        """
         return decide()
 
     def took(self, rule: str) -> None:
@@ -121,15 +130,17 @@ class Freedoms:
         return np.arange(n)
 
     def put_off(self, active: NDArray[np.uint8], done: int) -> bool:
-        """Possibly clear the flags of some active vertices, which then send later (rule A'); returns whether it did."""
+        """Possibly clear flags of active vertices, which then send later (rule A'); returns whether this happened."""
         return False
 
     def before_push(self, frontier: Frontier) -> None:
-        """Called before a push. It may reorder or repeat entries and add vertices (rule P), or delay entries (rule A).
+        """Called before a push.
+
+        The method may reorder or repeat entries and add vertices (rule P), or delay entries (rule A).
         """
 
     def after_push(self, frontier: Frontier) -> None:
-        """Called after a push. It adds the delayed entries to the next frontier."""
+        """Called after a push. The method adds the delayed entries to the next frontier."""
 
 
 PLAIN = Freedoms()

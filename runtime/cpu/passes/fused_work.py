@@ -17,12 +17,12 @@ __all__ = ["Ahead"]
 class Ahead:
     """The kernels whose results for the present state were already computed by fused work, so that they need not run.
 
-    Its arrays are allocated on first use, because most short runs have no fused work.
+    The arrays of this object are allocated on first use, because most short runs have no fused work.
 
     Args:
         state: the state of the run.
         low: the first vertex over which passes run.
-        high: the vertex behind the last one; None for all vertices.
+        high: the last vertex over which passes run, plus 1; None for all vertices.
     """
 
     def __init__(self, state: State, low: int = 0, high: int | None = None) -> None:
@@ -37,14 +37,14 @@ class Ahead:
 
     @cached_property
     def _count(self) -> NDArray[np.int64]:
-        """The number of vertices of the passes in each block."""
+        """For each block, the number of its vertices over which passes run."""
         begins = np.arange(0, self._high, BLOCK)
         count: NDArray[np.int64] = np.minimum(self._high, begins + BLOCK) - np.maximum(self._low, begins)
         return np.maximum(count, 0, dtype=np.int64)
 
     @cached_property
     def _left(self) -> NDArray[np.int64]:
-        """The number of vertices left in each block."""
+        """For each block, the number of vertices that the pass in progress has not processed yet."""
         return self._count.copy()
 
     @cached_property
@@ -59,7 +59,7 @@ class Ahead:
         return kernel in self._ready
 
     def clear(self) -> None:
-        """Forget all kernels, because a pass without fused work changes the state."""
+        """Mark the results of all kernels as outdated, because a pass without fused work changes the state."""
         self._ready = frozenset()
         self._state.frame[SLOT_FUSED] = 0
 

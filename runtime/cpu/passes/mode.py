@@ -18,16 +18,17 @@ _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
 def should_notify(
     costs: Costs | None, reached: int, edges: int, random: float = 1.0, rows: float = 0.0, pulled: float = 0.0,
 ) -> bool:
-    """Whether a pass should run as notify-pull: mark the receivers of changed vertices, and pull only those.
+    """Whether a pass should run as notify-pull: mark the receivers of changed vertices, and let only these pull.
 
-    Notify-pull is chosen if twice the notification, and the pull of the receivers, cost at most a full pass. The margin
-    is for lists: of the changed vertices, and of the receivers, whose rows are neither contiguous nor in cache blocks
-    (_LISTED). The published rule (costs is None) is reached / edges <= 1 / (2 k), as in Garaph (USENIX ATC'17, section
-    4.2), where k is 1 for a graph in memory; it leaves out what the receivers pull.
+    Notify-pull is chosen if twice the cost of the notification, plus the cost of the pull by the receivers, is at most
+    the cost of a full pass. The factor two accounts for the list of changed vertices. The factor _LISTED in the cost of
+    the pull accounts for the rows of listed vertices, which are neither contiguous nor in cache blocks. The published
+    rule (costs is None) is reached / edges <= 1 / (2 k), as in Garaph (USENIX ATC'17, section 4.2), where k is 1 for a
+    graph in memory. This rule ignores the cost of the pull by the receivers.
 
     Args:
         costs: the costs of edges; None for the published rule.
-        reached: the number of edges out of changed vertices, along which they notify.
+        reached: the number of out-edges of changed vertices, along which these notify their receivers.
         edges: the number of edges of a full pass.
         random: k, the time of a random read divided by the time of a sequential read.
         rows: an estimate of the number of receivers; 0 to compare the notification alone.
@@ -41,7 +42,8 @@ def should_notify(
 def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:
     """Whether notify-pull over pages on disk reads fewer bytes than a full pass.
 
-    The receivers are known only after the notification, so this assumes that they are spread evenly over the pages.
+    The receivers are known only after the notification, so the estimate assumes that the receivers are spread evenly
+    over the pages.
 
     Args:
         notified: the bytes of the pages along which changed vertices notify, without pages in memory.
@@ -93,9 +95,9 @@ def should_look(
 ) -> bool:
     """Whether unreached vertices should look for a neighbour in the frontier, instead of a push by the frontier.
 
-    An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that each edge does so
-    with the probability reached / edges. By the published rule (costs is None), vertices begin to look if reached >
-    left_edges / 14, and stop if active < n / 24 (Beamer et al.).
+    An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that each edge leads to
+    the frontier with the probability reached / edges. By the published rule (costs is None), vertices begin to look if
+    reached > left_edges / 14, and stop if active < n / 24 (Beamer et al.).
 
     Args:
         costs: the costs of edges; None for the published rule.

@@ -96,14 +96,14 @@ class Passes:
         return None if self.switching == "published" else costs_of(self.graph.m)
 
     def pages_of(self, kind: str) -> PageCuts:
-        """How an adjacency direction, or the vertices that point at each vertex, are cut into pages."""
+        """The pages of an adjacency direction, or of the lists of the vertices that point at each vertex."""
         return self._source_of(kind).pages(kind)
 
     def _source_of(self, kind: str) -> PageSource:
         return self.pointed if pointer_of(kind) else self.source
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """From now on run the full passes of a stage over cache blocks, if `choose_blocks` says so and they fit."""
+        """From now on run full passes of a stage over cache blocks, if this is faster and the blocks fit in memory."""
         asked = self.freedoms.blocking(asked)
         if asked == "never":
             self.by_rows(stage)
@@ -142,7 +142,7 @@ class Passes:
     # ------------------------------------------------------------------ full passes
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
-        """Run the stage over all vertices, and its fused work if `fused`; returns its counts and edges traversed."""
+        """Run a stage over all vertices, and its fused work if `fused`; returns the counts and the edges traversed."""
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
@@ -213,7 +213,7 @@ class Passes:
             release(self.state.windows, short)
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
-        """Run a pass in which one worker processes all contributions of a vertex, as its reduction cannot be split.
+        """Run a pass whose reduction cannot be split, so that one worker processes all contributions of a vertex.
 
         `longs` has the indices of the long vertices in increasing order, and `tasks` cover the short vertices.
         """
@@ -252,7 +252,7 @@ class Passes:
         self.state.point(SLOT_LONGS, pages.longs)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
-        """Launch a kernel over all vertices. `tasks` cover them in order, and `frame` defaults to that of the state."""
+        """Launch a kernel over all vertices, in the order of `tasks`; `frame` defaults to that of the state."""
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 
@@ -265,7 +265,7 @@ class Passes:
         return Stats(*self._stats[:2].tolist()), edges
 
     def fold(self, fold: Fold) -> None:
-        """Reduce over vertices to one partial result per block, unless fused work has done it."""
+        """Reduce over vertices, to one partial result per block, unless fused work has already run the reduction."""
         if fold.kernel not in self.ahead:
             self._in_windows(fold.kernel, self._by_block)
 
@@ -355,7 +355,7 @@ class Passes:
         return tasks[:made], int(self._total[0])
 
     def send_all(self, stage: StageSpec) -> None:
-        """Compute the messages of all vertices, unless fused work has done it."""
+        """Compute the messages of all vertices, unless fused work has already computed them."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self.state.frame[SLOT_LISTED] = 0
             self._in_windows(stage.kernels["messages"], self._by_vertex)
@@ -412,7 +412,7 @@ class Passes:
         return edges
 
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
-        """For listed vertices, "exchange" the two buffers of a field, or "copy" values from the present to the next."""
+        """Swap (action "exchange") or copy ("copy") the values of listed vertices between the buffers of a field."""
         made = row_kernel(self.state.arrays, self.graph.n, action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):

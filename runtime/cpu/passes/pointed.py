@@ -1,7 +1,7 @@
-"""The vertices that point at each vertex: adjacency lists of the values of a field, built anew when these have changed.
+"""For each vertex, the list of vertices whose field points at it. The lists are rebuilt when the field has changed.
 
-A pass along pointers pulls over these lists like a pass over edges. They are found by the same counting sort as the
-lists of edges, in time proportional to the number of vertices.
+A pass along pointers pulls over these lists like a pass over edges. The lists are built by the same counting sort as
+rows of edges, in time proportional to the number of vertices.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def most_segments(n: int) -> int:
 
 
 def bytes_of_pointers(n: int) -> tuple[int, int]:
-    """The bytes that the lists of one field hold, and those that are taken in addition while they are built."""
+    """The bytes of the lists of one field, and the bytes of temporary memory while these lists are built."""
     return (8 + 4 + 4 + 4) * n, 4 * 4 * n + bytes_in_flight(n, n, False)
 
 
 class Pointed:
     """The vertices that point at each vertex, for each field along which passes gather.
 
-    In a row, vertices are in increasing order of the caller's numbers.
+    In a row, vertices are in increasing order of their dense numbers (see `Order`).
 
     Args:
         graph: the graph.
@@ -51,7 +51,7 @@ class Pointed:
         self._known: dict[str, tuple[NDArray[Any], Pages, NDArray[np.uint64]]] = {}
 
     def follow(self, field: str) -> None:
-        """Find the vertices that point at each vertex by a field now, unless it is "" or has not changed."""
+        """Rebuild the lists of a field if its values have changed; does nothing if `field` is ""."""
         if not field:
             return
         values = self._state.arrays[f"field:{field}"]
@@ -65,7 +65,7 @@ class Pointed:
         self._known[field] = values.copy(), pages, pages.table([])
 
     def _rows(self, values: NDArray[Any]) -> Rows:
-        """The lists of the vertices that point at each vertex. values: uint32[n], numbers or 2^32 - 1 for `none`."""
+        """The lists of the vertices that point at each vertex. values: uint32[n], 2^32 - 1 for `none`."""
         order = self._graph.order
         if order is None:
             pointing = np.flatnonzero(values != _NONE).astype(np.uint32)
@@ -78,7 +78,7 @@ class Pointed:
         return Rows(rows.offsets, order.internal[rows.targets], {})
 
     def pages(self, kind: str) -> Pages:
-        """The lists of a domain "pointing:FIELD" as pages; those of the present values after `follow`."""
+        """The lists of a domain "pointing:FIELD", cut into pages. `follow` brings the lists up to date."""
         field = pointer_of(kind)
         if field not in self._known:
             self.follow(field)

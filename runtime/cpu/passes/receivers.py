@@ -1,4 +1,4 @@
-"""An estimate of what a pass over notified vertices reads, made before the notification."""
+"""An estimate, before the notification, of the rows and edges that a pass over notified vertices reads."""
 
 from __future__ import annotations
 

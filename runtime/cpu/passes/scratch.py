@@ -32,7 +32,7 @@ def words_of(structures: Iterable[str], degree: int) -> int:
 def grouped_words(degree: int, words: int, keys: int) -> int:
     """The size of the table of the groups of a vertex, in 64-bit words (vlang/emit/cpu/skeletons/groups.py).
 
-    words: the words of an entry. keys: the largest number of groups; 0 for as many as there are edges.
+    words: the number of words of an entry. keys: the largest number of groups; 0 for as many as there are edges.
     """
     most = min(degree, keys) if keys else degree
     slots = 1 << max(4, (2 * most - 1).bit_length())
@@ -42,7 +42,7 @@ def grouped_words(degree: int, words: int, keys: int) -> int:
 class Scratch:
     """Scratch memory for `workers` workers, each with space for the vertex with the longest row.
 
-    Shorter rows leave the rest of the space untouched, so that it takes no physical memory. Raises OutOfMemory.
+    Shorter rows leave the rest of the space untouched, so that the rest takes no physical memory. Raises OutOfMemory.
 
     Args:
         structures: the structures that the pass needs for a vertex.

@@ -112,7 +112,7 @@ class RowKernel:
 
 
 def row_kernel(arrays: Mapping[str, NDArray[Any]], n: int, action: str, field_name: str) -> RowKernel:
-    """The kernel that "exchange"s the two buffers of a field for listed vertices, or "copy"s from the present one.
+    """The kernel that swaps, or copies, the values of listed vertices between the two buffers of a field.
 
     Args:
         arrays: the vertex arrays of the state, by slot.

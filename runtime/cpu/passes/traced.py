@@ -16,7 +16,7 @@ _Pass = Callable[Concatenate[_Self, StageSpec, _Given], tuple[Any, int]]
 
 
 def traced(mode: str) -> Callable[[_Pass[_Self, _Given]], _Pass[_Self, _Given]]:
-    """A decorator for methods that run a stage and return (counts, edges traversed). mode: how they run it."""
+    """A decorator for methods that run a stage and return (counts, edges traversed). `mode` is the reported mode."""
 
     def decorate(method: _Pass[_Self, _Given]) -> _Pass[_Self, _Given]:
         def run(self: _Self, stage: StageSpec, /, *args: _Given.args, **named: _Given.kwargs) -> tuple[Any, int]:

@@ -1,8 +1,8 @@
 """Rule K: a loop that copies values over a symmetric relation runs as a search for connected components.
 
 The algorithm is Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via Subgraph
-Sampling, IPDPS 2018). It links every vertex with two of its neighbours, and then with all neighbours if the vertex is
-not in the largest tree so far. docs/internals/rule-k.md has the proof.
+Sampling, IPDPS 2018). Afforest links every vertex with two of its neighbours, and then with all neighbours if the
+vertex is not in the largest tree so far. docs/internals/rule-k.md has the proof.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _LEAST_COST = 8192  # about the minimum number of edges and vertices in a task
 
 
 class Components(CpuWay):
-    """Loops that copy values over a symmetric relation (rule K), unless the options name a mode."""
+    """Runs loops that copy values over a symmetric relation (rule K), unless the options choose a mode."""
 
     name = "connect"
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """The reason why the loop cannot run by connected components; "" if it may."""
+        """The reason why the loop cannot run by connected components; "" if it can."""
         if loop.copied is None:
             return "it does more than copy values"
         if options.mode != "auto":
@@ -64,7 +64,7 @@ class Components(CpuWay):
         return "" if _fits(loop.copied, graph) else "its relation is not symmetric in a directed graph"
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """No roles, as this way launches none of the plan's kernels."""
+        """No roles, because this way launches none of the plan's kernels."""
         return frozenset()
 
     def begin(
@@ -85,7 +85,11 @@ class Components(CpuWay):
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
 
     def streamed(self, loop: LoopSpec, plan: Plan, options: Options) -> frozenset[str]:
-        """In-edges alone, unless `begin` may return None: then another way reads the pages of the loop's stages."""
+        """Only the direction of in-edges.
+
+        If `begin` may return None, all directions of the loop's passes are included, as another way may then run the
+        loop.
+        """
         copied = loop.copied
         bounded = loop.limit is not None or options.max_rounds is not None or options.checkpoint is not None
         floats = copied is not None and any(field.name == copied.field and field.dtype.startswith("f")
@@ -93,7 +97,7 @@ class Components(CpuWay):
         return super().streamed(loop, plan, options) if bounded or floats else frozenset({"in"})
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The forest, and in memory the second neighbours and the arrays from which tasks are cut."""
+        """Bytes for the forest; for edges in memory, also for a second neighbour per vertex and for the tasks."""
         return 4 * shape.n if shape.streamed else 8 * shape.n + 16 * shape.n
 
     def said(self, loop: LoopSpec) -> list[str]:

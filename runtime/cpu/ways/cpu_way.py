@@ -22,7 +22,7 @@ FULL = frozenset({"messages", "compute", "pull", "fused"})
 
 
 class Running(Protocol):
-    """The part of a machine that ways use. They access state, graph and threads through `passes`."""
+    """The part of a machine that the ways use. Ways access state, graph and threads through `passes`."""
 
     passes: Passes
     options: Options
@@ -42,8 +42,8 @@ class Beside:
 class CpuWay(ABC):
     """A way of running a loop on the CPU (a `vlang.runtime.engine.way.Way`).
 
-    Only the list of ways refers to each way by name. Running, preparing, explaining and chaos runs iterate over the
-    list.
+    Only the list of ways refers to each way by name. The code that prepares, runs and explains loops iterates over this
+    list, and so do chaos runs.
 
     Attributes:
         name: the name of the way's counterpart in vlang/emit, and the key of its data in `StageSpec.ways`.
@@ -104,7 +104,7 @@ class CpuWay(ABC):
         return 0
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
-        """The error message if the options require this way but no loop of the plan can run so; otherwise ""."""
+        """The error message if the options require this way but no loop of the plan can run this way; otherwise ""."""
         return ""
 
 

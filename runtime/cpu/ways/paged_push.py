@@ -1,7 +1,8 @@
-"""Loops of one pass that pushes, over pages on disk. A superstep reads only the pages of active vertices.
+"""Runs loops of one pass that pushes, over pages on disk. A superstep reads only the pages of active vertices.
 
 The frontier is a bitmap, and contributions may be combined in any order, so pages may arrive in any order. If a full
-pull reads no more bytes and costs less, it runs instead, as for edges in memory (vlang.runtime.cpu.ways.push).
+pull reads no more bytes and costs less, the superstep is a full pull, as for edges in memory
+(vlang.runtime.cpu.ways.push).
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ _RUN = 64  # words of a bitmap in a task
 class PagedPushLoop(FrontierLoop):
     """A loop whose only pass may push, over pages on disk; a `vlang.runtime.engine.machine.Loop`.
 
-    It needs three bits of memory per vertex.
+    The loop needs three bits of memory per vertex.
 
     Args:
         stage: the pass.
         passes: launches the pass; its source streams pages.
         other: whether supersteps may be full passes if that is cheaper.
-        start_flags: uint8[n], bit 0 is set for vertices that are active at the start. None activates all vertices whose
+        start_flags: uint8[n], bit 0 is set for vertices that are active at the start; None activates all vertices whose
             contribution differs from the identity (rule Z).
         free: the choices of the loop.
     """
@@ -121,7 +122,7 @@ class PagedPushLoop(FrontierLoop):
         return Done(stats.active, "pull", edges)
 
     def _choose(self, origin: int) -> None:
-        """Build the frontier from the flags at address `origin`, or for the start of the loop if that is 0."""
+        """Build the frontier from the flags at address `origin`, or for the start of the loop if `origin` is 0."""
         self._table[PAGED_ORIGIN] = origin
         self._launch("choose_front")
         self._active = int(self._counts[0])

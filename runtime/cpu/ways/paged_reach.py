@@ -1,9 +1,9 @@
 """Loops with a uniform frontier (rule X2) over pages on disk.
 
-The frontier is a bitmap. A superstep runs in the direction that reads fewer bytes from disk. In one direction the
-vertices of the frontier mark their neighbours, which reads the pages with out-edges of the frontier. In the other
-direction unreached vertices look for a neighbour in the frontier, which reads the pages with in-edges of unreached
-vertices. Pages may arrive in any order, as marks are bits.
+The frontier is a bitmap. A superstep runs in the direction that reads fewer bytes from disk. If the vertices of the
+frontier mark their neighbours, the pages with out-edges of the frontier are read. If the unreached vertices look for a
+neighbour in the frontier, the pages with in-edges of unreached vertices are read. Pages may arrive in any order, as
+marks are bits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _RUN = 32  # words of a bitmap in a task
 class PagedReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    Per vertex it needs three bits of memory, one more bit for each thread, and one more for each adjacency direction.
+    Per vertex the loop needs three bits of memory, one more bit for each thread, and one more bit for each adjacency
+    direction.
 
     Args:
         stage: the pass.
@@ -111,11 +112,13 @@ class PagedReachLoop(FrontierLoop):
         return bits_set(self._front, self._passes.graph.n)
 
     def _reached(self, active: int, edges: int) -> tuple[int, int]:
-        """Called after a superstep, with the numbers of vertices that it reached and of edges that it traversed."""
+        """Called after a superstep, with the number of vertices reached and the number of edges traversed."""
         return active, edges
 
     def _begin(self) -> None:
-        """Find the vertices that have values. They are the frontier, unless the constructor was given a part of them.
+        """Find the vertices that have values.
+
+        These vertices are the frontier, unless the constructor was given a part of them.
         """
         self._begun = True
         self._free.took("Z")

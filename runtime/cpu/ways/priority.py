@@ -66,14 +66,15 @@ _ANEW = "every bucket would read its pages anew"
 
 
 class Priority(CpuWay):
-    """Loops in which vertices push in the order of their values, the best first (rule O)."""
+    """Runs loops in which vertices push in the order of their values, the best first (rule O)."""
 
     name = "priority"
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """The reason why the loop cannot run in priority order; "" if it may.
 
-        With schedule="auto" it may if edges have different weights, and no other option fixes how supersteps run.
+        With schedule="auto", the loop runs in priority order only if edges have different weights, and no other option
+        fixes how supersteps run.
         """
         if graph.streamed:
             return on_disk(graph, _ANEW)
@@ -101,9 +102,9 @@ class Priority(CpuWay):
         return pushed_directions(loop)
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The pool of runs for the buckets, and a bit per vertex.
+        """Bytes for the pool of runs for the buckets, and for a bit per vertex.
 
-        Packed edges are not added, as they replace converted weights, which are counted elsewhere.
+        Packed edges are not included, because they replace converted weights, which another estimate includes.
         """
         return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8
 
@@ -184,15 +185,15 @@ def _vary(graph: Counts, name: str) -> bool:
 class PriorityLoop:
     """A loop whose only pass may run in priority order; a `vlang.runtime.engine.machine.Loop`.
 
-    In a round all workers together empty one bucket. The loop reports rounds as supersteps. Per vertex it needs about
-    17 bytes of memory for buckets, and one bit for the vertices that wait for space in the buckets. If edges are packed
-    into words, the graph keeps 4 more bytes per edge.
+    In a round all workers together empty one bucket. The loop reports rounds as supersteps. Per vertex the loop needs
+    about 17 bytes of memory for buckets, and one bit that is set while the vertex waits for space in the buckets. If
+    edges are packed into words, the graph keeps 4 more bytes per edge.
 
     Args:
         stage: the pass.
         passes: launches the pass.
         start_flags: uint8[n], bit 0 is set for vertices that are active at the start; None activates all vertices.
-        target: the dense number of a vertex. The loop stops when the value of this vertex is final. None for no target.
+        target: the dense number of the vertex whose final value ends the loop; None for no target.
     """
 
     def __init__(
@@ -250,12 +251,15 @@ class PriorityLoop:
             table[ORDER_WORKERS + 2 * worker + 1] = address_of(places)
 
     def _fill(self, who: int) -> None:
-        """Let the next call begin by entering vertices into buckets; `who` says which (_FILL_...)."""
+        """Let the next call begin by entering vertices into buckets; `who` selects the vertices (_FILL_...)."""
         self._control[ORDER_FILLING], self._control[ORDER_SPILLED], self._control[ORDER_CURSOR] = who, 0, 0
         self._control[ORDER_NOW] = ORDER_BUCKETS
 
     def _wait_for(self, start_flags: NDArray[np.uint8]) -> None:
-        """Let the loop begin with the vertices with bit 0 in their flags. Only these are entered into buckets."""
+        """Let the loop begin with the vertices with bit 0 in their flags.
+
+        Only these vertices are entered into buckets.
+        """
         bits = np.packbits(start_flags & 1, bitorder="little")
         self._waiters.view(np.uint8)[: len(bits)] = bits
         self._fill(_FILL_WAITERS)
@@ -263,7 +267,7 @@ class PriorityLoop:
 
     @property
     def stats(self) -> Stats:
-        """The number of entries in the next bucket, as active vertices; 0 if the target is final."""
+        """The number of active vertices: the entries of the next bucket, or 0 if the target is final."""
         if self._control[ORDER_REACHED]:
             return Stats()
         return Stats(self._last.active, self._last.active)
@@ -325,7 +329,7 @@ def runs_of(n: int, workers: int) -> int:
 def choose_delta(stage: StageSpec, out: Adjacency) -> float:
     """The width of a bucket, a power of two, from the mean weight and the mean degree.
 
-    Buckets are wide for low degrees, as every bucket costs a barrier. They are narrow for high degrees, so that few
+    Buckets are wide for low degrees, as every bucket costs a barrier. Buckets are narrow for high degrees, so that few
     edges lead back into the same bucket (measurements: docs/internals/performance.md).
     """
     spec = _spec_of(stage)

@@ -1,9 +1,9 @@
 """Loops of one pass that pushes, on the CPU. A superstep traverses only the edges of active vertices.
 
 The WALK_... layout (vlang.runtime.plan.layouts.pass_words) describes a frontier. A superstep reads the fields and
-combines contributions in separate words. At its end the words of the changed vertices are copied to the fields. So the
-state and the counts after a superstep equal those of a full pull for any number of threads. Loops with a uniform
-frontier are in vlang.runtime.cpu.ways.reach.
+combines contributions in separate words. At the end of a superstep, the words of the changed vertices are copied to the
+fields. So the state and the counts after a superstep equal those of a full pull for any number of threads. Loops with a
+uniform frontier are in vlang.runtime.cpu.ways.reach.
 """
 
 from __future__ import annotations
@@ -66,20 +66,20 @@ def push_stage(spec: LoopSpec) -> StageSpec | None:
 
 
 def pushed_directions(loop: LoopSpec) -> tuple[str, ...]:
-    """The adjacency directions along which the passes of a loop push: the opposites of the directions they gather from.
+    """The adjacency directions along which the passes of a loop push: the opposites of their gather directions.
     """
     return tuple(OPPOSITE[stage.domain] for stage in loop.stages if stage.domain is not None)
 
 
 def pushes_refused(loop: LoopSpec, options: Options) -> str:
-    """The reason why the active vertices of a loop cannot push; "" if they may."""
+    """The reason why the active vertices of a loop cannot push; "" if they can."""
     if options.asynchronous and loop.asynchronous:
         return "updates in place were asked for"
     return asked_otherwise(options) or ("" if push_stage(loop) else "its only step is no pass that pushes")
 
 
 class Push(CpuWay):
-    """Loops whose only pass may push the contributions of active vertices (rule P)."""
+    """Runs loops whose only pass may push the contributions of active vertices (rule P)."""
 
     name = "push"
     modes = ("push",)
@@ -90,7 +90,10 @@ class Push(CpuWay):
             "" if "push" in loop.stages[0].ways else "its frontier is uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of the kernels that push. Those of full passes are left out, as a run may need no full pass."""
+        """The roles of the kernels that push.
+
+        The roles for full passes are left out, as a run may need no full pass.
+        """
         return frozenset({"push", "begin", "few"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
@@ -98,7 +101,7 @@ class Push(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Two queues and a bit per vertex, or bitmaps if the edges are on disk."""
+        """Bytes for two queues and a bit per vertex, or for bitmaps if the edges are on disk."""
         if shape.streamed:
             return 4 * shape.n // 8
         return 16 * (shape.n + shape.m // WALK_EDGES + (threads + 1) * WALK_RESERVED) + shape.n // 8
@@ -118,7 +121,7 @@ class Push(CpuWay):
                         passes.freedoms.of(loop, bound))
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Lines that say where contributions are combined, or why none are pushed; none for other kinds of loops."""
+        """Lines that say where contributions are combined, or why the loop cannot push; [] for loops of other ways."""
         stages = [] if loop.nested else [stage for stage in loop.stages if stage.domain is not None]
         if any("reach" in stage.ways or "sums" in stage.ways for stage in stages):
             return []
@@ -140,7 +143,7 @@ class Push(CpuWay):
 
 @dataclass
 class _Frontier:
-    """The size of a frontier: entries in its queue, active vertices, and edges along which these push."""
+    """The size of a frontier: entries in its queue, active vertices, and edges along which the vertices push."""
 
     entries: int = 0
     active: int = 0
@@ -150,7 +153,7 @@ class _Frontier:
 class PushLoop(FrontierLoop):
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
 
-    It needs 8 bytes of memory per vertex for each of two queues.
+    The loop needs 8 bytes of memory per vertex for each of two queues.
 
     Args:
         spec: the loop.
@@ -275,7 +278,7 @@ class PushLoop(FrontierLoop):
         return Done(self._frontier.active, "push", edges)
 
     def _many(self, room: int | None) -> Series:
-        """Let one worker run several supersteps in one call, as long as they are small and pushing is cheaper."""
+        """Let one worker run several supersteps in one call, while the frontier is small and a push is cheaper."""
         state, table = self._state, self._table
         table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
         table[WALK_BITS] = address_of(self._bits)
@@ -337,7 +340,7 @@ class PushLoop(FrontierLoop):
         Args:
             role: the role of the kernel.
             entries: the number of queue entries or vertices.
-            run: the number of these in a task.
+            run: the number of entries or vertices in a task.
             cost: about the number of edges and vertices that the launch processes.
         """
         table = self._table

@@ -1,9 +1,10 @@
 """Loops with a uniform frontier (rule X2) on the CPU, such as breadth-first search.
 
-The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push every worker marks receivers
-in its own bitmap, without atomic operations, and then the bitmaps are united. In a look every unreached vertex searches
-its in-edges for a neighbour in the frontier. While the frontier is narrow, one call runs many supersteps, with queues.
-vlang.runtime.plan.layouts.reach_words has the layout of the arrays that workers share.
+The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push every worker thread marks
+receivers in its own bitmap, without atomic operations, and then the bitmaps are united. In a look, the opposite of a
+push, every unreached vertex searches its in-edges for a neighbour in the frontier. While the frontier is narrow, one
+call runs many supersteps, with queues. vlang.runtime.plan.layouts.reach_words has the layout of the arrays that workers
+share.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ _NARROW = 1 << 14  # edges and vertices of a frontier below which queues are fas
 
 
 class Reach(CpuWay):
-    """Loops with a uniform frontier: the first active neighbour determines the value of a vertex (rule X2)."""
+    """Runs loops with a uniform frontier: the first active neighbour determines the value of a vertex (rule X2)."""
 
     name = "reach"
     modes = ("push",)
@@ -91,7 +92,8 @@ class Reach(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bitmaps. For edges in memory also queues of narrow frontiers, and with several workers a byte per vertex."""
+        """Bytes for bitmaps; for edges in memory also for queues, and with several workers a byte per vertex.
+        """
         if shape.streamed:
             return (5 + threads) * shape.n // 8
         crew, narrow = min(threads, REACH_CREW), min(_NARROW + shape.n // 512, shape.n + 2 * shape.m + 1)
@@ -125,7 +127,7 @@ class Reach(CpuWay):
 class ReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    Per vertex it needs a few bits of memory, and one more bit for each thread.
+    Per vertex the loop needs a few bits of memory, and one more bit for each thread.
 
     Args:
         stage: the pass.
@@ -207,7 +209,10 @@ class ReachLoop(FrontierLoop):
             self._front(np.flatnonzero(self._start_flags & 1))
 
     def _front(self, vertices: NDArray[np.int64]) -> None:
-        """Make `vertices`, a part of the vertices with values, the frontier. The others have pushed already."""
+        """Make `vertices`, a part of the vertices with values, the frontier.
+
+        The other vertices with values have pushed already.
+        """
         reached, edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
         degrees = np.diff(self._out.offsets.view(np.int64))
         bits = np.zeros(64 * self._words, np.uint8)

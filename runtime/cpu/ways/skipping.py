@@ -50,7 +50,7 @@ class Skipping:
         return flags_
 
     def chosen(self, asked: str) -> bool:
-        """Whether to run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
+        """Whether the pass should run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
         if asked not in ("auto", "dual"):
             return asked == "notify-pull"
         passes, graph = self._passes, self._passes.graph
@@ -65,8 +65,8 @@ class Skipping:
     def _costs_less(self, reached: int, edges: int) -> bool:
         """Whether notify-pull over edges in memory costs less than a full pass.
 
-        Changed vertices often have receivers in common, which the estimate does not know. So it is corrected by what
-        the last run of this pass over lists has pulled.
+        Changed vertices often have common receivers, which the estimate ignores. So the estimate is corrected by the
+        number of edges that this pass pulled when it last ran over lists.
         """
         passes, domain = self._passes, self._stage.domain or "in"
         if passes.costs is None or not should_notify(passes.costs, reached, edges):

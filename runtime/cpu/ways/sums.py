@@ -1,8 +1,9 @@
 """Pushed sums: supersteps of loops in delta form that traverse only the out-edges of vertices with a delta to send.
 
 One worker adds contributions to the accumulators of the receivers, sender by sender in increasing order, which is the
-order within every row. Then the receivers apply. So the state after a superstep is bit-identical to that of a full
-pull. Vertices that receive nothing cost no time. While the frontier is narrow, one call runs many supersteps.
+order within every row. After all senders, the receivers run `apply`. So the state after a superstep is bit-identical to
+that of a full pull. Vertices that receive nothing cost no time. While the frontier is narrow, one call runs many
+supersteps.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _CHUNK = 1 << 20  # about the maximum number of edges in a call; a run can be in
 
 
 class Sums(Supersteps):
-    """Loops in delta form. Supersteps push sums if few vertices changed, and otherwise run as in `Supersteps`."""
+    """Runs loops in delta form. Supersteps push sums if few vertices changed, and otherwise run as in `Supersteps`."""
 
     name = "sums"
     modes = ("push",)
@@ -103,7 +104,7 @@ def _spec(stage: StageSpec) -> SumSpec:
 
 
 def _long_edges(pages: PageCuts) -> int:
-    """The number of edges in segments, which are the rows of the long vertices."""
+    """The number of edges in segments, that is, in the rows of the long vertices."""
     return int((pages.segments[:, 2] - pages.segments[:, 1]).sum())
 
 
@@ -114,7 +115,7 @@ class _Queue:
     Attributes:
         known: whether a push has built the queue; otherwise it must be built from flags.
         entries: the number of vertices in the queue.
-        edges: the number of their edges.
+        edges: the number of edges of the vertices in the queue.
     """
 
     known: bool = False
@@ -134,12 +135,12 @@ class _Room:
 class SumPushes:
     """Runs the supersteps of a loop that push sums.
 
-    It needs 5 bytes of memory per vertex, and the accumulators of the pass.
+    Pushes need 5 bytes of memory per vertex, and the accumulators of the pass.
 
     Attributes:
         legal: whether supersteps may push.
-        instead: whether a push always replaces notify-pull. Notify-pull would be no faster, as a single worker builds
-            its lists of receivers, and these have at least as many edges as the senders.
+        instead: whether a push always replaces notify-pull. Notify-pull would be no faster, as a single worker would
+            build the lists of receivers, and the receivers have at least as many edges as the senders.
 
     Args:
         spec: the loop.

@@ -26,13 +26,16 @@ __all__ = ["Pushes", "Superstep", "Supersteps"]
 
 
 class Supersteps(CpuWay):
-    """Supersteps of full passes, or of passes over notified vertices (rule N). Every loop may run this way."""
+    """Runs loops in supersteps of full passes, or of passes over notified vertices (rule N).
+
+    Every loop may run this way.
+    """
 
     name = "supersteps"
     modes: tuple[str, ...] = ("pull", "notify-pull", "dual")
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Always "", as every loop may run this way."""
+        """Returns "", as every loop may run this way."""
         return ""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
@@ -48,11 +51,11 @@ class Supersteps(CpuWay):
         return (*super().directions(loop), *(stage.notify for stage in loop.stages if stage.notify is not None))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """A list of vertices and marks, for each pass that may leave out vertices."""
+        """Bytes for a list of vertices and for marks, for each pass that may leave out vertices."""
         return 9 * shape.n * sum(stage.notify is not None for stage in loop.stages)
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
-        """Lists of changed vertices, the tasks over lists, and the cache blocks of full passes."""
+        """Bytes for lists of changed vertices, tasks over lists, and cache blocks of full passes."""
         lists = LISTED * shape.n if any(stage.notify is not None for stage in loop.stages) else 0
         blocked = {stage.domain for stage in loop.stages if "blocked" in stage.kernels and stage.domain is not None}
         return lists + sum(blocks_bytes(shape.entries(kind), shape.n) for kind in blocked)
@@ -94,7 +97,7 @@ class Supersteps(CpuWay):
     def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
         """The kernels of folds and messages whose work is fused into full passes.
 
-        There are none unless all passes are full and not in place.
+        No kernels are returned unless all passes are full passes that do not update in place.
         """
         if options.asynchronous or (loop.skip and options.mode != "pull"):
             return frozenset()
@@ -247,16 +250,18 @@ class Superstep:
     def _notifies(self, skipping: Skipping) -> bool:
         """Whether notify-pull is cheaper than a full pass.
 
-        If pushed sums replace notify-pull, the answer is no: a push would already have been chosen if few vertices had
-        changed.
+        If pushed sums replace notify-pull, the result is False, because a push would already have been chosen if few
+        vertices had changed.
         """
         instead = self._done > 0 and self._pushes is not None and self._pushes.instead
         return not instead and not self._most_changed() and skipping.chosen(self._mode)
 
     def _most_changed(self) -> bool:
-        """Whether more than half of the vertices are active, so that the edges along which they notify need no count.
+        """Whether more than half of the vertices are active.
 
-        Counting them takes up to a third of a superstep on small graphs.
+        If so, the edges along which these vertices notify are not counted.
+
+        Counting the edges takes up to a third of a superstep on small graphs.
         """
         passes = self._passes
         return self._done > 0 and self._mode == "auto" and len(self._spec.stages) == 1 and \
@@ -264,7 +269,7 @@ class Superstep:
             2 * self.stats.active > passes.graph.n
 
     def _push_next(self, pushes: Pushes) -> bool:
-        """Whether the next superstep pushes. It cannot if it must be a full pass."""
+        """Whether the next superstep pushes. The result is False if the next superstep must be a full pass."""
         if not self._complete or not pushes.legal or self._part is not None or (self._again and self._done == 0):
             return False
         return self._free.choose("P", lambda: self._mode == "push" or pushes.pays(self.stats.active))
@@ -296,7 +301,7 @@ class Superstep:
         return "pull", *(self._full(stage) if self._part is None else self._some(stage, self._part))
 
     def _some(self, stage: StageSpec, part: NDArray[np.int64]) -> tuple[Stats, int]:
-        """Run a pass over some vertices in a chaos run; it may read old messages."""
+        """Run a pass over some vertices in a chaos run; the pass may read old messages."""
         n, arrays = self._passes.graph.n, self._state.arrays
         chosen = self._free.part_of_pass(part, n)
         self._left_out = max(self._left_out, n - len(chosen), 1)

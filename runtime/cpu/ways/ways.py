@@ -1,6 +1,8 @@
-"""The ways in which the CPU runs a loop of supersteps, in order of preference. The first that may run a loop runs it.
+"""The ways in which the CPU runs a loop of supersteps, in order of preference. The first way that may run a loop runs
+the loop.
 
-Running, preparing, checking of options, `vlang explain` and chaos runs use this list (docs/internals/ways.md).
+The code that prepares and runs loops, the check of options, `vlang explain` and chaos runs use this list
+(docs/internals/ways.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The resources of a GPU that stay in use between runs: parts of graphs, idle memory, streams and loaded kernels.
+"""The resources of a GPU that a process keeps between runs: parts of graphs, idle memory, streams and loaded kernels.
 
 The first run opens a card, and it stays open until the process ends. A process that was forked from a process with an
 open card cannot use a GPU, because CUDA does not survive a fork.
@@ -21,6 +21,7 @@ from vlang.runtime.gpu.device.staging import Staging
 __all__ = ["Card", "Lane", "card_of", "close_cards"]
 
 _NO_MORE = 2  # status of cudaMalloc: out of memory
+_REACHED = 704  # status of cudaDeviceEnablePeerAccess: enabled already, by other code of the process
 _MOST_LANES = 8  # idle lanes
 _MOST_MODULES = 128  # loaded modules of a lane
 _NON_BLOCKING = 1  # flag of a stream
@@ -43,7 +44,7 @@ class Lane:
         self.modules: OrderedDict[tuple[str, ...], tuple[int, Mapping[str, Any]]] = OrderedDict()
 
     def stream(self) -> int:
-        """An idle stream, or a new one."""
+        """An idle stream, or a new stream."""
         return self.streams.pop() if self.streams else int(self._runtime.streamCreateWithFlags(_NON_BLOCKING))
 
     def forget(self) -> None:
@@ -53,7 +54,10 @@ class Lane:
             self._driver.moduleUnload(module)
 
     def close(self, errors: tuple[type[Exception], ...]) -> None:
-        """Free everything. On a lost device there is nothing to free, and errors of the given types are ignored."""
+        """Free the resources of the lane.
+
+        On a lost device there is nothing to free, and errors of the given types are ignored.
+        """
         acts: list[tuple[Callable[..., Any], tuple[int, ...]]] = [(self.staging.close, ())]
         acts += [(self._runtime.streamDestroy, (stream,)) for stream in self.streams]
         acts += [(self._driver.moduleUnload, (module,)) for module, _ in self.modules.values()]
@@ -64,7 +68,7 @@ class Lane:
 
 
 class Card:
-    """A GPU of this process. Threads may share it.
+    """A GPU of this process. Threads may share a card.
 
     Attributes:
         gpu: the properties of the GPU.
@@ -80,6 +84,24 @@ class Card:
         self._lanes: list[Lane] = []
         self._blocks: dict[int, deque[int]] = {}  # idle memory by size
         self._idle = 0  # bytes of idle memory
+        self._reached: set[int] = set()  # the numbers of GPUs whose memory this one may read, where it can
+
+    def select(self) -> None:
+        """Make this the current device of the calling thread, if the process uses other devices, too."""
+        if len(_cards) > 1:
+            self.runtime.setDevice(self.gpu.index)
+
+    def reach(self, index: int) -> None:
+        """Let copies read the memory of another GPU directly, if the hardware can. This is the current device."""
+        if index in self._reached:
+            return
+        self._reached.add(index)
+        if self.runtime.deviceCanAccessPeer(self.gpu.index, index):
+            try:
+                self.runtime.deviceEnablePeerAccess(index)
+            except self.runtime.CUDARuntimeError as error:
+                if error.status != _REACHED:
+                    raise
 
     def free_memory(self) -> int:
         """The bytes that a run may use: free memory, and idle memory, which a run can reclaim. Raises DeviceError."""
@@ -144,7 +166,7 @@ class Card:
 
     # ------------------------------------------------------------------------ lanes
     def lane(self) -> Lane:
-        """An idle lane, or a new one."""
+        """An idle lane, or a new lane."""
         with self._lock:
             return self._lanes.pop() if self._lanes else Lane(self.runtime, self.driver)
 
@@ -158,7 +180,7 @@ class Card:
         lane.close(self._errors)
 
     def close(self) -> None:
-        """Free everything that is idle; for tests."""
+        """Free all idle resources of the card; for tests."""
         self.shrink(0)
         for lane in self._lanes:
             lane.close(self._errors)

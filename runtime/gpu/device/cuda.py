@@ -43,9 +43,9 @@ class CudaDevice:
     """The GPU with number `index`, for one run in one thread. See `device.Device`.
 
     The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. Idle memory, and memory that graphs
-    keep on the GPU between runs, counts as free: a run that needs it frees it. The driver's own context (some hundred
-    MB per process) is not counted. Streams, buffers, loaded modules and memory are used again by later runs
-    (`vlang.runtime.gpu.device.card`).
+    keep on the GPU between runs, counts as free, because a run that needs memory can free it. The driver's own context
+    (some hundred MB per process) is not counted. Streams, buffers, loaded modules and memory are used again by later
+    runs (`vlang.runtime.gpu.device.card`).
 
     Args:
         index: the number of the GPU.
@@ -60,7 +60,8 @@ class CudaDevice:
         self._card = card = card_of(index)
         runtime, driver, gpu = card.runtime, card.driver, card.gpu
         self._runtime, self._driver = runtime, driver
-        self._guard = Guard(f"gpu:{index} ({gpu.name})", (runtime.CUDARuntimeError, driver.CUDADriverError))
+        errors = (runtime.CUDARuntimeError, driver.CUDADriverError)
+        self._guard = Guard(f"gpu:{index} ({gpu.name})", errors, card.select)
         self._compiler, self._own_modules = compiler, compiler is not None
         self._index = index
         self._modules: list[int] = []
@@ -155,7 +156,9 @@ class CudaDevice:
         return self._card.allocate(nbytes, arena.budget - arena.used - arena.cached - nbytes)
 
     def release(self, pointer: int, size: int) -> None:
-        """Return memory of the arena to the device, which waits for its work; while this object closes, to the card.
+        """Return memory of the arena to the device, after the queued work has ended.
+
+        When this object is closing, the card keeps the memory.
         """
         if self._open:
             self._card.free(pointer)
@@ -201,6 +204,18 @@ class CudaDevice:
         """Copy bytes from one device address to another."""
         with self._guard:
             self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
+
+    def copy_from(
+        self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
+    ) -> None:
+        """Copy from another device; the driver copies through host memory if the devices cannot reach each other."""
+        assert isinstance(other, CudaDevice)
+        with self._guard:
+            if other._index == self._index:
+                self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
+                return
+            self._card.reach(other._index)
+            self._runtime.memcpyPeerAsync(target, self._index, source, other._index, nbytes, self._handle(stream))
 
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place; returns its address for kernels, or 0 if the system does not allow it."""

@@ -1,7 +1,7 @@
 """The interface to a GPU: memory, streams and kernels.
 
-`cuda.CudaDevice` implements it with CuPy, and tests implement it with an emulation. Kernel arguments are 64-bit
-integers or device addresses.
+`cuda.CudaDevice` implements the interface with CuPy, and tests implement it with an emulation. Kernel arguments are
+64-bit integers or device addresses.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Device(Protocol):
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
         """Copy a contiguous host array to the device.
 
-        The call returns when the copy is queued. An array that is not registered has also been read by then.
+        The call returns when the copy is queued. An array that is not registered has been read when the call returns.
         """
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
@@ -145,13 +145,26 @@ class Device(Protocol):
             stream: None for the default stream.
         """
 
+    def copy_from(
+        self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
+    ) -> None:
+        """Copy from another device of the same kind, after the work queued on a stream of this device.
+
+        Args:
+            target: address on this device.
+            other: the other device, in the same thread.
+            source: address on the other device. Its values must be there when the copy runs: `wait` for an event.
+            nbytes: the length in bytes.
+            stream: None for the default stream.
+        """
+
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place, so that copies overlap with kernels.
 
         An array may be registered several times.
 
         Returns:
-            The address of the array for kernels; 0 if they cannot read it.
+            The address of the array for kernels; 0 if kernels cannot read the array.
         """
 
     def unregister(self, array: NDArray[Any]) -> None:

@@ -84,7 +84,7 @@ def count_gpus(runtime: Any) -> int:
 def check_gpu(index: int) -> tuple[Any, Any]:
     """Check that a GPU exists; returns CuPy's modules for the CUDA runtime and driver.
 
-    Raises DeviceError if it does not.
+    Raises DeviceError if no GPU has this number.
     """
     runtime, driver = cuda()
     count = count_gpus(runtime)

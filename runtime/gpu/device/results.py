@@ -1,4 +1,4 @@
-"""Page-locked host memory for the results of runs: copies from the device to it run at the full rate of the link.
+"""Page-locked host memory for the results of runs: copies to this memory run at the full rate of the link.
 
 A pool keeps the memory of freed results for later results (`vlang.runtime.storage.memory`). Under a memory budget, or
 if too much memory is page-locked already, results are in ordinary memory.
@@ -20,7 +20,7 @@ __all__ = ["result_array"]
 
 
 class _LockedBlock(Block):
-    """A page-locked block, if the system allows that."""
+    """A block of memory, which is page-locked if the system allows page-locking."""
 
     __slots__ = ("_locks", "_process")
 
@@ -32,8 +32,8 @@ class _LockedBlock(Block):
 
     def __del__(self) -> None:
         locks = getattr(self, "_locks", None)
-        if locks is not None and self._process == os.getpid():
-            with suppress(Exception):  # the device may be lost, or the process may be exiting
+        with suppress(Exception):  # the device may be lost, or the process may be exiting
+            if locks is not None and self._process == os.getpid():
                 locks.unlock_results(self.address)
 
 

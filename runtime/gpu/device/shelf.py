@@ -1,9 +1,9 @@
 """The parts of graphs that stay on one GPU between runs: adjacency lists, columns, degrees, page locks of host arrays.
 
-Each part is an item. Any number of runs may use an item at the same time, because items are never changed. An item that
-no run uses is idle. When a run needs memory, idle items are freed, the least recently used first. When a run ends, idle
-items are freed until the others are within a limit. If a graph is released while runs use its items, each item is freed
-when the last of these runs ends.
+Each part of a graph on the shelf is an item. Any number of runs may use an item at the same time, because items are
+never changed. An item that no run uses is idle. When a run needs memory, idle items are freed, the least recently used
+first. When a run ends, idle items are freed until the others are within a limit. If a graph is released while runs use
+its items, each item is freed when the last of these runs ends.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Item:
 
 
 class Shelf:
-    """The items on one GPU. Implements `vlang.runtime.storage.device_copies.Holder`. Threads may share it.
+    """The items on one GPU. Implements `vlang.runtime.storage.device_copies.Holder`. Threads may share a shelf.
 
     Every run has a number (`new_run`). `give_back` ends all uses by a run, even after an interrupt.
 
@@ -69,7 +69,7 @@ class Shelf:
         return next(self._runs)
 
     def take(self, run: int, owner: int, key: Hashable) -> Item | None:
-        """Record that a run uses an item of a graph; returns the item, or None if it is not on the shelf."""
+        """Record that a run uses an item of a graph; returns the item, or None if the item is not on the shelf."""
         with self._lock:
             item = self._items.get((owner, key))
             if item is not None:
@@ -133,7 +133,10 @@ class Shelf:
                     for key, item in self._items.items() if key[0] == owner]
 
     def drop(self, owner: int) -> None:
-        """Free the items of a graph, and idle working memory. Items in use are freed when their last run ends."""
+        """Free the items of a graph, and idle working memory.
+
+        Items in use are freed when the last run that uses them ends.
+        """
         with self._lock:
             self._drop(owner)
         self._trim()

@@ -1,9 +1,10 @@
 """Measures atomic operations on shared memory at every degree of conflict, and derives the replication factor R.
 
 Garaph (USENIX ATC'17) chooses the replication factor R from the cost ratio of an atomic operation to a load. This
-module times both on the device, for each class of operations (vlang.runtime.gpu.kernels.replication.class_of). Each
-kind of device is measured once, and the result is cached on disk. With D edges per vertex, sorted by destination,
-min(D, 32) lanes of a warp collide without replication, and min(D, 32) / R lanes with R copies. A vertex then costs
+module times both operations on the device, for each class of operations
+(vlang.runtime.gpu.kernels.replication.class_of). Each kind of device is measured once, and the result is cached on
+disk. With D edges per vertex, sorted by destination, min(D, 32) lanes of a warp collide without replication, and
+min(D, 32) / R lanes with R copies. A vertex then costs
 
     D t_atomic(min(D, 32) / R) + R t_copy
 

@@ -6,11 +6,11 @@ combines contributions by atomic operations, whose order does not matter for int
 float sums.
 
 The kernels are:
-- "thread": one thread processes a row. CSR-scalar (Bell, Garland, SC'09).
-- "virtual-warp-L": L lanes of a warp process a row. Virtual warps (Hong et al., PPoPP'11).
+- "thread": one thread processes a row (CSR-scalar; Bell, Garland, SC'09).
+- "virtual-warp-L": L lanes of a warp process a row (virtual warps; Hong et al., PPoPP'11).
 - "warp-segmentation": a warp processes 32 rows, edge by edge (Khorasani et al., PACT'15).
-- "stream": a block processes the rows that fit into its shared memory. CSR-Stream (Greathouse, Daga, SC'14).
-- "edge": any thread of a shard's block processes an edge, by atomic operations. Garaph (Ma et al., USENIX ATC'17).
+- "stream": a block processes the rows that fit into its shared memory (CSR-Stream; Greathouse, Daga, SC'14).
+- "edge": any thread of a shard's block processes an edge, by atomic operations (Garaph; Ma et al., USENIX ATC'17).
 
 With "auto" each page uses the kernel with the lowest estimated time. The estimate is the sum of the cost of lane slots,
 the cost per vertex, and the latency of the chain of dependent steps through the longest row. A lane slot is a step of

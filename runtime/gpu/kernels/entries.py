@@ -1,8 +1,9 @@
 """Entry points of the kernels: the parameters of each template, its `extern "C"` function, and its shared memory.
 
 The text of a plan has templates over the struct of a pass, but no entry points, so that only kernels that are launched
-are compiled. `entry` returns the function to append to the text, and `shared_bytes` the dynamic shared memory of a
-launch. The constants equal those with the same names in vlang/emit/cuda/skeletons/*.cuh.
+are compiled. `entry` returns the function to append to the text, and `shared_bytes` returns the size of the dynamic
+shared memory of a launch. The constants have the same values as the constants of the same names in
+vlang/emit/cuda/skeletons/*.cuh.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "compute": (_FRAME, "u64 low", "u64 high"),
     "messages": (_FRAME, "u64 low", "u64 high"),
     "messages_list": (_FRAME, "const u32* list", "const u64* count"),
-    "fold": (_FRAME, "u64 n"),
+    "fold": (_FRAME, "u64 low", "u64 high", "u64 first"),
     "scalar": (_FRAME, "u64 blocks"),
     # passes over edges: vertices [low, high) of a page; pull_stream row blocks, pull_shards shards, segments segments
     "pull_thread": _PAGE,
@@ -74,6 +75,9 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
                       "const u32* chosen"),
     "count_unordered_32": ("const f32* values", "u64 n", "u64* unordered"),
     "count_unordered_64": ("const f64* values", "u64 n", "u64* unordered"),
+    # the exchange of values between devices
+    **{f"pack_{bits}": (f"const u{bits}* values", "const u32* places", "u64 count", "u64 width", f"u{bits}* packed")
+       for bits in (8, 16, 32, 64)},
     "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
 }
 """The parameters of each kernel that is not a template, for topology and state."""
@@ -117,7 +121,7 @@ def row_block_count(edges: int, vertices: int) -> int:
 def cell_count(vertices: int, replicas: int) -> int:
     """The number of cells in shared memory for a shard with R replicas.
 
-    It is rounded up to a multiple of 16, so that each component of a cell is aligned.
+    The number is rounded up to a multiple of 16, so that each component of a cell is aligned.
     """
     return -(-vertices * replicas // 16) * 16
 

@@ -89,7 +89,7 @@ class Control:
     def start(self, values: Mapping[str, int | float]) -> None:
         """Set words of the state by name, and clear all other words and the records.
 
-        The records must be cleared because `fetch` reads more of them than a launch may have written.
+        The records must be cleared because `fetch` may read records that the last launch did not write.
         """
         words = self._words[: len(CONTROL)]
         self._device.fill(self.records, self._words.nbytes - words.nbytes, 0)

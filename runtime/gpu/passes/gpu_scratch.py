@@ -1,9 +1,9 @@
 """Scratch memory on a GPU for passes that need all contributions of a vertex at once.
 
-If shared memory is large enough for a vertex, its scratch memory is there (see
-vlang/emit/cuda/skeletons/holistic.cuh). A vertex that needs more uses *block scratch* in global memory, which a block
-of threads claims for that vertex. Each long vertex has its own scratch memory in global memory, which is zero between
-passes.
+If the scratch memory of a vertex fits into shared memory, it is allocated there (see
+vlang/emit/cuda/skeletons/holistic.cuh). A vertex that needs more scratch memory uses *block scratch* in global memory,
+which a block of threads claims for that vertex. Each long vertex has its own scratch memory in global memory, which is
+zero between passes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class GpuScratch:
         sides: the edges of each direction.
 
     Raises:
-        OutOfMemory: there is no memory for it.
+        OutOfMemory: there is no memory for the scratch memory.
     """
 
     def __init__(self, device: Device, stages: Sequence[StageSpec], sides: Mapping[str, Side]) -> None:

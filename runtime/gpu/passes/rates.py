@@ -4,7 +4,7 @@ The choice between push, early exit and full passes uses constants that were tun
 is the cost of an edge in a complete kernel, which is more than the cost of the edge's memory accesses. For another
 device each constant is scaled by the measured times of the accesses that it includes. The measured rates of the link
 are used without scaling. The result is cached on disk. Graphs with few edges use the constants without scaling, as the
-choice hardly matters there.
+choice hardly matters for such graphs.
 """
 
 from __future__ import annotations

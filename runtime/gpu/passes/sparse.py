@@ -80,7 +80,7 @@ class SparseMachine(Protocol):
         """The device address of the frame, after pending values were written."""
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An adjacency direction ("in", "out" or "both") with the columns of a stage, or no columns if it is None."""
+        """The topology of an adjacency direction with the columns of `stage`; without columns if `stage` is None."""
 
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
@@ -127,7 +127,7 @@ class SparseMachine(Protocol):
     def sorted_queue(
         self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int
     ) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges, with the cheapest transfer of each page.
+        """Choose the cheapest transfer of each page, and sort a queue by the page and the transfer of its edges.
 
         Waits for the device.
 
@@ -147,6 +147,15 @@ class SparseMachine(Protocol):
             stage: the stage that reads the pages.
             sliced: the sorted queue.
             launch: queues the kernel of a slice.
+        """
+
+    def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
+        """Count edges that a launch has read through the rows of the pages, from the device or from host memory.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the edges; None for notifications.
+            edges: the number of edges.
         """
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
@@ -175,7 +184,7 @@ class SparseMachine(Protocol):
     def run_full(self, stage: StageSpec) -> int:
         """Run a pass over all vertices, including its messages. The counts of the pass begin at zero.
 
-        The two buffers of its fields are swapped afterwards, unless the pass runs in place.
+        The two buffers of each field that the pass writes are swapped afterwards, unless the pass runs in place.
 
         Returns:
             The number of edges traversed.

@@ -1,7 +1,8 @@
 """The cost of each engine of transfer for a page, by the formulas of HyTGraph or by measured rates.
 
 HyTGraph (Wang et al., ICDE 2023, section V-A) has three engines: copying a page whole (filter), gathering its active
-rows by the CPU and copying these (compaction), and letting kernels read the rows in host memory (zero-copy).
+rows on the CPU and copying the gathered rows (compaction), and letting kernels read the rows in host memory
+(zero-copy).
 """
 
 from __future__ import annotations

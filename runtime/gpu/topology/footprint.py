@@ -144,7 +144,8 @@ def footprint(
         uses: the arrays that passes read, by name of the `Use`.
         arrays: the result of `stored_arrays`.
         free: the bytes that are available.
-        page_size: bytes of neighbours in a page. None means one page if all edges fit, otherwise the best size.
+        page_size: bytes of neighbours in a page. If `page_size` is None, all edges are in one page if they fit;
+            otherwise the best size is chosen.
         taken: the bytes that the vertex state uses, for the error message.
 
     Raises:
@@ -170,7 +171,7 @@ def share_memory(
 ) -> dict[str, int]:
     """Divide `free` bytes among several adjacency directions; returns the bytes of each.
 
-    If not all of them fit completely, the smallest directions stay on the device, as long as the others can still be
+    If not all directions fit completely, the smallest directions stay on the device, as long as the others can still be
     streamed. The remaining bytes are divided among the other directions in proportion to their sizes.
 
     Args:

@@ -1,4 +1,4 @@
-"""Counts active vertices by page, and sorts a queue of them, on the device."""
+"""Counts the active vertices of each page, and sorts a queue of active vertices, on the device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vlang.runtime.gpu.topology.engines import choose_transfer
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Marks, Packing, Transfer
 
-__all__ = ["choose_pages", "mark_items", "sort_items"]
+__all__ = ["choose_pages", "count_in_place", "mark_items", "sort_items"]
 
 
 def mark_items(topology: Topology, items: int, count: int, queued: bool = False) -> Marks:
@@ -53,6 +53,21 @@ def choose_pages(
     traffic.read += len(chosen.direct)
     traffic.packed += len(chosen.packed)
     return chosen
+
+
+def count_in_place(topology: Topology, name: str, edges: int) -> None:
+    """Count edges that a launch has read through `Topology.rows`: those of pages outside of the slots as read in place.
+
+    The edges are assumed to be spread evenly over all pages.
+
+    Args:
+        topology: the adjacency.
+        name: the name of the use.
+        edges: the number of edges.
+    """
+    if not topology.resident and topology.edges:
+        outside = sum(part.edges for part, cached in zip(topology.parts, topology.cached()) if not cached)
+        topology.traffic.direct += topology.edge_bytes(name) * (edges * outside // topology.edges)
 
 
 def sort_items(topology: Topology, queue: int, count: int, places: NDArray[np.uint64], target: int) -> None:

@@ -1,8 +1,8 @@
 """Gathers the rows of active vertices on the CPU into page-locked buffers, for one copy to the device.
 
-A batch is one buffer, which is copied as a whole into a slot of the topology. It is a small page: it has a page row,
-the position of each entry's edges, and the arrays over edges. Several threads fill a buffer while earlier buffers are
-being copied (Subway; HyTGraph's engine of compaction, ICDE 2023, section VI-C).
+A batch is one buffer, which is copied as a whole into a slot of the topology. A batch is a small page: it has a page
+row, the position of each entry's edges, and the arrays over edges. Several threads fill a buffer while earlier buffers
+are being copied (Subway; HyTGraph's engine of compaction, ICDE 2023, section VI-C).
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class Resident:
             key: identifies the part among all parts of the graph, and everything that its values depend on.
             nbytes: the size of the part in bytes.
             what: the name of the part, for users and error messages.
-            fill: a function that queues the work to write the values of a new part to an address. None if the caller
-                writes the values later, and then calls `filled`.
+            fill: a function that queues the work to write the values of a new part to an address. `fill` is None if the
+                caller writes the values later, and then calls `filled`.
 
         Raises:
             OutOfMemory: there is no memory for the part.
@@ -87,7 +87,7 @@ class Resident:
         self._empty.discard(key)
 
     def lock(self, key: Hashable, what: str, array: NDArray[Any]) -> int:
-        """Page-lock a host array of the graph; returns its address for kernels, or 0 if they cannot read it."""
+        """Page-lock a host array of the graph; returns its address for kernels, or 0 if kernels cannot read it."""
         address = self._device.register(array)
         if address and self._device.shelf.take(self._run, self._copies.number, ("lock", key)) is None:
             self._locks.append((("lock", key), what, array))

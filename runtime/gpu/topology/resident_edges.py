@@ -102,15 +102,19 @@ class ResidentEdges:
             self.at[key] = self._parts.hold(self._keys[key], array.itemsize * len(self._side), what, None)
         self.missing = [key for key, known in self._keys.items() if self._parts.missing(known)]
 
-    def copy(self) -> Sequence[str]:
-        """Copy the missing values to the device; returns the keys that were missing, some of which kernels compute."""
+    def copy(self) -> tuple[Sequence[str], int]:
+        """Copy the missing values to the device.
+
+        Returns:
+            The keys of the arrays that were missing, some of which kernels compute, and the number of bytes copied.
+        """
         missing = [self._arrays[key] for key in self.missing]
         for array in missing:
             if array.source is not None and array.source.nbytes:
                 self._device.upload(self.at[array.key], array.source)
         if isinstance(self._side, DiskSide) and len(self._side):
             self._copy_from_disk(self._side, missing)
-        return self.missing
+        return self.missing, len(self._side) * sum(array.itemsize for array in missing if array.copied)
 
     def filled(self) -> None:
         """Record that the work which writes all values is queued. Edges from disk are then kept for later runs."""

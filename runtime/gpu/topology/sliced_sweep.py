@@ -43,8 +43,8 @@ OneSlice = Callable[[SliceWork, Stream | None], None]
 def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice, packer: Packer | None) -> None:
     """Call `launch` for every slice. Later work on the default stream waits for all slices.
 
-    The kernels that read rows in place are launched first, because they need no copies. Then pages are copied, and
-    meanwhile the CPU gathers rows.
+    The kernels that read rows in place are launched first, because they need no copies. Then other pages are copied,
+    while the CPU gathers rows.
 
     Args:
         topology: the adjacency, which is not resident.

@@ -33,7 +33,7 @@ class Slots:
 
     A page that is not cached replaces the oldest page that the same pass does not need any more. A pass processes
     cached pages first, so no page is evicted before the pass has used it, and every slot has a page that the next full
-    pass can use. With LRU and passes in page order there would be no hits.
+    pass can use. If the least recently used page were replaced, passes in page order would find no page in the cache.
     """
 
     def __init__(self, addresses: Sequence[int]) -> None:
@@ -52,7 +52,10 @@ class Slots:
         self._slots.move_to_end(slot.address)
 
     def take(self, page: int, awaited: set[int]) -> Slot:
-        """Assign to a page the oldest slot whose page is not in `awaited`. There must be such a slot."""
+        """Assign to a page the oldest slot whose page is not in `awaited`.
+
+        At least one slot must have a page that is not in `awaited`.
+        """
         slot = next(s for s in self._slots.values() if s.page not in awaited)
         if slot.page is not None:
             del self._where[slot.page]

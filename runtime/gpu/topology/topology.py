@@ -149,7 +149,7 @@ class Topology:
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
         """Find or copy the tables.
 
-        Then find or copy the edges if they are resident; otherwise create slots and streams.
+        If the edges are resident, then find or copy them; otherwise create slots and streams.
         """
         layout, rows, what = self.layout, long_rows(self.side), f"tables of {self._what}"
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
@@ -189,7 +189,8 @@ class Topology:
         """Copy resident edges that are not on the device yet; called before each pass."""
         if not self._edges.missing:
             return
-        made = self._edges.copy()
+        made, copied = self._edges.copy()
+        self.traffic.copied += copied
         for name, table in self._tables.items():
             if f"places:{name}" in made:
                 for part in self.parts:
@@ -257,7 +258,9 @@ class Topology:
         return event
 
     def _arriving(self, pages: Sequence[int]) -> Generator[tuple[int, PageViews]]:
-        """Read pages from disk, and yield them as they arrive. Buffers are reused only after the copies of their pages.
+        """Read pages from disk, and yield them as they arrive.
+
+        A buffer is reused only after the copy of its page has ended.
         """
         if not pages:
             return

@@ -3,7 +3,7 @@
 A copy moves all edges of a page at the full rate of the link. Direct reads move only the edges of active vertices, but
 in whole cache lines, and with an additional cost for each page of host memory that they touch. The cheaper method is
 chosen for each page, as in HyTGraph (ICDE 2023, section V), which has a third method for pushes: the CPU gathers the
-active rows, and the gathered rows are copied (vlang.runtime.gpu.topology.engines). The third method is used only if an
+active rows, and the gathered rows are copied (vlang.runtime.gpu.topology.engines). The CPU gathers rows only if an
 option requests it or selects the published formulas.
 """
 
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlang.runtime.threads.moved import Moved
 
 __all__ = ["HOST_PAGE", "ROW_ENDS", "Link", "Marks", "Packing", "Traffic", "Transfer", "worth_copying"]
 
@@ -105,6 +107,11 @@ class Traffic:
     read: int = 0
     packed: int = 0
 
+    def moved(self) -> Moved:
+        """The counts under the names of the history."""
+        return Moved(bytes_copied=self.copied, bytes_in_place=self.direct, pages_cached=self.hits,
+                     pages_copied=self.copies, pages_packed=self.packed, pages_in_place=self.read)
+
 
 @dataclass
 class Packing:
@@ -120,7 +127,7 @@ class Packing:
 
     @staticmethod
     def by(threads: int) -> Packing:
-        """The speed that is assumed before the first gather: 80 ns a row and 5 GB/s on each thread."""
+        """The speed that is assumed before the first gather: 80 ns per row and 5 GB/s on each thread."""
         return Packing(80e-9 / threads, 1 / 5e9 / threads)
 
     def seconds(self, rows: float, nbytes: float) -> float:
@@ -139,8 +146,8 @@ class Packing:
 def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None) -> int:
     """The number of active edges from which a copy of all pages takes no longer than direct reads of the active rows.
 
-    From this number on, it pays off to determine which pages are needed. Active vertices are assumed to have the
-    average degree.
+    With at least this number of active edges, it pays off to determine the needed pages. Active vertices are assumed to
+    have the average degree.
 
     Args:
         edges: edges of the adjacency.

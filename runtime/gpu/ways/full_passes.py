@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError, OutOfMemory
@@ -20,7 +21,7 @@ from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.topology.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.topology.footprint import Use, share_memory
-from vlang.runtime.gpu.topology.marking import choose_pages, mark_items, sort_items
+from vlang.runtime.gpu.topology.marking import choose_pages, count_in_place, mark_items, sort_items
 from vlang.runtime.gpu.topology.packer import Packer
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sliced_sweep import OneSlice, sweep_slices
@@ -33,6 +34,9 @@ from vlang.runtime.gpu.ways.ways import attempts, candidates
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
+from vlang.runtime.policies.cost_models import StreamedPages
+from vlang.runtime.storage.ring import Reading
+from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
@@ -145,7 +149,8 @@ class FullPasses:
         topology, options = self.topologies[stage.domain or "in"], self.machine.options
         side, cut, shared = topology.side, topology.layout.cut, self.machine.device.info.shared
         # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
-        pages = [whole_rows(side)] * cut.pages if options.deterministic else page_rows(side, cut.lows)
+        alike = options.deterministic
+        pages = [whole_rows(self.machine.whole_side(side.kind))] * cut.pages if alike else page_rows(side, cut.lows)
         if stage.structures:
             return [Choice("whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
                            "a group of lanes, or a block, sees all contributions of a vertex (rule R)")
@@ -165,7 +170,10 @@ class FullPasses:
 
     # -------------------------------------------------------------------------- passes
     def run(self, stage: StageSpec) -> int:
-        """Run a pass over all its edges; returns their number. Messages must be up to date."""
+        """Run a full pass over edges; returns the number of edges.
+
+        The messages of the pass must be up to date.
+        """
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
         topology = self.topologies[stage.domain or "in"]
@@ -275,14 +283,34 @@ class FullPasses:
         name = _use(kind, stage)
         sweep_slices(self.topologies[kind], name, sliced, launch, self._packer(kind, name))
 
+    def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
+        """Count edges that a launch has read through the rows of the pages (see `SparseMachine`)."""
+        count_in_place(self.topologies[kind], _use(kind, stage), edges)
+
+    def moved(self, reading: Reading | None) -> Moved:
+        """The edges that were moved in all directions; `reading` counts the pages read from disk."""
+        found = reduce(Moved.plus, (topology.traffic.moved() for topology in self.topologies.values()), NOTHING)
+        if reading is None:
+            return found
+        return found._replace(bytes_from_disk=reading.nbytes, pages_from_disk=reading.pages)
+
+    def streamed(self) -> dict[str, StreamedPages]:
+        """The pages that are streamed to the device, by adjacency direction, and the rates of the device."""
+        rates, found = self.rates, {}
+        for kind, topology in self.topologies.items():
+            if topology.pages and not topology.resident:
+                found[kind] = StreamedPages(topology.pages, topology.slots, topology.layout.slot_bytes,
+                                            topology.edges / topology.pages, rates.copied, rates.launch, rates.gather)
+        return found
+
     def _gathers(self, asked: str) -> bool:
-        """Whether pushes may gather rows: if an option requests it or selects the published formulas."""
+        """Whether pushes may gather rows, because an option requests this or selects the published formulas."""
         return asked == "compact" or (asked == "auto" and self.machine.options.switching == "published")
 
     def _packer(self, kind: str, name: str) -> Packer | None:
         """The packer that gathers rows on the CPU, or None.
 
-        Raises BindError if the option requires one and there can be none.
+        Raises BindError if the option `transfer` requires a packer that cannot be created.
         """
         topology, asked = self.topologies[kind], self.machine.options.transfer
         if not self._gathers(asked):

@@ -172,7 +172,7 @@ def _unordered(machine: GpuMachine, field: str, dtype: str) -> bool:
 
 
 def _count(machine: GpuMachine, name: str, *args: int) -> int:
-    """Launch a kernel that adds to a counter, which is its last argument; waits, and returns the counter."""
+    """Launch a kernel whose last argument is a counter, wait until the kernel has ended, and return the counter."""
     machine.state.clear_stats()
     machine.state.flush()
     blocks = min(_BLOCKS * machine.device.info.multiprocessors, -(-machine.n // THREADS))

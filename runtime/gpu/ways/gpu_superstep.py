@@ -67,7 +67,10 @@ class NotifyWay:
             yield relay_kernel(loop, passes.topologies[first].edges, machine.n)
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """Begin the loop. Every vertex is active in the first superstep, even if `start` has flags."""
+        """Begin the loop.
+
+        Every vertex is active in the first superstep, even if `start` marks only some vertices as active.
+        """
         return GpuLoop(machine, loop, start, skips=True)
 
 
@@ -107,7 +110,7 @@ def in_place(spec: LoopSpec, options: Options) -> bool:
     A loop whose result does not depend on the order of updates (rule A) runs in place, unless the caller limits
     supersteps, because it reaches the same final state in fewer supersteps. A loop with a uniform frontier (rule X2)
     does not run in place, because its frontier is uniform only between whole supersteps, and skipping final vertices
-    saves more time.
+    saves more time than running in place.
     """
     frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
     return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
@@ -157,7 +160,9 @@ class GpuLoop:
         return self._machine.counted()
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep. If few vertices change and the host is not needed in between, run several in one launch.
+        """Run one superstep.
+
+        If few vertices change and the host is not needed in between, run several supersteps in one launch.
         """
         machine, mode = self._machine, self._machine.options.mode
         if self._relay and self._done and all(one.chosen(mode) for one in self._skipping.values()):

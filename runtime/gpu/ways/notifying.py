@@ -99,6 +99,7 @@ class NotifyPull:
         self._lanes = lanes_of(self._sparse.edges, n)
         self._listed = False  # whether the list `all` has the vertices of the previous superstep
         self._reached = 0  # the last count of edges out of changed vertices
+        self._by_rows = False, False  # whether the last pull, and the last notification, read pages through their rows
 
     def _describe(self) -> None:
         """Write the structs in which kernels find the addresses of the lists."""
@@ -122,7 +123,7 @@ class NotifyPull:
         return self._sparse.reading == self._against.reading == "rows"
 
     def station(self, in_place: bool) -> dict[str, int]:
-        """Prepare the pass to run over lists inside of `relay`; returns the values of the members of STATION.
+        """Prepare the pass to run over lists inside of `relay`; returns the member values of the struct STATION.
 
         The two buffers of each field that the pass writes are made equal, unless the pass runs in place.
         """
@@ -167,6 +168,7 @@ class NotifyPull:
         `in_place` says whether the pass writes to the buffers that it reads.
         """
         machine, stage, arena = self._machine, self._stage, self._arena
+        self._by_rows = not self._by_pages(self._sparse), not self._by_pages(self._against)
         self._control.clear("counts[0].entries", "counts[0].touched")
         self._plain("queue_flagged", arena["table"], self._flags, self._flag_words, arena["marks"], desk=True)
         if "messages" in stage.kernels:
@@ -194,8 +196,15 @@ class NotifyPull:
     def edges(self) -> int:
         """The number of edges that the last `run` traversed, including notifications; waits for the device."""
         counts = np.zeros(1, dtype=np.uint64)
-        self._machine.device.download(counts, self._edges)
-        return int(counts[0]) + self._notified()
+        machine, kind, against = self._machine, self._stage.domain, self._stage.notify
+        machine.device.download(counts, self._edges)
+        pulled, notified = int(counts[0]), self._notified()
+        for one, stage, edges, by_rows in ((kind, self._stage, pulled, self._by_rows[0]),
+                                           (against, None, notified, self._by_rows[1])):
+            if one is not None and by_rows:
+                machine.read_in_place(one, stage, edges)
+        self._by_rows = False, False
+        return pulled + notified
 
     def _notified(self) -> int:
         self._control.fetch()

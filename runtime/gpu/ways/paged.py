@@ -1,6 +1,6 @@
 """Supersteps of a push loop over streamed pages. A superstep uses only the pages with edges of the frontier.
 
-Every superstep marks these pages on the device, chooses the cheapest transfer for each
+Every superstep marks these pages on the device, chooses the cheapest transfer for each page
 (vlang.runtime.gpu.topology.engines), and sorts the queue by page and transfer, so that each launch processes only its
 slice (vlang.runtime.gpu.topology.slices). The vertices push along the edges of one page while other pages are copied.
 All edges of an entry of the queue are in one page, so the result equals a superstep over all pages at once.
@@ -56,7 +56,7 @@ class PagedPush:
     priority: int
 
     def superstep(self, step: int) -> None:
-        """Queue superstep number `step` of the loop, from 0.
+        """Queue superstep number `step` of the loop, counted from 0.
 
         Afterwards `control` has only the record of this superstep.
         """

@@ -122,7 +122,10 @@ class PushWay:
         yield from pushing_kernels(stage, machine.passes.reading(OPPOSITE[stage.domain or "in"]))
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """Begin the loop. Every vertex is active in its first superstep, even if `start` has flags."""
+        """Begin the loop.
+
+        Every vertex is active in its first superstep, even if `start` marks only some vertices as active.
+        """
         costs = Costs().on(machine.passes.rates)
         return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto")
 
@@ -196,10 +199,11 @@ class PushLoop:
     final state, but an intermediate state may be ahead of the same number of synchronous supersteps. At the start every
     vertex counts as active.
 
-    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). Such a superstep does
-    not use early exit, because early exit would need as many pages. It does not use priorities either, because all
-    active vertices should use a page while the page is on the device. If kernels can also read pages in host memory, a
-    launch returns to the host when the frontier has many edges, and the host runs a superstep over pages.
+    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). A superstep over
+    pages does not use early exit, because early exit would not reduce the number of pages to copy. A superstep over
+    pages does not use priorities either, because all active vertices should use a page while the page is on the device.
+    If kernels can also read pages in host memory, a launch returns to the host when the frontier has many edges, and
+    the host runs a superstep over pages.
 
     Args:
         machine: the machine of the run.
@@ -216,6 +220,7 @@ class PushLoop:
         assert gpu is not None
         assert stage.domain is not None
         self._machine, self._stage, self._gpu, self._costs = machine, stage, gpu, costs
+        self._kind = stage.domain
         self._uniform = _uniform(stage)
         out = machine.sparse_topology(OPPOSITE[stage.domain], stage)
         ways = {out.reading} | ({machine.sparse_topology(stage.domain, stage).reading} if self._uniform else set())
@@ -336,6 +341,10 @@ class PushLoop:
                        shared=self._shared, threads=WALKING, cooperative=True)
         rows = self._ended()
         self._large = self._control["reason"] == ENDED_LARGE
+        for kind, pushed in ((OPPOSITE[self._kind], True), (self._kind, False)):
+            edges = sum(row.edges for row in rows if (row.mode == MODES[0]) == pushed)
+            if edges:
+                machine.read_in_place(kind, self._stage, edges)
         return rows
 
     def _one(self) -> list[Done]:

@@ -30,8 +30,8 @@ _MOST_MOVES = 32  # maximum number of fields with two buffers plus fields that a
 def relays(spec: LoopSpec) -> bool:
     """Whether the supersteps of a loop can run without the host in between.
 
-    There are three conditions. The loop ends only when no vertex is active. All passes over edges may skip vertices,
-    and have the same adjacency direction. A pass over vertices counts active vertices and writes no field.
+    The result is True if the loop ends only when no vertex is active, if all passes over edges may skip vertices and
+    have the same adjacency direction, and if a pass over vertices counts active vertices and writes no field.
     """
     edges = [stage for stage in spec.stages if stage.domain is not None]
     rest = [stage for stage in spec.stages if stage.domain is None]
@@ -133,6 +133,8 @@ class Relay:
         machine.launch(*self._kernel, self._blocks, (machine.frame, arena["stations"], arena["tour"], most),
                        shared=self._shared, cooperative=True)
         rows = self._control.fetch()
+        first = next(stage for stage in spec.stages if stage.domain is not None)
+        machine.read_in_place(first.domain or "in", first, int(rows[:, 2].sum()))
         return [Done(active, "notify-pull", edges) for active, _, edges, _ in rows.tolist()]
 
     def _describe(

@@ -48,7 +48,7 @@ class Way(Protocol):
     modes: tuple[str, ...]
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot run this way for any values; "" if it may.
+        """The reason why a loop can never run this way, whatever its initial values are; "" if it may.
 
         `graph` is None if it is not known yet.
         """

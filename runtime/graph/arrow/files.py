@@ -139,7 +139,7 @@ class FileTable:
                                  f"{self.schema.field(name).type}; all files of a table have the same columns")
 
     def bounds(self, column: str) -> tuple[int, int] | None:
-        """The smallest and the largest value of a column of integers by the statistics of Parquet; None if unknown."""
+        """The least and greatest value of a column of integers by the statistics in the files; None if unknown."""
         pa = pyarrow(self.name)
         low, high = [], []
         for path in self.files:
@@ -206,7 +206,7 @@ def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _held(size: int, what: str) -> Any:
-    """Count memory of pyarrow in the budget, by means of an array of that size that is never written.
+    """Count memory of pyarrow in the budget, by means of an array of the same size, which is never written.
 
     Raises OutOfMemory.
     """

@@ -68,7 +68,7 @@ def edge_frame(graph: Graph) -> Any:
 
 
 def _library(module: str, method: str, package: str) -> Any:
-    """Import a library. Raises GraphError if it is not installed."""
+    """Import a library. Raises GraphError if the library is not installed."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -63,7 +63,7 @@ class VertexIds:
 
     @property
     def numbers(self) -> tuple[int, NDArray[np.uint64] | None]:
-        """The numbers of vertices that programs can use, modulo 2^64: (first, None) or (0, uint64[count]).
+        """The vertex numbers that programs use, modulo 2^64: (first, None) or (0, uint64[count]).
 
         The number of an integer id is the id itself; if ids are consecutive, only the first id is returned. The number
         of a text id is its dense number.

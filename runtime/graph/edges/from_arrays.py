@@ -201,7 +201,7 @@ def _columns(columns: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], dict[s
 
 
 def _positions(end: Array, n: int, what: str) -> NDArray[np.uint32]:
-    """Copy the vertex numbers as uint32. Raises GraphError unless they lie in 0..n-1."""
+    """Copy the vertex numbers as uint32. Raises GraphError unless the numbers lie in 0..n-1."""
     if end.dtype.kind == "O":
         raise GraphError(f"src and dst must be integers from 0 to {n - 1} with {what}, not strings")
     if len(end) and (int(end.min()) < 0 or int(end.max()) >= n):

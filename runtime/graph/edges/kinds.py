@@ -176,7 +176,7 @@ Coding = Codes | Scale
 
 
 def coding_of(kind: Kind, wanted: Kind) -> Coding | None:
-    """The conversion of values of `kind` to `wanted`, which has more names or another unit; None if they are equal.
+    """The conversion from `kind` to `wanted`, which has more names or another unit; None if the kinds are equal.
     """
     if kind == wanted:
         return None

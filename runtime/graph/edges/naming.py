@@ -21,8 +21,8 @@ _INT64_MIN = -(2**63)
 def none_of(ids: VertexIds) -> int | None:
     """The value that means "no vertex" among these ids.
 
-    The value is -1, or the least int64 if negative ids occur. It is None if ids are strings or exceed int64; arrays of
-    ids then have dtype object.
+    The value is -1, or the least int64 if negative ids occur. The result is None if ids are strings or exceed int64;
+    arrays of ids then have dtype object.
     """
     if ids.text or (len(ids) and int(ids.label(len(ids) - 1)) >= 2**63):
         return None

@@ -151,8 +151,8 @@ class IntegerIds:
 class TextIds:
     """Text ids; the final number of an id is its rank by code point, which is the order of the UTF-8 bytes.
 
-    Each end of an edge costs one hash and one look-up, and the n strings are sorted once. Memory: a TokenTable and the
-    strings.
+    Each end of an edge costs one hash and one look-up, and the n strings are sorted once. The memory in use is that of
+    a TokenTable and the strings.
     """
 
     def __init__(self) -> None:
@@ -201,7 +201,7 @@ def rank_by_bitmap(
 ) -> VertexIds:
     """Replace ids in the narrow range lowest .. lowest + span - 1 by their ranks, by means of a bitmap.
 
-    Memory: span / 8 bytes per thread, and span / 16 bytes more.
+    The function uses span / 8 bytes of memory per thread, and span / 16 bytes more.
 
     Args:
         store: the ids at both ends of all edges; ranks replace them.

@@ -13,7 +13,7 @@ __all__ = ["Counts", "Shape"]
 
 
 class Counts(Protocol):
-    """The properties of a graph from which the way of a loop is chosen."""
+    """The properties of a graph from which the way to run a loop is chosen."""
 
     @property
     def n(self) -> int: ...

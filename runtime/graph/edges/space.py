@@ -29,7 +29,7 @@ class Space:
     chunk = 1 << 18
 
     def window_for(self, threads: int) -> int:
-        """Bytes of a window: at least four chunks per thread; but with a memory budget at most 1/32 of the budget."""
+        """Bytes of a window: at least four chunks per thread, but at most 1/32 of a memory budget."""
         size = max(self.window, 4 * self.chunk * threads)
         return size if ledger.limit is None else max(self.chunk, min(size, ledger.limit // 32))
 

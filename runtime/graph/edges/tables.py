@@ -16,7 +16,10 @@ _FIRST_SLOTS = 1 << 16
 
 
 class KeyTable:
-    """Assigns numbers to 64-bit keys. Memory: 16 to 32 bytes per key, half for the slots and half for the keys."""
+    """Assigns numbers to 64-bit keys.
+
+    Each key takes 16 to 32 bytes of memory, half for the slots and half for the keys.
+    """
 
     def __init__(self) -> None:
         self._kernels = kernels("number")
@@ -47,7 +50,7 @@ class KeyTable:
 class TokenTable:
     """Assigns numbers to texts, compared byte by byte.
 
-    Each distinct text is stored once, with 24 to 32 bytes overhead.
+    Each distinct text is stored once, with an overhead of 24 to 32 bytes.
     """
 
     def __init__(self) -> None:

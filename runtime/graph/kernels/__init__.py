@@ -28,7 +28,7 @@ _lock = threading.Lock()
 def kernels(name: str, key: str = "i64") -> Mapping[str, Callable[..., int]]:
     """The functions of the kernel file `name`, compiled on their first use on this machine.
 
-    The type `key` replaces the word `key` in the signatures.
+    The argument `key` is the type that replaces the word `key` in the signatures.
     """
     with _lock:  # several threads may call; in CPython 3.11, `ast.parse` fails if two threads run it at once
         return _loaded(name, key)

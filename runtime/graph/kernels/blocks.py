@@ -56,7 +56,7 @@ def batches(counts: Any, parts: Any, out: Any) -> Any:
     """Write the batches of a strip by range of senders; in each range, batches with more edges per row come first.
 
     The kernel `place` writes the numbers of edges of the batches of class BLOCK_SINGLE. Until then, the first of these
-    batches in a range has the edges of all of them.
+    batches in a range has the edges of all these batches.
 
     Args:
         counts: as written by `pairs`.

@@ -68,7 +68,7 @@ def _round(digits: Any, exponent: Any, powers: Any) -> Any:
 def _decimal(text: Any, first: Any, end: Any) -> Any:
     """Parse a decimal number.
 
-    Returns (whether it is well-formed with at most 19 digits, negative, digits, exponent).
+    Returns (whether the number is well-formed with at most 19 digits, whether it is negative, digits, exponent).
     """
     i = first
     negative = False

@@ -23,14 +23,14 @@ _BITS = 10  # of a length
 def spans(entries: Any, first: Any, last: Any, offsets: Any, each: Any, sums: Any) -> None:
     """Replace the entries first..last-1 of a queue by the spans of their edges, and add up the lengths.
 
-    An entry is a vertex (low 32 bits) and a chunk of 512 edges (high 32 bits); a span is its first edge, shifted by 10
-    bits, plus its number of edges, at most 512.
+    An entry is a vertex (low 32 bits) and a chunk of 512 edges (high 32 bits); a span is the number of the first edge,
+    shifted left by 10 bits, plus the number of edges, at most 512.
 
     Args:
         entries: u64, input and output.
         first, last: the range; first is a multiple of `each`.
         offsets: u64[n + 1].
-        each: entries of a group.
+        each: the number of entries in a group.
         sums: i64, output: for each group of `each` entries, the number of their edges.
     """
     for group in range(first // each, (last + each - 1) // each):

@@ -1,7 +1,7 @@
-"""Distributes edges that exceed memory to buckets of rows, and entries of a bucket to smaller parts. Both are stable.
+"""Distributes edges that exceed memory to buckets of rows, and entries of a bucket to smaller parts.
 
-An entry is a u64 key, `row << shift | neighbour`. The kernels also record the new place of each entry, so that the
-column values can be moved there later.
+Both distributions are stable. An entry is a u64 key, `row << shift | neighbour`. The kernels also record the new place
+of each entry, so that the column values can be moved there later.
 """
 
 from __future__ import annotations

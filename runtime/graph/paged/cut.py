@@ -39,7 +39,7 @@ def cut_directory(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int,
         edge_bytes: bytes of an edge with its columns.
         whole: True if the end of a page must not cut a row; a page may then be as large as the longest row.
 
-    Memory: the result, and a few arrays of 65536 vertices.
+    The function uses memory for the result, and for a few arrays of 65536 vertices.
     """
     starts, firsts = _cut_pages(degrees, page_bytes, edge_bytes, whole)
     longs, segments, breaks = _scan(degrees)

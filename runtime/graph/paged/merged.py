@@ -1,8 +1,8 @@
 """Pages of kind "both" of a directed page file, merged from pages of in-edges and out-edges when they are read.
 
-A merged page holds whole rows, so it is at least as large as its longest row. Long rows still have segments, the same
-as in the merged adjacency in memory. Consecutive merged pages may need edges of the same page of the file. The last few
-pages of the file are therefore kept in memory, so that a pass in order reads each page of the file about once.
+A merged page holds whole rows, so it is at least as large as its longest row. Long rows have the same segments as in
+the merged adjacency in memory. Consecutive merged pages may need edges of the same page of the file. The last few pages
+of the file are therefore kept in memory, so that a pass in order reads each page of the file about once.
 """
 
 from __future__ import annotations

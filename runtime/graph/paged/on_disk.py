@@ -115,7 +115,8 @@ def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: i
 
 
 def _room_for_order(file: PageFile) -> Empty:
-    """The allocator for the row order of a page file: in memory or, if the memory budget is small, in a file beside it.
+    """The allocator for the row order of a page file: in memory or, with a small budget, in a file beside the page
+    file.
 
     A run reads these arrays only at its beginning and its end.
     """

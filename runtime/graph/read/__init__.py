@@ -42,16 +42,17 @@ def read_edges(
 
     Args:
         path: the file.
-        directed: whether the edges are directed. None uses the direction of the format: symmetric MatrixMarket files
-            are undirected, DIMACS arcs are directed, and a text has the direction of a comment such as "# Undirected
-            graph", else it is directed. An undirected file may list each edge once or in both directions (see
-            direction.py).
-        weights: the name or number (from 1) of the column that becomes "weight". None keeps the names of the header. A
-            file without a header has the columns "weight" (the third), "column4", "column5", and so on.
+        directed: whether the edges are directed. If `directed` is None, the format decides: symmetric MatrixMarket
+            files are undirected, DIMACS arcs are directed, and a text has the direction of a comment such as "#
+            Undirected graph", else it is directed. An undirected file may list each edge once or in both directions
+            (see direction.py).
+        weights: the name or number (from 1) of the column that becomes "weight". If `weights` is None, columns keep the
+            names of the header. A file without a header has the columns "weight" (the third), "column4", "column5", and
+            so on.
         columns: names of columns in which every cell must be a number, or a mapping from such names to types: "number",
-            "bool", "category", "date", "time", "time[ms]", "time[us]" or "time[ns]". None means "weight". Any other
-            column of a text list is left out if a cell is not a number, and `left_out` gives the reason. In the column
-            of `weights`, too, every cell must be a number.
+            "bool", "category", "date", "time", "time[ms]", "time[us]" or "time[ns]". If `columns` is None, only the
+            cells of the column "weight" must be numbers. Any other column of a text list is left out if a cell is not a
+            number, and `left_out` gives the reason. In the column of `weights`, too, every cell must be a number.
         missing: how to treat cells without a value (the texts in `asked.MISSING`). "error" raises GraphError. "drop"
             drops a row with such a cell in one of `columns`. A number replaces every such cell.
         threads: how many threads to use; 0 for one per processor.

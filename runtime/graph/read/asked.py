@@ -28,7 +28,8 @@ class Asked:
     Attributes:
         directed: whether the edges are directed; None uses the direction of the file.
         weights: the column that becomes "weight", by name or by number from 1; None if none was chosen.
-        columns: the columns in which every cell must be a number. None means "weight", if the program is not known yet.
+        columns: the columns in which every cell must be a number. While the program is not known, `columns` is None,
+            which means the column "weight".
         missing: the treatment of missing cells.
         ends: the columns of the source and target ids, and the option `vertices`.
         types: the types in which programs read columns of names, times or bools, by name of the column.

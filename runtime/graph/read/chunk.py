@@ -159,8 +159,7 @@ def _odd(scratch: Scratch) -> NDArray[np.int64]:
 
 
 def _unfit(layout: Layout, scratch: Scratch) -> int | None:
-    """The index of a field of integers with missing cells, if the replacement of missing cells is no integer; else
-    None.
+    """A field of integers with missing cells that are to be replaced by a fraction; None if there is no such field.
     """
     if not isinstance(layout.missing, float):
         return None

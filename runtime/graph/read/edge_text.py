@@ -138,8 +138,8 @@ def _is_header(rows: Sequence[tuple[str, ...]], ends: Ends) -> bool:
 def _fields(table: Table, ends: EndColumns) -> list[Field]:
     """The role of each column of a text.
 
-    A column other than the two columns of ids is skipped if a cell in the first rows is not a number. Otherwise it is
-    read as numbers, and the scan of all rows may still leave it out.
+    A column other than the two columns of ids is skipped if a cell in the first rows is not a number. Otherwise the
+    column is read as numbers, and the scan of all rows may still leave the column out.
     """
     fields = []
     for i in range(table.width):

@@ -86,7 +86,7 @@ class Head:
 
 
 def read_head(file: TextFile) -> Head:
-    """Read the beginning of a file. Raises GraphError unless it is text in a known format."""
+    """Read the beginning of a file. Raises GraphError unless the file is text in a known format."""
     text, whole = file.head(_FIRST)
     _refuse_binary(file, text)
     head = _split(text, whole)

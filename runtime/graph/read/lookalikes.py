@@ -144,8 +144,7 @@ def _integers(row: Sequence[str]) -> list[int] | None:
 
 
 def _is_matrix(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool) -> bool:
-    """Whether the first line has the numbers of rows, columns and entries, and other lines are positions without
-    values.
+    """Whether the first line is the numbers of rows, columns and entries, and other lines are positions without values.
     """
     rows, columns, entries = first
     return (all(len(line) == 2 and 1 <= line[0] <= rows and 1 <= line[1] <= columns for line in lines)

@@ -55,7 +55,9 @@ class Table:
 
 
 def first_text_id(table: Table, fields: Sequence[int]) -> tuple[int, str] | None:
-    """(line, id) of the first id that is not a canonical integer; None if all ids are. `fields` are the columns of ids.
+    """(line, id) of the first id that is not a canonical integer; None if all ids are canonical integers.
+
+    `fields` are the columns of ids.
     """
     for line, row in zip(table.lines, table.rows):
         for i in fields:

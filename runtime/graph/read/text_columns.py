@@ -21,7 +21,7 @@ def default_name(index: int) -> str:
 def choose_weight(
     path: Path | str, fields: Sequence[Field], asked: Asked, sure: bool = True
 ) -> tuple[Field, ...]:
-    """Give all columns unique names, mark the needed ones, and rename the chosen weight to "weight".
+    """Give all columns unique names, mark the needed columns, and rename the chosen weight to "weight".
 
     Args:
         path: path of the file, for messages.

@@ -57,8 +57,8 @@ def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, co
     """Parse the option `vertices`.
 
     Args:
-        given: the value of the option. It is a count N for 0..N-1, as int or text; the text "LO..HI"; the path of a
-            file with a column of ids; an array of distinct ids; or a VertexTable.
+        given: the value of the option. The value is a count N for 0..N-1, as int or text; the text "LO..HI"; the path
+            of a file with a column of ids; an array of distinct ids; or a VertexTable.
         workers: the threads to use.
         space: allocates the arrays for the ids of a file.
         column: name of the column of ids in a Parquet or Arrow file; None looks for a well-known name.

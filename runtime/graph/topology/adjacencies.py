@@ -32,7 +32,7 @@ class Adjacencies:
 
     In an undirected graph all kinds share one adjacency, "in". The adjacency that is built first holds every stored
     column; the edge list is then freed. Other adjacencies are built from the first by transposition, with the requested
-    columns only. If there is a `rule`, the column `weight` is computed from it for each adjacency that needs it.
+    columns only. If there is a `rule`, it computes the column `weight` for each adjacency that needs this column.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Adjacencies:
             directed: False if every edge is stored in both directions.
             source: edges, or adjacency lists of kind "in" or "out".
             rule: the rule that computes the column `weight`; None if there is no such rule.
-            threads: how many threads build.
+            threads: how many threads build adjacency lists.
         """
         self.n = n
         self.directed = directed
@@ -93,7 +93,7 @@ class Adjacencies:
             return found
 
     def any(self) -> Adjacency:
-        """The adjacency that holds every stored column; "in" is built if there is none."""
+        """The adjacency that holds every stored column; "in" is built if no adjacency exists yet."""
         with self._lock:
             return next(iter(self._built.values())) if self._built else self.adjacency("in")
 
@@ -102,7 +102,10 @@ class Adjacencies:
         return simple_neighbours(self.adjacency("both"), self.threads)
 
     def degree(self, kind: str) -> NDArray[np.uint32]:
-        """Lengths of the rows of an adjacency, uint32[n]. Raises GraphError beyond 2^32 - 1, OutOfMemory."""
+        """Lengths of the rows of an adjacency, uint32[n].
+
+        Raises GraphError for a row of 2^32 entries or more, and OutOfMemory.
+        """
         kind = kind if self.directed else "in"
         with self._lock:
             if kind not in self._degrees:
@@ -128,7 +131,10 @@ class Adjacencies:
             return self._excess
 
     def thinned(self, loops: bool, parallel: bool) -> tuple[Adjacencies, int, int]:
-        """Drop self-loops (if `loops`) and parallel edges (if `parallel`); return the rest and the two counts."""
+        """Drop self-loops (if `loops`) and parallel edges (if `parallel`).
+
+        Returns the remaining edges, the number of dropped self-loops, and the number of dropped parallel edges.
+        """
         base = self.any()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
         by = next(iter(self.columns), None)
@@ -162,12 +168,12 @@ class Adjacencies:
         Args:
             gone: tails and heads of the edges to delete, by old numbers; all parallel edges are deleted.
             new: tails and heads of the edges to insert, by new numbers.
-            values: column name -> value of each new edge, for all columns but one that a rule computes.
+            values: column name -> value of each new edge, for all columns except a column that a rule computes.
             n: the new number of vertices.
             places: the new number of each old vertex; None if no number changes.
 
         Returns:
-            The adjacencies, and the first index in `gone` that is not an edge; None if all are edges.
+            The adjacencies, and the first index in `gone` whose edge does not exist; None if all of them exist.
         """
         from vlang.runtime.graph.topology.edit_rows import entries_of, inserted, withdrawn  # start-up: it loads readers
 

@@ -32,6 +32,7 @@ class Adjacency:
         kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
         offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]].
         targets: uint32[entries], increasing in each row, parallel edges in the order of the input.
+        span: the first vertex over which passes run, and the last one plus 1; all other rows are empty.
 
     Raises GraphError for a row of more than 2^31 - 2 edges.
     """
@@ -43,6 +44,7 @@ class Adjacency:
         columns: Mapping[str, Column],
         fetch: Callable[[str], Array],
         lock: threading.RLock,
+        span: tuple[int, int] | None = None,
     ) -> None:
         if len(rows.targets) > _MOST_IN_ROW:
             longest = int(np.argmax(np.diff(rows.offsets)))
@@ -50,6 +52,7 @@ class Adjacency:
             if edges > _MOST_IN_ROW:
                 raise GraphError(f"vertex number {longest} has {edges:,} edges; a vertex has at most {_MOST_IN_ROW:,}")
         self.kind = kind
+        self.span = span or (0, len(rows.offsets) - 1)
         self.offsets = frozen(rows.offsets)
         self.targets = frozen(rows.targets)
         self._columns = columns
@@ -63,7 +66,7 @@ class Adjacency:
 
     @property
     def columns(self) -> Mapping[str, Column]:
-        """The dtype and range of each column, and how it is read."""
+        """The dtype and range of each column, and how programs read its integers."""
         return self._columns
 
     def __len__(self) -> int:
@@ -89,13 +92,13 @@ class Adjacency:
             return cells[key]
 
     def coded(self, columns: Mapping[str, Column]) -> Adjacency:
-        """The same lists, of which columns are read as `columns` describe them; all arrays are shared."""
+        """The same adjacency lists, with columns that are read as described by `columns`; all arrays are shared."""
         other = copy(self)
         other._columns, other._recoded, other._of_recoded = columns, {}, {}
         return other
 
     def _cached(self, key: Hashable) -> dict[Hashable, Any]:
-        """Where `derived` keeps an object: apart from those of the shared lists if a column of its key is recoded."""
+        """The cache in which `derived` keeps an object: a separate cache if a column in the key is recoded."""
         names = {name for name, column in self._columns.items() if column.coding is not None}
         return self._of_recoded if isinstance(key, tuple) and not names.isdisjoint(key) else self._derived
 
@@ -107,10 +110,10 @@ class Adjacency:
             return self._stored[name]
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """An object derived from these lists, such as pages or cache blocks. `make` builds it on first use.
+        """An object derived from these lists, such as pages or cache blocks. `make` builds the object on first use.
 
-        The object is cached under `key`; only one thread builds it. If it depends on a column, the key is a tuple with
-        the column's name.
+        The object is cached under `key`; only one thread builds it. If the object depends on a column, the key is a
+        tuple with the column's name.
         """
         with self._lock:
             cached = self._cached(key)

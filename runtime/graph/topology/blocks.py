@@ -1,17 +1,18 @@
 """An adjacency in 2-D cache blocks, which full sweeps read instead of its rows.
 
-A *strip* is a run of at most 2^16 consecutive destinations, and a *block* has its edges from one range of 2^16 senders.
-One worker processes a strip, block by block: the accumulators of the strip and the messages of the block stay in level
-2 of the cache, and the numbers of rows and senders inside a block have 16 bits. This is the CPU counterpart of a shard
-of Garaph (USENIX ATC'17, section 3), cut by senders too (Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia: Making caches
-work for graph analytics, IEEE Big Data 2017).
+A *strip* is a run of at most 2^16 consecutive destinations, and a *block* has the edges of a strip from one range of
+2^16 senders. One worker processes a strip, block by block: the accumulators of the strip and the messages of the block
+stay in the level-2 cache, and the numbers of rows and senders inside a block have 16 bits. A strip is the CPU
+counterpart of a shard of Garaph (USENIX ATC'17, section 3), cut by senders too (Zhang, Kiriansky, Mendis, Amarasinghe,
+Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
 
 In a block, rows with the same number of edges are together, in a *batch*. So the branch at the end of a row is
 predictable, and loops over few edges have a fixed length. A row with more than BLOCK_SINGLE edges in a block has its
-own batch. Neighbours are sorted, so a row has consecutive edges in each block, and the ranges of senders increase. So a
-row takes its edges in their order, and sums have the same bits. Long vertices (see pages.py) are not in the blocks.
+own batch. Neighbours are sorted, so a row has consecutive edges in each block, and the ranges of senders increase. So
+the edges of a row are processed in the same order as without blocks, and sums have the same bits. Long vertices (see
+pages.py) are not in the blocks.
 
-A *pair* is a row and a block in which it has edges. Each pair costs one read and one write of an accumulator.
+A *pair* is a row and a block in which the row has edges. Each pair costs one read and one write of an accumulator.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ Int64s = NDArray[np.int64]
 def blocks_bytes(edges: int, n: int) -> int:
     """Bytes of memory for blocks without columns, including the temporary arrays while they are laid out.
 
-    At most: 2 bytes for each edge, 2 for each pair, and the batches.
+    The result is an upper bound. The bound includes 2 bytes for each edge, 2 bytes for each pair, and the batches.
     """
     return 4 * edges + 16 * n
 
@@ -117,7 +118,7 @@ class Blocks:
         Args:
             pages: the pages of the adjacency.
             threads: how many threads lay out blocks.
-            vertices: the first row, and the one behind the last, that are laid out; None for all rows.
+            vertices: the first row to lay out, and the end of the rows; None for all rows.
         """
         adjacency, n = pages.adjacency, pages.n
         edges = np.zeros(n + 1, dtype=np.int64)
@@ -140,7 +141,7 @@ class Blocks:
         return made
 
     def laid_out(self, adjacency: Adjacency, values: NDArray[Any]) -> NDArray[Any]:
-        """Edge values in the order of the blocks. values: one for each edge of the adjacency."""
+        """Edge values in the order of the blocks. `values` has a value for each edge of the adjacency."""
         size = values.dtype.itemsize
         out = np.empty(len(self.senders), values.dtype)
         source, sink = values.view(f"u{size}"), out.view(f"u{size}")
@@ -157,7 +158,8 @@ class Blocks:
     def table(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
         """The table that kernels read, uint64[S, BLOCK_WORDS].
 
-        columns: arrays from `column`. The table holds their addresses, so the caller must keep the arrays alive.
+        `columns` are arrays that `column` returned. The table has the addresses of these arrays, so the caller must
+        keep them alive.
         """
         table = np.zeros((len(self.strips), BLOCK_WORDS), dtype=np.uint64)
         for row, strip in zip(table, self.strips):
@@ -170,7 +172,10 @@ class Blocks:
 
 
 def _cuts(costs: Int64s, most: int) -> Int64s:
-    """The first row of each strip, and the end. A strip has at most BLOCK_MOST rows, and costs about `most`."""
+    """The first row of each strip, followed by the number of rows.
+
+    A strip has at most BLOCK_MOST rows, and costs about `most`.
+    """
     n = len(costs) - 1
     cuts = [0]
     while cuts[-1] < n:
@@ -198,7 +203,8 @@ def _ranges(adjacency: Adjacency) -> int:
 
 
 def _begins(batches: NDArray[np.uint32], ranges: int) -> tuple[Int64s, Int64s, Int64s]:
-    """Where the places, the edges and the single batches of each range of senders begin in a strip."""
+    """The first place and edge of each class in each range of senders, and the first batch that has a single row.
+    """
     places, edges = (np.zeros(ranges * (BLOCK_SINGLE + 1), np.int64) for _ in range(2))
     singles = np.zeros(ranges, np.int64)
     kernels("blocks", "u32")["begins"](batches, len(batches), places, edges, singles)

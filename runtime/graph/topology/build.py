@@ -78,8 +78,8 @@ class _Layout:
 class Scan(Protocol):
     """A list of entries (row, neighbour) that can be traversed several times.
 
-    length: elements of the scanned array. most: an upper bound of the number of entries. ordered: whether the entries
-    come in increasing order of neighbours.
+    `length` is the number of elements of the scanned array, and `most` is an upper bound of the number of entries.
+    `ordered` is True if the entries come in increasing order of neighbours.
     """
 
     length: int
@@ -184,8 +184,8 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
     Args:
         scan: the entries.
         n: the number of rows.
-        columns: name -> one value of 1, 2, 4 or 8 bytes per scanned position. `Rows.columns` has them in the order of
-            the targets.
+        columns: name -> one value of 1, 2, 4 or 8 bytes per scanned position. `Rows.columns` has these values in the
+            order of the targets.
         threads: how many threads to use.
 
     Raises:
@@ -274,7 +274,8 @@ def _groups(starts: Array, limit: int) -> list[tuple[int, int]]:
 
 
 def _finish(group: _Group, layout: _Layout, starts: Array, low: int, rows: Rows, threads: int) -> None:
-    """Sort the buckets of a group and write their rows, in a few tasks per thread of about equally many entries."""
+    """Sort the buckets of a group and write their rows, in a few tasks per thread with about equal numbers of entries.
+    """
     count = int(starts[group.last]) - group.base
     tasks = cut(count, threads * 4) or [(0, 0)]
     edges = [group.first + int(np.searchsorted(starts[group.first : group.last + 1], group.base + t[0])) for t in tasks]
@@ -304,7 +305,7 @@ def _fetch(group: _Group, end: int, columns: Mapping[str, Array], rows: Rows, th
 
 
 def take(values: Array, places: Array, out: Array, threads: int) -> None:
-    """out[i] = values[places[i]].
+    """Set out[i] to values[places[i]] for each i.
 
     Args:
         values: elements of 1, 2, 4 or 8 bytes.

@@ -37,7 +37,7 @@ class Edges:
 class Renumbered:
     """The vertex ids after an insertion, in increasing order.
 
-    places: uint32[old n], the new dense number of each old vertex; None if no vertex is new.
+    `places` is uint32[old n], the new dense number of each old vertex; None if no vertex is new.
     """
 
     ids: VertexIds
@@ -149,7 +149,7 @@ def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
 def withdrawn(rows: Rows, of: Array, others: Array) -> tuple[Rows, Array]:
     """Delete all entries with neighbour others[i] in row of[i].
 
-    Returns the rows, and for each i whether none existed.
+    Returns the rows, and for each i whether no such entry existed.
     """
     if not len(of):
         return rows, np.zeros(0, np.bool_)
@@ -165,7 +165,7 @@ def withdrawn(rows: Rows, of: Array, others: Array) -> tuple[Rows, Array]:
 
 
 def inserted(rows: Rows, of: Array, others: Array, values: Mapping[str, Array], n: int, moved: Array | None) -> Rows:
-    """Insert entries into adjacency lists; new entries follow old ones with the same neighbour.
+    """Insert entries into adjacency lists; new entries follow old entries with the same neighbour.
 
     Args:
         rows: the old adjacency lists.

@@ -2,7 +2,8 @@
 
 The neighbours of the end with the higher degree are marked in a bitmap; then each neighbour of the other end is looked
 up. So the cost of an edge is the smaller of the two degrees, and the cost of all M edges is O(M^1.5) (Chiba, Nishizeki:
-Arboricity and subgraph listing algorithms, SIAM J. Comput. 14, 1985). Each edge is processed once, by one thread.
+Arboricity and subgraph listing algorithms, SIAM Journal on Computing 14, 1985). Each edge is processed once, by one
+thread.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _PIECES = 32  # tasks per thread; tasks with equally many edges differ in cost
 class Neighbours:
     """The distinct neighbours of each vertex in either direction, without self-loops.
 
-    offsets: uint64[n + 1]. targets: uint32, increasing in each row. Both are read-only.
+    `offsets` is uint64[n + 1]; `targets` is uint32, increasing in each row. Both arrays are read-only.
     """
 
     offsets: NDArray[np.uint64]
@@ -50,7 +51,7 @@ def simple_neighbours(both: Adjacency, threads: int) -> Neighbours:
 def common_neighbours(both: Adjacency, adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
     """The number of common neighbours of the two ends of every entry of `adjacency`, uint32[entries].
 
-    both: the adjacency of kind "both" of the same graph.
+    `both` is the adjacency of kind "both" of the same graph.
     """
     near = simple_neighbours(both, threads)
     values = both.derived("common", lambda: _of_edges(near, threads))

@@ -19,7 +19,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class PackedEdges:
-    """Packed edges. words: uint32[entries], neighbour | value << shift, in the order of the adjacency."""
+    """Packed edges. `words` is uint32[entries], neighbour | value << shift, in the order of the adjacency."""
 
     words: NDArray[np.uint32]
     shift: int
@@ -34,8 +34,8 @@ def packed_edges(adjacency: Adjacency, name: str, low: float, high: float) -> Pa
         low, high: bounds of the values of the column.
 
     Returns:
-        The packed edges. None if a neighbour and a value do not fit into 32 bits, or if some value is not an integer
-        from 0 to 2^24 (floats hold such integers exactly).
+        The packed edges. The result is None if a neighbour and a value do not fit into 32 bits, or if some value is not
+        an integer from 0 to 2^24 (floats hold such integers exactly).
     """
     shift = max(1, (len(adjacency.offsets) - 2).bit_length())
     if not (low >= 0 and high < min(_EXACT, 1 << max(0, _BITS - shift))):

@@ -1,7 +1,7 @@
 """Cuts an adjacency into pages, the units of planning and streaming, and into tasks.
 
-A page is a run of consecutive edges of about the page size. It holds whole rows, with one exception: a row of more than
-SEGMENT edges is cut into segments of SEGMENT edges, and a page may end between two segments. Vertices of at most
+A page is a run of consecutive edges of about the page size. A page holds whole rows, with one exception: a row of more
+than SEGMENT edges is cut into segments of SEGMENT edges, and a page may end between two segments. Vertices of at most
 SEGMENT edges are *short*, the others *long*. Neither pages nor tasks change a result: the partial results of the
 segments of a long vertex are always merged in order.
 """
@@ -33,7 +33,7 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PageCuts:
-    """How an adjacency is cut into pages, without the edges. It can describe pages that are not in memory.
+    """How an adjacency is cut into pages, without the edges. The pages need not be in memory.
 
     Attributes:
         n: the number of vertices.
@@ -43,8 +43,8 @@ class PageCuts:
         segments: int64[S, 3], for each segment: vertex, first edge and end edge relative to the page.
         segment_pages: int64[S], the page of each segment.
         cost: number of edges plus vertices in a task.
-        tasks: int64[T, 3], by increasing page: page, first and end vertex. They cover all short vertices.
-        segment_tasks: int64[T, 3], by increasing page: page, first and end segment. They cover all segments.
+        tasks: int64[T, 3], by increasing page: page, first and end vertex. The tasks cover all short vertices.
+        segment_tasks: int64[T, 3], by increasing page: page, first and end segment. The tasks cover all segments.
     """
 
     n: int
@@ -97,7 +97,7 @@ class Pages(PageCuts):
     def cut(adjacency: Adjacency, page_size: int) -> Pages:
         """Cut an adjacency into pages of about `page_size` bytes of neighbours.
 
-        Memory: the result, and temporarily 8 bytes per vertex.
+        The function temporarily uses 8 bytes of memory per vertex, in addition to the result.
         """
         offsets = adjacency.offsets.view(np.int64)
         n = len(offsets) - 1
@@ -139,7 +139,10 @@ def cut_segments(offsets: Int64s, degrees: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
-    """The first edge of every page, and the end. Pages are filled greedily with whole rows and segments."""
+    """The first edge of every page, followed by the number of edges.
+
+    Pages are filled greedily with whole rows and segments.
+    """
     total = int(offsets[-1])
     starts = [0]
     while starts[-1] < total:
@@ -148,7 +151,7 @@ def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
 
 
 def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
-    """The end of the page that begins at `start`: the last permitted end up to `most`, else the first after `start`.
+    """The end of the page that begins at `start`: the last permitted end up to `most`, else the first permitted end.
 
     A page may end at the end of a row (`ends`) or of a segment (`inner`); both arrays increase.
     """
@@ -161,7 +164,8 @@ def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
 
 
 def first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
-    """The vertex of the first edge of each page. Vertices without edges before it belong to the previous page."""
+    """The vertex of the first edge of each page. Vertices without edges before that vertex belong to the previous page.
+    """
     firsts = np.searchsorted(offsets, starts, side="right") - 1
     if len(firsts):
         firsts[0] = 0
@@ -185,7 +189,9 @@ def _local_offsets(offsets: Int64s, starts: Int64s, firsts: Int64s) -> tuple[NDA
 
 
 def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s, cost: int) -> Int64s:
-    """Tasks over the short vertices. Tasks end at the end of a page, before and after a long vertex, and at `cost`.
+    """Tasks over the short vertices.
+
+    Tasks end at the end of a page, before and after a long vertex, and when they reach `cost`.
 
     Overwrites `degrees`.
     """

@@ -50,7 +50,7 @@ class StoredEdges(PageReader, Protocol):
     def seal(self) -> str: ...
 
     def coded(self, columns: Mapping[str, Column]) -> StoredEdges:
-        """The same pages, of which columns are read as `columns` describe them."""
+        """The same pages, with columns that are read as described by `columns`."""
 
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""
@@ -61,7 +61,7 @@ class StoredEdges(PageReader, Protocol):
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
         """The lengths of the rows of a kind, uint32[n].
 
-        empty: allocates this array and a temporary one of half the size.
+        `empty` allocates this array and a temporary array of half the size.
         """
 
     def spare(self, kind: str) -> int:
@@ -71,9 +71,9 @@ class StoredEdges(PageReader, Protocol):
         """The time of a random read of 4096 bytes divided by that of a sequential read; measured once."""
 
     def rate(self, most: int) -> float:
-        """Bytes per second of large sequential reads, inf if that cannot be measured; measured once.
+        """Bytes per second of large sequential reads, inf if the rate cannot be measured; measured once.
 
-        most: bytes of memory that the measurement may use. Raises DiskError.
+        `most` is the number of bytes of memory that the measurement may use. Raises DiskError.
         """
 
     def rows(self) -> Rows:
@@ -83,7 +83,7 @@ class StoredEdges(PageReader, Protocol):
 class StoredAdjacencies:
     """Replaces `Adjacencies` in a graph whose edges are on disk. Methods that need adjacency lists raise GraphError.
 
-    stored: the edges. threads: how many threads build adjacency lists in graphs derived from this one.
+    `stored` has the edges, and `threads` is the number of threads that build adjacency lists in derived graphs.
     """
 
     rule = None
@@ -98,7 +98,7 @@ class StoredAdjacencies:
         self._excess: tuple[int, int] | None = None
 
     def degree(self, kind: str) -> NDArray[np.uint32]:
-        """Lengths of the rows of an adjacency, uint32[n]. Raises GraphError beyond 2^32 - 1."""
+        """Lengths of the rows of an adjacency, uint32[n]. Raises GraphError for a row of 2^32 entries or more."""
         kind = kind if self.directed else "in"
         if kind not in self._degrees:
             self._degrees[kind] = self._counted(kind)
@@ -115,7 +115,7 @@ class StoredAdjacencies:
         return total
 
     def excess(self) -> tuple[int, int]:
-        """The numbers of self-loops and parallel edges; undirected edges count once.
+        """The numbers of self-loops and parallel edges; an undirected edge is counted once.
 
         The first call reads all in-edges.
         """

@@ -29,8 +29,8 @@ Array = NDArray[Any]
 class WeightRule:
     """Integer weights low + (31 u + 17 v) mod (high - low + 1), with u and v the dense numbers of the ends of an edge.
 
-    In a directed graph u is the tail and v the head; in an undirected one u is the smaller and v the larger number, so
-    that both directions have the same weight.
+    In a directed graph u is the tail and v the head; in an undirected graph u is the smaller and v the larger number,
+    so that both directions have the same weight.
     """
 
     low: int
@@ -44,11 +44,14 @@ class WeightRule:
 
     @property
     def column(self) -> Column:
-        """The dtype and the bounds of the weights. No edge need have the weight of a bound."""
+        """The dtype and the bounds of the weights. The bounds need not occur as weights."""
         return Column(integer_dtype(self.low, self.high), self.low, self.high)
 
     def of_ends(self, src: Array, dst: Array, directed: bool) -> Array:
-        """The weights of edges in the narrowest dtype, shape [E]. src, dst: uint32[E], tails and heads."""
+        """The weights of edges in the narrowest dtype, shape [E].
+
+        `src` and `dst` are the tails and the heads, uint32[E].
+        """
         one, other = (src, dst) if directed else (np.minimum(src, dst), np.maximum(src, dst))
         weights = 31 * one.astype(np.int64) + 17 * other.astype(np.int64)
         return (self.low + weights % (self.high - self.low + 1)).astype(self.column.dtype)
@@ -79,13 +82,13 @@ class WeightRule:
 
 
 def count_loops(rows: NDArray[np.uint32], others: NDArray[np.uint32], threads: int) -> int:
-    """The number of e with rows[e] == others[e]."""
+    """The number of edges e with rows[e] == others[e]."""
     kernel = kernels("rows")["loops"]
     return sum(on_threads(threads, lambda part: kernel(rows, others, *part), cut(len(rows), threads)))
 
 
 def degrees(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """The lengths of rows, uint32[n]. Raises GraphError beyond 2^32 - 1."""
+    """The lengths of rows, uint32[n]. Raises GraphError for a row of 2^32 entries or more."""
     lengths = np.diff(offsets)
     if len(lengths) and lengths.max() > np.uint64(2**32 - 1):
         raise GraphError(f"a vertex has {lengths.max()} edges; degrees go up to {2**32 - 1}")
@@ -123,7 +126,8 @@ def renumbered_rows(rows: Rows, numbers: NDArray[np.uint32], threads: int) -> Ro
 
 
 def merged(incoming: Rows, outgoing: Rows, threads: int) -> Rows:
-    """Merge in-edges and out-edges into one row per vertex, by neighbour, in-edges first if equal; without columns."""
+    """Merge in-edges and out-edges, without columns, into one row per vertex, sorted by neighbour, with in-edges first.
+    """
     offsets = incoming.offsets + outgoing.offsets
     targets = merged_values(incoming, outgoing, incoming.targets, outgoing.targets, threads)
     return Rows(offsets, targets, {})
@@ -152,7 +156,7 @@ def merged_values(incoming: Rows, outgoing: Rows, first: Array, second: Array, t
 def excess(
     offsets: NDArray[np.uint64], targets: NDArray[np.uint32], directed: bool, threads: int
 ) -> tuple[int, int]:
-    """The numbers of self-loops and of parallel edges; an undirected edge counts once.
+    """The numbers of self-loops and of parallel edges; an undirected edge is counted once.
 
     Args:
         offsets: uint64[n + 1], the first entry of each row, and the end.
@@ -181,9 +185,9 @@ def dropped(
         rows: the adjacency lists.
         loops: whether to drop self-loops.
         parallel: whether to keep only one edge of a set of parallel edges.
-        directed: whether the graph is directed; an undirected edge counts once.
-        by: the column that decides which parallel edge stays: the edge with the smallest value, or the first of these.
-            None keeps the first parallel edge.
+        directed: whether the graph is directed; each dropped undirected edge is counted once.
+        by: the column that decides which parallel edge stays: the first edge with the smallest value stays.
+            If `by` is None, the first parallel edge stays.
         threads: how many threads to use.
 
     Returns:

@@ -14,11 +14,11 @@ _PULL = 0.05  # the force towards the middle, which keeps components together
 
 
 def force_layout(n: int, source: NDArray[Any], target: NDArray[Any]) -> NDArray[np.float64]:
-    """Positions in the unit square, float64[n, 2]; the same for the same graph.
+    """Positions of the vertices in the unit square, float64[n, 2]. The positions depend only on the graph.
 
     All vertices repel each other, and edges pull their ends together (Fruchterman and Reingold, Graph drawing by
-    force-directed placement, 1991). The start is spectral: eigenvectors of the Laplacian, which unfold the graph. Takes
-    O(n^2) memory and time per step.
+    force-directed placement, 1991). The initial positions are eigenvectors of the Laplacian, which unfold the graph.
+    Takes O(n^2) memory and time per step.
 
     Args:
         n: the number of vertices.
@@ -44,7 +44,7 @@ def force_layout(n: int, source: NDArray[Any], target: NDArray[Any]) -> NDArray[
 
 
 def _spectral(joined: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The second and third eigenvector of the normalised Laplacian, slightly disturbed so that no two places agree."""
+    """The second and third eigenvector of the normalised Laplacian, disturbed so that no two positions are equal."""
     n = len(joined)
     degree = np.maximum(joined.sum(axis=1), 1.0)
     scale = 1.0 / np.sqrt(degree)

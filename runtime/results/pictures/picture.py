@@ -73,7 +73,7 @@ def drawing() -> AbstractContextManager[Any]:
 
 
 def new_figure(width: float = 7.0, height: float = 4.0) -> Any:
-    """An empty matplotlib.figure.Figure of a size in inches, which no window shows. Call it in `drawing`."""
+    """An empty matplotlib.figure.Figure of a size in inches, without a window. Call this function in `drawing`."""
     matplotlib()
     from matplotlib.figure import Figure  # optional
 
@@ -81,7 +81,7 @@ def new_figure(width: float = 7.0, height: float = 4.0) -> Any:
 
 
 def logarithmic(axis: Any) -> None:
-    """Write the numbers of a logarithmic axis as 0.001 or 10,000, as formulas are switched off."""
+    """Label a logarithmic axis with numbers such as 0.001 or 10,000, because formulas as labels are switched off."""
     from matplotlib.ticker import FuncFormatter, NullFormatter  # optional
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
@@ -89,11 +89,11 @@ def logarithmic(axis: Any) -> None:
 
 
 class Picture:
-    """A picture. Notebooks show it.
+    """A picture. Notebooks display a `Picture`.
 
     Attributes:
         figure: the matplotlib.figure.Figure, to change or to draw into.
-        title: what it shows.
+        title: the title of the picture.
     """
 
     def __init__(self, figure: Any, title: str) -> None:

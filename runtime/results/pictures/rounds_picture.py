@@ -47,7 +47,7 @@ def plot_rounds(rounds: Sequence[Round]) -> Picture:
 
 def _panel(axes: Any, at: NDArray[np.int64], values: NDArray[np.float64], label: str, colours: Sequence[str],
            every: int) -> None:
-    """One bar per round. The scale is logarithmic if values differ by more than a factor of 100."""
+    """Draw one bar per round. The scale is logarithmic if values differ by more than a factor of 100."""
     axes.bar(at, values, width=0.85 * every if len(at) < 300 else float(every), color=colours, linewidth=0)
     axes.set_ylabel(label)
     axes.grid(axis="x", visible=False)
@@ -58,6 +58,6 @@ def _panel(axes: Any, at: NDArray[np.int64], values: NDArray[np.float64], label:
 
 
 def _starts(rounds: Sequence[Round]) -> list[int]:
-    """The positions where another loop goes on, if there are few."""
+    """The indices of the rounds that belong to another loop than the round before; [] if there are many."""
     found = [i for i in range(1, len(rounds)) if rounds[i].loop != rounds[i - 1].loop]
     return found if len(found) <= 20 else []

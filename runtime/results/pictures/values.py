@@ -42,7 +42,7 @@ class _Values:
     Attributes:
         label: the name of the field, with the component of a vector.
         raw: shape [rows], as stored; numbers of vertices for the type `vertex`.
-        proper: bool[rows], neither `inf`, `-inf`, `none` nor NaN, and final.
+        proper: bool[rows], whether a value is final and none of `inf`, `-inf`, `none` and NaN.
         type: the type in the program.
     """
 
@@ -58,7 +58,7 @@ class _Values:
 
     @property
     def numbers(self) -> NDArray[Any]:
-        """The proper values."""
+        """The values of the rows that are proper."""
         return self.raw[self.proper]
 
 
@@ -89,7 +89,10 @@ def plot_result(result: Result, by: str | None, kind: str) -> Picture:
 
 
 def _values(result: Result, by: str | None) -> _Values:
-    """The field `by`, or by default the first that is no vertex. `x.1` is the second component of a vector x."""
+    """The values of the field `by`, or by default of the first field whose type is not `vertex`.
+
+    `x.1` is the second component of a vector x.
+    """
     if not result.fields:
         raise BindError(f"{result.program} gives no values per vertex; result.history.plot() shows the run")
     types = result.types
@@ -144,7 +147,10 @@ def _histogram(axes: Any, values: _Values, result: Result) -> None:
 
 
 def _rank(axes: Any, values: _Values, result: Result) -> None:
-    """The values in decreasing order; for groups, their sizes. Both axes are logarithmic if the values are positive."""
+    """Plot the values in decreasing order, or the sizes of groups.
+
+    Both axes are logarithmic if the values are positive.
+    """
     numbers = values.numbers
     if values.groups:
         numbers = np.unique(numbers, return_counts=True)[1]
@@ -197,7 +203,7 @@ def _refuse_groups(values: _Values, kind: str) -> None:
 
 
 def _coordinates(result: Result) -> NDArray[np.float64] | None:
-    """Coordinates of the vertices, float64[n, 2], from fields or from columns of the vertex table; None without."""
+    """The coordinates of the vertices, float64[n, 2], from fields or columns of the vertex table; else None."""
     table = None if result.graph is None else result.graph.vertex_columns
     for names in _XY:
         if all(name in result.fields and "[" not in result.types[name] and result.types[name][0] in "iuf"
@@ -213,7 +219,7 @@ def _coordinates(result: Result) -> NDArray[np.float64] | None:
 
 
 def _edges(graph: Graph | None, most: int) -> NDArray[np.int64]:
-    """The ends of all edges, int64[m, 2]; none if there are more than `most`, or if they are not in memory."""
+    """The ends of all edges, int64[m, 2]; an empty array if there are more than `most`, or they are not in memory."""
     if graph is None or graph.m > 2 * most or graph.in_memory.stored is not None:
         return np.zeros((0, 2), np.int64)
     edges = graph.in_memory.plain().edges()
@@ -235,7 +241,7 @@ def _graph(figure: Any, axes: Any, values: _Values, graph: Graph | None, result:
 
 def _draw(figure: Any, axes: Any, values: _Values, place: NDArray[np.float64], ends: NDArray[np.int64],
           labels: Sequence[str], names: Callable[[Any], str]) -> None:
-    """Draw edges as lines, and vertices as points with a colour for their value, grey without one.
+    """Draw edges as lines, and vertices as points: coloured by value, or grey if they have no value.
 
     Args:
         figure, axes: where to draw.

@@ -34,7 +34,7 @@ class Directory:
     Attributes:
         starts: int64[P + 1], the first edge of each page, and the number of edges.
         firsts: int64[P], the first vertex of each page. Page p has the rows of the vertices firsts[p] to
-            firsts[p + 1], inclusive. Its last row is empty, unless the row is cut by the end of the page.
+            firsts[p + 1], inclusive. The last row of a page is empty, unless the end of the page cuts this row.
         longs: int64[L, 3]: vertex, first and end segment of each row that is cut into segments.
         segments: int64[S, 3]: vertex, first and end edge relative to the page.
         segment_pages: int64[S], the page of each segment.
@@ -76,7 +76,8 @@ class Directory:
             n, m: the number of vertices, and of edges in this direction.
 
         Raises:
-            ValueError: the words are not the directory of a graph with n vertices and m edges. The message says why.
+            ValueError: the words are not the directory of a graph with n vertices and m edges. The message gives the
+                reason.
         """
         _need(len(words) >= _HEAD, "the directory is cut off")
         counts = words[:5].tolist()

@@ -92,7 +92,7 @@ class Header:
     def from_bytes(data: bytes, size: int) -> Header:
         """Read and check the header in the first bytes of a file of `size` bytes.
 
-        Raises ValueError. Its text has no subject: callers put the path before it.
+        Raises ValueError. The message has no subject, because callers put the path before the message.
         """
         _magic(data, MAGIC, FIELDS, "a page file of vlang")
         _check_sum(data, "header")
@@ -151,7 +151,7 @@ def stripe_to_bytes(size: int, fingerprint: bytes, number: int, stripes: int) ->
 
 
 def stripe_from_bytes(data: bytes, size: int, fingerprint: bytes, number: int, stripes: int) -> None:
-    """Check the header of a stripe. Raises ValueError if it differs from the arguments.
+    """Check the header of a stripe. Raises ValueError if the header differs from the arguments.
 
     Args:
         data: the first bytes of the stripe.
@@ -235,7 +235,9 @@ class Description:
 
     @staticmethod
     def from_bytes(data: bytes) -> Description:
-        """Read and check a description. Raises ValueError, whose text has no subject: callers put the path before it.
+        """Read and check a description.
+
+        Raises ValueError. The message has no subject, because callers put the path before the message.
         """
         try:
             whole = json.loads(data)

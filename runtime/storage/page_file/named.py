@@ -1,4 +1,4 @@
-"""The sections of a page file that say what the integers of columns of categories and times stand for."""
+"""The sections of a page file that give the meaning of the integers in columns of categories and times."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kinds_from(sections: Mapping[Section, bytes], columns: Mapping[str, ColumnIn
         columns: the edge columns, whose bounds the names must cover.
 
     Raises:
-        ValueError: the sections are no JSON, or do not fit the columns. Its text is what is damaged.
+        ValueError: the sections are not JSON, or do not fit the columns. The message names the damaged part.
     """
     kinds: dict[str, Kind] = {}
     for section, data in sections.items():

@@ -81,8 +81,7 @@ class PageView:
 
 
 def stripe_name(file: str, fingerprint: bytes, number: int) -> str:
-    """The file name of a stripe. It contains a part of the fingerprint, so that new files do not replace old stripes.
-    """
+    """The file name of a stripe, with a part of the fingerprint so that new files do not replace old stripes."""
     return f"{file}.{fingerprint.hex()[:8]}.{number + 1}"
 
 
@@ -100,7 +99,7 @@ class PageFile:
         stripes: the paths of the files that hold the pages.
         page_bytes: the writer began a new page when a page had reached this size.
         description: notes on the source, and facts to print.
-        named: what the integers of a column stand for, by the names of columns of categories and times.
+        named: the meaning of the integers in columns of categories and times, by name of the column.
     """
 
     def __init__(self, path: Path, header: Header, fingerprint: bytes, description: Description) -> None:
@@ -208,8 +207,8 @@ class PageFile:
     def permutation(self, empty: Empty = empty) -> NDArray[np.uint32] | None:
         """Map each vertex number in the pages to the dense number of the vertex in `ids`, uint32[n].
 
-        Returns None for the layout "ids", where both are equal. `empty` allocates the array; the check takes n more
-        bytes temporarily. Raises GraphError and DiskError.
+        Returns None for the layout "ids", in which the two numbers are equal. `empty` allocates the array; the check
+        takes n more bytes temporarily. Raises GraphError and DiskError.
         """
         if self.layout == "ids":
             return None
@@ -224,7 +223,7 @@ class PageFile:
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
         """The degree of each vertex in a direction, uint32[n], indexed by the vertex numbers of the pages.
 
-        `empty` allocates the array, and a temporary one of half its size. Raises GraphError and DiskError.
+        `empty` allocates the array, and a temporary array of half its size. Raises GraphError and DiskError.
         """
         short = self._read(DEGREES[kind], empty).view(np.uint16)
         found: NDArray[np.uint32] = empty(self.n, np.uint32)
@@ -247,7 +246,7 @@ class PageFile:
         Args:
             kind: the adjacency direction.
             page: the number of the page.
-            buffer: uint8[nbytes], the page; `extent` has the size. The address is a multiple of 64.
+            buffer: uint8[nbytes], the page; `extent` has the size. The address of `buffer` is a multiple of 64.
 
         Raises:
             GraphError: the checksum is wrong, the offsets are not monotone or do not end at the number of edges, a
@@ -272,7 +271,7 @@ class PageFile:
         return PageView(offsets, targets, columns)
 
     def pages(self, kind: str) -> Iterator[PageView]:
-        """Read and check the pages of a direction in order. All views use one buffer, so only the last one is valid.
+        """Read and check the pages of a direction in order. All views use one buffer, so only the last view is valid.
 
         Raises GraphError and DiskError.
         """
@@ -291,7 +290,10 @@ class PageFile:
                 yield self.view(kind, page, buffer)
 
     def check(self) -> int:
-        """Read the whole file and verify all checksums; returns their number. Raises GraphError and DiskError."""
+        """Read the whole file and verify all checksums; returns the number of checksums.
+
+        Raises GraphError and DiskError.
+        """
         self.ids()
         self.permutation()
         count = 1 + len(self._header.sections) + (len(self.stripes) if self._header.stripes else 0)
@@ -354,7 +356,8 @@ class PageFile:
         self.stripes = tuple(found)
 
     def _check_long_rows(self, kind: str, page: int, offsets: NDArray[np.uint32]) -> None:
-        """Raise GraphError if a segment is not in its vertex's row, or a row without segments goes on in the next page.
+        """Raise GraphError if a segment is not in the row of its vertex, or if the next page continues a row without
+        segments.
         """
         d = self._directories[kind]
         first = int(d.firsts[page])

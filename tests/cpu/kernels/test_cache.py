@@ -53,7 +53,10 @@ def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subpro
 
 
 def finished(process: subprocess.Popen[str], why_unused: str = "") -> tuple[str, str]:
-    """The output of a process, which must succeed. Its only message is one warning if the cache is not used."""
+    """The output of a process, which must succeed.
+
+    The process may print only one warning, if it does not use the cache.
+    """
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     if why_unused:
@@ -87,7 +90,7 @@ def entries(cache: Path) -> list[Path]:
 
 
 def hidden(cache: Path) -> list[Path]:
-    """Temporary files."""
+    """The temporary files in the cache."""
     return list(cache.glob(".*"))
 
 
@@ -97,7 +100,7 @@ def test_a_warm_process_loads_no_compiler(filled: Path) -> None:
 
 
 def test_a_warm_run_loads_no_compiler(tmp_path: Path) -> None:
-    """It also loads no modules that only a GPU needs, and no unused array libraries."""
+    """A warm run also loads no modules that only a GPU needs, and no unused array libraries."""
     assert run(tmp_path, code=RUNS) == ("24", "True")
     assert run(tmp_path, code=RUNS) == ("24", "False")
 
@@ -143,7 +146,10 @@ def _dangling(path: Path) -> None:
 
 
 def _linked(path: Path) -> None:
-    """Replace an entry by a symbolic link to it. A link could lead to a file of another user."""
+    """Move an entry, and put a symbolic link to the moved file in its place.
+
+    A link could lead to a file of another user.
+    """
     elsewhere = path.parent / f"{path.name}.elsewhere"
     path.rename(elsewhere)
     path.symlink_to(elsewhere)

@@ -1,4 +1,4 @@
-"""Vertices with more edges than a segment: the same bits for every cut, and the interpreter's results."""
+"""Vertices with more edges than a segment: the same bits for every partition of the work, and correct results."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_stars(size: int) -> None:
 
 
 def test_larger_random_graphs() -> None:
-    """Graphs large enough for many tasks and several threads give the bits of one thread and one page."""
+    """Runs with many tasks and several threads give the same bits as a run with one thread and one page."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
@@ -123,7 +123,7 @@ def test_larger_random_graphs() -> None:
 
 
 def test_options_hold_for_the_run_they_are_given_to() -> None:
-    """One graph is cut in one way, then in another, then in the first again."""
+    """A graph is divided into pages of one size, then of another size, then of the first size again."""
     program, graph = compile(TEXT), hub_graph(HUBS["alone"], True)
     case = Case(graph)
     first = engine_run(program, case, page_size=64)

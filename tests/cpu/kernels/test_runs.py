@@ -22,7 +22,7 @@ repeat 4 times:
 
 
 def test_runs_of_vertices() -> None:
-    """Results are the interpreter's, with the same bits for every cut, also with hubs between the blocks."""
+    """Results are the interpreter's, with the same bits for every partition, also with hubs between the blocks."""
     rng = np.random.default_rng(23)
     n, hub = 5 * RUN + 37, RUN + 5
     src = np.concatenate([rng.integers(0, n, 4 * n), rng.integers(0, n, SEGMENT + 9)])

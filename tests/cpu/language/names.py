@@ -77,7 +77,7 @@ ROLES = {
 
 
 def programs() -> Iterator[tuple[str, Case]]:
-    """Programs that use every name as a field and as a parameter, and three fifths of them for each other kind."""
+    """Programs that use every name as a field and as a parameter, and some names for all other declarations."""
     yield _fields()
     yield _parameters()
     yield _ALIKE, Case(_graph(()))
@@ -126,7 +126,7 @@ def _parameters() -> tuple[str, Case]:
 
 
 def _everything(n: list[str]) -> tuple[str, Case]:
-    """A program of 40 names, each for another kind of thing."""
+    """A program with 40 names, which it uses for all kinds of declarations."""
     called = [name for name in n if name not in OURS]
     for name in called[:3]:
         n.remove(name)

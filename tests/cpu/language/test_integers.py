@@ -60,7 +60,10 @@ def test_orders_agree_where_a_path_leaves_the_type() -> None:
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("term", ["change(u.x)", "change(u.x) * 2", "abs(change(u.x)) + 1"])
 def test_the_first_change_is_the_whole_value(term: str, most: int) -> None:
-    """So its range is not that of a difference of two values, and sums with it may leave the type."""
+    """The first change is not a difference of two values.
+
+    So its range is larger, and sums with it may overflow the type.
+    """
     text = ["program p", "vertex x: int = 2147483646", f"repeat at most {most} times:",
             f"    gather s = sum({term} for u -> self)", "    apply x += s", "    activate when abs(change(x)) > 0"]
     program = compile("\n".join(text))

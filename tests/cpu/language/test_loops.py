@@ -1,4 +1,4 @@
-"""Loops of every kind, their end conditions and active vertices: engine against interpreter, for every cut."""
+"""Loops of every kind, their end conditions and active vertices: the engine against the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks inside blocks: every construct against the interpreter, for every cut, and the engine's reports of rounds."""
+"""Blocks inside blocks: every construct against the interpreter, and the engine's reports of rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements outside and inside loops, one construct per program: the engine against the interpreter, for every cut."""
+"""Statements outside and inside loops, one construct per program: the engine against the interpreter."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ apply f = floor(x * 3)
 
 
 def agree(text: str, case: Case, cuts: tuple[dict[str, Any], ...] = CUTS) -> None:
-    """Assert that a program gives the interpreter's result for every cut."""
+    """Assert that a program gives the interpreter's result for every partition of the work."""
     program = compile(text.lstrip("\n"))
     assert_as_interpreted(program, case, assert_cut_free(program, case, cuts), interpreted(program, case))
 
@@ -217,7 +217,7 @@ def test_arithmetic(kind: str) -> None:
 
 
 def test_infinite_integers() -> None:
-    """`inf` absorbs in + and -, on either side, and survives widening."""
+    """A sum or difference with `inf` on either side is infinite, and widening a type keeps `inf`."""
     some = np.array([0, 1, -1, 2**31 - 1, 2**31 - 2, -(2**31), -(2**31) + 1], np.int32)
     x, y = np.repeat(some, len(some)), np.tile(some, len(some))
     text = """

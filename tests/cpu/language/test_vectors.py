@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tests.cpu.compare import engine_run
 from tests.reference.cases import Case
 from tests.reference.graph import Array, RefGraph
 from tests.reference.graphs import family, to_graph
-from vlang import BindError, compile, load
+from vlang import BindError, ProgramError, compile, load
 
 SEED = 31
 DESIGN = "tests/reference/design"
@@ -242,3 +243,77 @@ def test_resumed_from_its_own_result() -> None:
     case = Case(family("path"))
     first = engine_run(program, case)
     assert engine_run(program, Case(case.graph, {}, {"x": first.x})).x[0].tolist() == [16.0, 32.0]
+
+
+# ------------------------------------------------------------------ constants
+
+CONSTANT = """program p(k: const = 3, s = 2.0, l: const)
+vertex x: float[k] = k
+vertex y: int[2 * k + l] = k * 2
+fn moved(a: float[k], c: float): float[k] = a * c + k
+repeat k times:
+    gather a = sum(u.x for u -> self if u.degree < k)
+    apply  x = moved(a, 0.5) + x / l
+    apply  y += k + l
+global g: int = k + N
+"""
+
+
+def test_constants() -> None:
+    graph = family("messy")
+    for sizes in ({"l": 1}, {"k": 5, "l": 2}):
+        result = assert_both(CONSTANT, Case(graph, {"s": 2.0, **sizes}), ways=1)
+        k, l_ = sizes.get("k", 3), sizes["l"]
+        assert result.x.shape == (graph.n, k)
+        assert result.y.shape == (graph.n, 2 * k + l_)
+        assert result.g == k + graph.n
+
+
+def test_values_of_constants() -> None:
+    """Each value is compiled once, and a value that is the default is the program itself."""
+    program, graph = compile(CONSTANT, l=2), to_graph(family("messy"))
+    assert program.constants == {"l": 2}
+    assert program.with_constants(k=3) is program
+    assert program.with_constants(k=4) is program.with_constants(k=4)
+    assert [(p.name, p.type, p.default, p.required) for p in program.params] == [
+        ("k", "const", 3, False), ("s", "f32", 2.0, False), ("l", "const", 2, False)]
+    assert [field.type for field in program.fields] == ["f32[k]", "i32[2 * k + l]"]
+    again = pickle.loads(pickle.dumps(compile(CONSTANT, k=4, l=1)))
+    assert again(graph).x.shape == (graph.n, 4)
+    assert again(graph, k=2).x.shape == (graph.n, 2)
+    assert load("cf", k=2).constants == {"k": 2}
+    assert "f32[5]" in program.explain("ir", k=5)
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({}, "p needs `l`, an integer from 1 to 1024: l=..."),
+    ({"l": 0}, "`l` is a constant, an integer from 1 to 1024, not 0"),
+    ({"l": True}, "`l` is a constant, an integer from 1 to 1024, not True"),
+    ({"l": 1.5}, "`l` is a constant, an integer from 1 to 1024, not 1.5"),
+])
+def test_wrong_constants(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(BindError) as error:
+        compile(CONSTANT)(to_graph(family("messy")), **given)
+    assert str(error.value) == said
+
+
+def test_a_value_for_which_the_text_is_wrong() -> None:
+    program = compile("program p(k: const = 4)\nvertex x: float[k] = 1\nvertex y: float = x[2]\n")
+    with pytest.raises(ProgramError, match=r"has the components 0 to 1 \(with k = 2\)"):
+        program(to_graph(family("messy")), k=2)
+    with pytest.raises(BindError, match="p has no constant `q`; its constants: `k`"):
+        compile(program.source, q=2)
+
+
+def test_a_result_goes_on_with_its_constants() -> None:
+    text = """program p(k: const = 2)
+vertex x: int[k] = int(random(1, self) * 50)
+repeat:
+    gather a = max(u.x for u -> self)
+    apply x = max(x, a)
+"""
+    graph = to_graph(family("messy"))
+    program = compile(text)
+    result = program.resume(program(graph, k=3), added={"src": [0], "dst": [5], "weight": [1.0]})
+    assert np.array_equal(result.x, program(result.graph, k=3).x)
+    assert result.x.shape[1] == 3

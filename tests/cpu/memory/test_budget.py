@@ -221,7 +221,10 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
 
 
 def test_calls_in_quick_succession_ask_for_free_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking the system takes as long as a search of a small graph. A call that differs asks again."""
+    """Asking the system for the free memory takes as long as a search of a small graph.
+
+    A call with other arguments asks again.
+    """
     asked: list[int] = []
 
     def free() -> int:
@@ -248,7 +251,10 @@ def test_calls_in_quick_succession_ask_for_free_memory_once(monkeypatch: pytest.
 def test_a_short_file_with_many_vertices_allocates_nothing_that_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of 73 bytes may declare 2^25 vertices. It is read, but a run that does not fit is refused at once."""
+    """A file of 73 bytes may declare 2^25 vertices.
+
+    Such a file is read, but a run that does not fit is refused at once.
+    """
     path = tmp_path / "rows.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n33554432 33554432 1\n1 2\n")
     with budget(100 * MB):

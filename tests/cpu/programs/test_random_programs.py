@@ -1,4 +1,4 @@
-"""Random typed programs on random graphs: the engine against the interpreter, for every cut and with every freedom."""
+"""Random typed programs on random graphs: the engine against the interpreter, for all options that divide the work."""
 
 from __future__ import annotations
 

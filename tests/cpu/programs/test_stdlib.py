@@ -1,4 +1,4 @@
-"""Every program of the standard library on every family of graphs, for every cut, against interpreter and verifier."""
+"""Every program of the standard library on every family of graphs, against interpreter and verifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grouped gathers and weighted modes: against the interpreter, on every family of graphs and for every cut."""
+"""Grouped gathers and weighted modes: against the interpreter, on every family of graphs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ repeat 1 times:
 
 
 def test_a_group_that_is_the_whole_row_has_the_bits_of_the_row() -> None:
-    """Also in rows of several segments, whose partial sums are merged in order."""
+    """This also holds for rows of several segments, whose partial sums are merged in order."""
     for graph in (long_graph(), family("rmat"), family("messy", directed=False)):
         result = assert_cut_free(ONE_GROUP, case_of(graph))
         assert same_bits(np.asarray(result["x"]), np.asarray(result["s"]))
@@ -107,7 +107,10 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 
 def test_edges_on_disk(tmp_path: Path) -> None:
-    """A field of a key is refused with its line, and the rest has the bits of a run in memory."""
+    """A read of a key's field is refused with its line.
+
+    A program without such a read has the bits of a run in memory.
+    """
     graph, program = to_graph(long_graph()), compile(KEYS.source.replace(" + l.x", ""))
     want = program(graph)
     with streaming(3, 0.3):
@@ -140,7 +143,7 @@ def test_freedoms() -> None:
 
 
 def test_a_push_of_single_edges_would_be_wrong() -> None:
-    """Two edges of one key count together. A rule that joins edge by edge would find 1."""
+    """Two edges with the same key count as two. A rule that joins edge by edge would find 1."""
     text = "program p\nvertex c: int = degree\n" \
            "vertex most: int = max(count(true for u) for u -- self by k = u.c, default = 0)\n"
     result = compile(text)(Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False))

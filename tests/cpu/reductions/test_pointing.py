@@ -1,4 +1,4 @@
-"""Reductions over the vertices that point here: against the interpreter, which tests all pairs of vertices."""
+"""Reductions over the vertices whose pointer is this vertex: the engine against tests of all pairs of vertices."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ vertex first: vertex = min(v for v in vertices if v.c == self and v.x > 0)
 
 
 def _long() -> Case:
-    """70,000 vertices, of which 50,000 point at one: rows of several segments."""
+    """70,000 vertices, of which 50,000 point at the same vertex, so that its row has several segments."""
     rng = np.random.default_rng(3)
     n = 70_000
     c = np.where(rng.random(n) < 5 / 7, 9, rng.integers(-1, n, n))
@@ -85,7 +85,7 @@ def _long() -> Case:
 
 
 def test_many_point_at_one() -> None:
-    """Sums have the bits of sums over a row of edges with the same vertices: neither threads nor cuts change them."""
+    """Sums have the bits of sums over a row of edges with the same vertices: neither threads nor pages change them."""
     case = _long()
     result = assert_cut_free(LONG, case)
     c, x = case.fields["c"], case.fields["x"]

@@ -1,4 +1,4 @@
-"""Every reduction over every type, in every direction: the engine against the interpreter, for every cut."""
+"""Every reduction over every type, in every direction: the engine against the interpreter."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def values(kind: str, n: int, seed: int = SEED) -> Array:
 
 
 class Body:
-    """A program text of consecutive gathers, each with its own output. Some have `if`, some `default`, in turn."""
+    """A program text of consecutive gathers, each with its own output.
+
+    Some gathers have `if`, and some have `default`.
+    """
 
     def __init__(self, *declarations: str) -> None:
         self.head = ["program all_reductions", *declarations]
@@ -47,7 +50,10 @@ class Body:
         self.number = 0
 
     def add(self, reduction: str, value: str, type_: str, domain: str, default: str, cond: str = "u != self") -> None:
-        """Add one gather. default: the value of a vertex without contributions; every `mean` has one, others some."""
+        """Add one gather.
+
+        default: the value of a vertex without contributions, used for every `mean` and for some other reductions.
+        """
         k = self.number
         self.number += 1
         text = f"{reduction}({value} for {domain}"

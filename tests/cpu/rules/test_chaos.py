@@ -1,4 +1,4 @@
-"""Compiled runs that use the freedoms of the facts at random give the results of plain runs.
+"""Compiled runs with random choices that the rules permit give the results of plain runs.
 
 tests/reference/freedoms does the same on the interpreter, for every rule and also with freedoms that are not granted.
 """
@@ -33,7 +33,7 @@ def program(name: str) -> Program:
 
 
 def chaos(program: Program, given: Case, graph: Graph | None = None, **options: Any) -> ChaosReport:
-    """Compare a run with a run under random freedoms; returns which freedoms were used."""
+    """Compare a run with a run in chaos mode; returns how often each rule was used."""
     report = program(graph or to_graph(given.graph), **given.params, **given.fields, **spelled(**options)).chaos
     assert isinstance(report, ChaosReport)
     return report
@@ -140,7 +140,7 @@ apply  y    = found
 
 
 def test_a_reduction_that_is_not_what_it_claims_to_be() -> None:
-    """The checker tests laws on samples. This reduction breaks them only on numbers outside the samples."""
+    """The checker tests laws on samples. This reduction breaks the laws only on numbers outside the samples."""
     wrong = compile(ORDERED)
     graph = Graph.from_edges([1, 2, 3, 4], [0, 0, 0, 0])
     values = np.array([0, 1000007, 1000001, 1000005, 1000003], np.int32)
@@ -153,7 +153,7 @@ def test_a_reduction_that_is_not_what_it_claims_to_be() -> None:
 
 
 def forced(monkeypatch: pytest.MonkeyPatch, change: Callable[[LoopSpec], LoopSpec]) -> None:
-    """Let plans have loops changed by `change`."""
+    """Apply `change` to the loops of every plan."""
     plain = Program.plan
 
     def plan(self: Program, *args: Any, **options: Any) -> Plan:

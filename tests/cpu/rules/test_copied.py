@@ -87,7 +87,9 @@ def test_shapes(spec: str) -> None:
 @pytest.mark.parametrize("type_", ["vertex", "u32"])
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_of_vertices(seed: int, type_: str) -> None:
-    """If every value is the number of its vertex, the forest is the result. Otherwise the value is an ordinary field.
+    """If every value is the number of its vertex, the forest is the result.
+
+    Other values are treated as an ordinary field.
 
     Edges are listed in both directions, several times, and as loops, so that the first entries of few rows are two
     different neighbours.
@@ -118,7 +120,10 @@ def test_numbers_of_vertices(seed: int, type_: str) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, -0.0])
 def test_floats_whose_order_matters(bad: float) -> None:
-    """Of two zeros, or of a NaN and a number, min keeps the first one. So the loop runs by supersteps."""
+    """Of two zeros, or of a NaN and a number, min keeps the first one.
+
+    So a loop over such floats runs by supersteps.
+    """
     graph = to_graph(ref_graph(4, [(0, 1), (1, 2)], False))
     x = np.array([1, bad, 0, 3], np.float32)
     for reduction in ("min", "max"):

@@ -39,7 +39,7 @@ def leaves(asked: Program) -> bool:
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_families(name: str) -> None:
-    """Results agree for every cut and mode, with and without early exit."""
+    """Results agree for every partition of the work and every mode, with and without early exit."""
     asked = program(name)
     for seed, (_, graph) in enumerate(all_families()):
         given = case(name, graph, seed)

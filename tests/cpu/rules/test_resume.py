@@ -222,6 +222,20 @@ MULTI = {
     "reads `twice`": ("vertex total: int = indegree\nvertex twice: int = total\nvertex x: int = 0\nrepeat:\n"
                       "    gather a = max(min(u.x + 1, u.twice) for u -> self)\n    apply x = max(x, a)\n",
                       "the loop reads `twice`, which changes with the edges of its vertex"),
+    "applied before": ("vertex twice: int = 0\napply twice = indegree * 2\nvertex x: int = 0\nrepeat:\n"
+                       "    gather a = max(min(u.x + 1, u.twice) for u -> self)\n    apply x = max(x, a)\n",
+                       "the loop reads `twice`, which changes with the edges of its vertex"),
+    "applied where": ("vertex twice: int = 0\nwhere indegree > 1:\n    apply twice = 2\nvertex x: int = 0\nrepeat:\n"
+                      "    gather a = max(min(u.x + 1, u.twice) for u -> self)\n    apply x = max(x, a)\n",
+                      "the loop reads `twice`, which changes with the edges of its vertex"),
+    "gathered before": ("vertex near: int = 0\ngather most = max(u.indegree for u -> self)\napply near = most\n"
+                        "vertex x: int = 0\nrepeat:\n    gather a = max(min(u.x + 1, u.near) for u -> self)\n"
+                        "    apply x = max(x, a)\n",
+                        "the loop reads `near`, which depends on edges that may be anywhere"),
+    "applied in a block": ("vertex near: int = 0\nfor k from 1 to 2:\n    apply near = near + indegree\n"
+                           "vertex x: int = 0\nrepeat:\n    gather a = max(min(u.x + 1, u.near) for u -> self)\n"
+                           "    apply x = max(x, a)\n",
+                           "the loop reads `near`, which depends on edges that may be anywhere"),
     "start": ("vertex x: int = indegree\nrepeat:\n    gather a = max(u.x for u -> self)\n    apply x = max(x, a)\n",
               "`x` starts at a value that depends on the edges"),
     "indirect start": ("vertex d: int = indegree\nvertex e: int = d * 2\nvertex x: int = e\nrepeat:\n"
@@ -305,7 +319,7 @@ FORCED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", FORCED)
 def test_forced_where_refused(name: str) -> None:
-    """If a refused run starts from old values, some result differs. So the refusal is needed."""
+    """If a refused run starts from old values, some result differs. So the rule must refuse these loops."""
     how, params = FORCED[name]
     different = 0
     one = program(name)

@@ -1,4 +1,4 @@
-"""Full sweeps by rows or by cache blocks: the same bits, when blocks are built, and that the faster way is kept."""
+"""Full sweeps by rows and by cache blocks give the same bits, and a run chooses the faster of the two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathers of `change(u.f)`: each change is sent once, to the receivers of active vertices only, under every cut."""
+"""Gathers of `change(u.f)`: each change is sent exactly once, to the receivers of active vertices only."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_loops_on_long_vertices(name: str) -> None:
 
 
 def test_integers_with_infinities() -> None:
-    """`inf` absorbs in changes as in every difference."""
+    """A change from or to `inf` is infinite, like every difference with `inf`."""
     text = """program p
 vertex x: int
 vertex y: int = 0

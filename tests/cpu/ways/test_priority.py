@@ -246,7 +246,10 @@ def test_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_workers_decide_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With more workers than processors, some are late. All must agree when a window opens and when a call ends."""
+    """With more workers than processors, some workers are late.
+
+    All workers must agree when a window opens and when a call ends.
+    """
     monkeypatch.setattr(cpu, "_SMALL", 0)
     given = Graph.read("kron:8,weights=1..63")
     want = program("sssp")(given, source=1, research={"mode": "pull"})

@@ -1,6 +1,6 @@
 """Loops with a uniform frontier (rule X2) on the CPU: bits, rounds and active vertices are those of a pull.
 
-This holds for every way of a superstep.
+The results hold for every way to run a superstep.
 """
 
 from __future__ import annotations

@@ -105,7 +105,10 @@ def program(text: str) -> Program:
 
 
 def assert_pushed(text: str, graph: RefGraph, most: int = 40, meant: bool = True) -> set[str]:
-    """Compare every cut with a pull and, if `meant`, with the interpreter; returns the modes that ran."""
+    """Compare runs under every partition of the work with a pull; returns the modes that ran.
+
+    If `meant` is set, also compare with the interpreter.
+    """
     case, on = Case(graph), to_graph(graph)
     want = engine_run(program(text), case, on, mode="pull", threads=1, max_rounds=most)
     seen = set()

@@ -146,7 +146,7 @@ def test_both_rules_give_the_same(program: str) -> None:
 
 
 def test_edges_of_changed_vertices_are_counted() -> None:
-    """Around the 256 vertices that are looked at together, for no, few, many and all changed vertices."""
+    """The kernel tests 256 vertices at a time. Counts are right around this size, for no, few, many and all changes."""
     rng = np.random.default_rng(7)
     for n in (0, 1, 255, 256, 257, 1000):
         degrees = rng.integers(0, 1 << 32, n, dtype=np.uint32)

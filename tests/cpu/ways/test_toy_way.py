@@ -54,7 +54,7 @@ def plod_PASS(frame, table, n):
 
 
 class PlodText:
-    """The emit half."""
+    """The part of the way that writes kernels."""
 
     name = "plod"
 
@@ -69,7 +69,7 @@ class PlodText:
 
 
 class Plod(CpuWay):
-    """The run half."""
+    """The part of the way that runs loops."""
 
     name = "plod"
     modes = ("plod",)

@@ -57,7 +57,7 @@ class Operation:
 
 @dataclass(eq=False)
 class EmulatedStream:
-    """Work in order. queued, done: total numbers of operations."""
+    """A queue of operations that run in order. queued, done: total numbers of operations."""
 
     queue: deque[Operation] = field(default_factory=deque)
     queued: int = 0
@@ -81,7 +81,7 @@ class EmulatedKernel:
 
 
 class EmulatedGpu:
-    """What outlives the emulated devices of several runs: memory and page locks that graphs keep, and their shelf.
+    """An emulated GPU, which outlives the emulated devices of several runs. Graphs keep memory and page locks on it.
 
     name: the name of the device for users.
     """
@@ -122,23 +122,25 @@ class EmulatedDevice:
         order: one of ORDERS for all launches; None changes it from launch to launch.
         flags: further options of g++.
         unified: whether kernels may read registered host memory.
-        multiprocessors: their number.
+        multiprocessors: the number of multiprocessors.
         shared: bytes of shared memory per block.
         lanes: lanes that a multiprocessor runs at the same time.
         libraries: kernels compiled ahead, by text.
-        gpu: what outlives this object; None for nothing.
+        gpu: the GPU whose memory outlives this object; None for a new GPU.
+        world: the streams of all devices of a run, whose work happens in any order; None for a single device.
 
     Attributes:
         launches: number of launches, by kernel name.
-        most: the largest number of bytes allocated at any time, with what is kept and idle.
+        most: the largest number of bytes allocated at any time, including memory that graphs keep and idle memory.
         uploaded: the number of bytes uploaded.
-        locked: the number of host arrays that were page-locked and had not been.
+        locked: the number of host arrays that this device page-locked; arrays locked earlier do not count.
     """
 
     def __init__(
         self, seed: int = 0, memory: int = 1 << 30, order: str | None = None, flags: Sequence[str] = (),
         unified: bool = True, multiprocessors: int = 2, shared: int = 96 << 10, lanes: int = 512,
         libraries: Mapping[str, Library] | None = None, gpu: EmulatedGpu | None = None,
+        world: list[EmulatedStream] | None = None,
     ) -> None:
         self._gpu, self._alone = gpu or EmulatedGpu(), gpu is None
         self.shelf, self.cache = self._gpu.shelf, cast("int | None", None)
@@ -151,6 +153,9 @@ class EmulatedDevice:
         self._libraries = libraries or {}
         self._main = EmulatedStream()
         self._streams = [self._main]
+        self._world = self._streams if world is None else world
+        if world is not None:
+            world.append(self._main)
         self._buffers: list[EmulatedBuffer] = []
         self._freed: list[EmulatedBuffer] = []
         self._registered: dict[tuple[int, int], NDArray[Any]] = {}
@@ -262,8 +267,18 @@ class EmulatedDevice:
         assert not np.shares_memory(to, of), "a copy between places that overlap"
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
+    def copy_from(
+        self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
+    ) -> None:
+        """Copy from another device of the same world."""
+        assert isinstance(other, EmulatedDevice)
+        assert other is not self
+        assert other._world is self._world
+        to, of = self._bytes(target, nbytes, "copying to"), other._bytes(source, nbytes, "copying from")
+        self._queue(stream, Operation(lambda: np.copyto(to, of)))
+
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place; returns its address for kernels, 0 if they cannot read it."""
+        """Page-lock a host array in place; returns its address for kernels, 0 if kernels cannot read the array."""
         assert array.flags.c_contiguous
         self.locked += not self._is_registered(array)
         self._registered[array.ctypes.data, array.nbytes] = array
@@ -289,6 +304,8 @@ class EmulatedDevice:
         """A new stream."""
         made = EmulatedStream()
         self._streams.append(made)
+        if self._world is not self._streams:
+            self._world.append(made)
         return made
 
     def record(self, stream: Stream | None = None) -> Event:
@@ -362,7 +379,7 @@ class EmulatedDevice:
 
     def _step(self) -> None:
         """Run one operation of a random stream that has one."""
-        ready = [stream for stream in self._streams if stream.queue and stream.queue[0].ready()]
+        ready = [stream for stream in self._world if stream.queue and stream.queue[0].ready()]
         if not ready:
             raise DeviceError("streams wait for events that cannot come")
         stream = self._random.choice(ready)
@@ -406,7 +423,7 @@ class EmulatedDevice:
             raise
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """Blocks of a kernel that run at the same time; 0 if not even one fits."""
+        """The number of blocks of a kernel that run at the same time; 0 if not even one block fits."""
         assert isinstance(kernel, EmulatedKernel)
         assert threads > 0
         assert threads % 32 == 0, f"{kernel.name}: {threads} threads are no whole number of warps"

@@ -120,6 +120,13 @@ struct least : Shared {
   }
 };
 
+// Minus the number of copies of the accumulator that contributions of a vertex were joined to, in pull_shards.
+struct copies : least {
+  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = 0; }
+  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item&) { shared_min(cells.a0 + i, -1); }
+  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) { cells.a0[i] += cells.a0[j]; }
+};
+
 // min((u.value + weight, u)): pairs, packed in cells.
 struct nearest : Shared {
   struct Acc { f32 a0; u32 a1; };

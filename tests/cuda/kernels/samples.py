@@ -1,4 +1,4 @@
-"""The hand-written passes of samples.cuh, the same in NumPy, and graphs with rows of every relevant length."""
+"""The hand-written passes of samples.cuh, their NumPy equivalents, and graphs with rows of every relevant length."""
 
 from __future__ import annotations
 

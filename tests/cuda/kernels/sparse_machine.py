@@ -93,7 +93,7 @@ class SampleMachine:
 
     Args:
         device: an emulated device.
-        arcs: by adjacency direction.
+        arcs: the arcs of each adjacency direction.
         field: initial values of the field.
         pages: number of pages.
         parts: partial results of a pass.
@@ -221,8 +221,11 @@ class SampleMachine:
                                  piece.light, 0), stream)
             self.device.wait(self.device.record(stream))
 
+    def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
+        """Does nothing, as all edges are in one memory."""
+
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """Blocks that run at the same time."""
+        """The number of blocks that run at the same time."""
         return self.device.resident(self._kernels[template, struct, tuple(constants)], threads, shared)
 
     def pointer(self, slot: str) -> int:

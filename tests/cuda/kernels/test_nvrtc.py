@@ -97,7 +97,7 @@ def log_of(
 ) -> str:
     """The messages of NVRTC; raises if it rejects the text.
 
-    optimised: compile as for a run. It takes three times as long and only makes the machine code faster.
+    optimised: compile as for a run. Optimisation takes three times as long and only makes the machine code faster.
     """
     entries = dict(entry(template, struct, *constants) for template, struct, constants in kernels)
     return _log(whole_source(text, entries), architecture, ptxas, optimised)
@@ -118,7 +118,7 @@ def _log(source: str, architecture: str, ptxas: str | None = None, optimised: bo
 
 
 def plan_of(program: Program, columns: bool = True) -> Plan:
-    """The plan for graphs with all edge fields of the program, or only with those that it needs."""
+    """The plan for graphs with all edge fields of the program, or only with the required edge fields."""
     edges = frozenset(edge.name for edge in program.edges if columns or edge.required)
     return program.plan(edges, frozenset(f.name for f in program.fields if f.required), target="cuda")
 
@@ -160,7 +160,7 @@ def test_programs_of_names_that_c_or_cuda_uses() -> None:
 
 @functools.cache
 def corpus() -> tuple[Generated, ...]:
-    """Random programs; the same in every run with one version of hypothesis."""
+    """Random programs. Every run with the same version of hypothesis draws the same programs."""
     found: list[Generated] = []
 
     @seed(SEED)
@@ -175,7 +175,7 @@ def corpus() -> tuple[Generated, ...]:
 
 @pytest.mark.parametrize("number", range(CORPUS))
 def test_random_program(number: int) -> None:
-    """Compile each kernel of a program for one architecture, which samples all pairs of the two."""
+    """Compile each kernel of a program for one architecture, as a sample of all pairs of kernels and architectures."""
     drawn = corpus()[number]
     program = compile(drawn.text)
     plan = plan_of(program, columns=number % 2 == 0)

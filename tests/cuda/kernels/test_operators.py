@@ -171,7 +171,11 @@ def test_floor_to_integers() -> None:
 
 
 def saturated(values: Array) -> int:
-    """The product of integers: 0 if a factor is 0, infinite if a factor is or if its magnitude is at least 2^63 - 1."""
+    """The product of integers.
+
+    The product is 0 if a factor is 0. Otherwise the product is infinite if a factor is infinite, or if the magnitude of
+    the product is at least 2^63 - 1.
+    """
     ends = np.iinfo(values.dtype)
     high, low = int(ends.max), int(ends.min)
     product = math.prod(int(v) for v in values)

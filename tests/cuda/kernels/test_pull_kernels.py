@@ -22,6 +22,7 @@ from vlang.runtime.plan.plan import (
     ROW_SHARDS,
     ROW_TARGETS,
     ROW_WORDS,
+    SEGMENT,
 )
 
 pytestmark = needs_compiler
@@ -39,7 +40,8 @@ def library() -> Library:
     wanted = [("segments", ()), ("finish", ()), ("finish_list", ()), ("pull_shards", ()),
               *(k for k in KERNELS if k[0] != "pull_shards")]
     entries = dict(entry(template, struct, *constants) for struct in SAMPLES for template, constants in wanted)
-    entries |= dict([entry("compute", "plain"), entry("messages", "total"), entry("messages_list", "total"),
+    entries |= dict([entry("pull_shards", "copies"), entry("compute", "plain"),
+                     entry("messages", "total"), entry("messages_list", "total"),
                      entry("fold", "folded"), entry("scalar", "folded"), entry("scalar", "constant")])
     entries |= dict(entry(name) for name in PREPARATIONS)
     return compile_text(sample_text(), entries)
@@ -232,6 +234,19 @@ def test_rows_that_only_just_fit() -> None:
             check(struct, rows, state, SEED, f"{struct} {degrees[:9]}")
 
 
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_lanes_update_different_copies(replicas: int) -> None:
+    """Neighbouring edges are joined to different copies: to each copy, if a vertex has at least as many edges."""
+    rows = mixed(np.random.default_rng(SEED), 200, hub=True)
+    state = state_of("least", np.random.default_rng(SEED), rows)
+    device = Device("least", rows, state, 64, "random", SEED)
+    device.struct = "copies"  # with the cells of "least"
+    device.page(("pull_shards", (replicas,)), 0, rows.n)
+    degrees = np.diff(rows.offsets.astype(np.int64))
+    seen = (degrees <= SEGMENT) & (state.chosen != 0)
+    np.testing.assert_array_equal(-state.results[0][seen], np.minimum(degrees[seen], replicas))
+
+
 @pytest.mark.parametrize("threads", [64, 256])
 def test_lists_of_long_vertices(threads: int) -> None:
     rows = random_rows(np.random.default_rng(SEED), np.array([3, HUB, 20_000, 0, 17_000]))
@@ -263,7 +278,7 @@ def test_passes_over_vertices(threads: int) -> None:
         right[n // 2 :] = 2 * state.values[n // 2 :]
         right[listed[: min(n, 2)]] = 2 * state.values[listed[: min(n, 2)]]
         np.testing.assert_array_equal(state.results[0], right)
-        library().run("fold_folded", 2, threads, (frame, n), fold, order="random", seed=SEED)
+        library().run("fold_folded", 2, threads, (frame, 0, n, 0), fold, order="random", seed=SEED)
         library().run("scalar_folded", 1, threads, (frame, -(-n // BLOCK)), fold)
         value = state.frame[17:18].view(np.float64)[0]
         largest = state.numbers.max() if n else -(2**31)

@@ -80,7 +80,10 @@ def pages_of(kind: str = "in") -> int:
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in IN_MEMORY_ONLY])
 def test_every_program(name: str) -> None:
-    """Every program runs with half of the edges on the device and with all of them, which are then read once."""
+    """Every program runs with half of the edges on the device, and with all edges.
+
+    In the second case, pages are read once.
+    """
     limits: dict[str, Any] = {"max_rounds": 6} if name in ("circuit", "heat", "neural") else {}
     want, most = in_memory(name, **limits)
     edges = 8 * len(GRAPH.src)
@@ -211,7 +214,7 @@ def flip(file: Path, at: int) -> None:
 
 
 def test_a_damaged_page_reaches_no_kernel(small: Path, tmp_path: Path) -> None:
-    """A damaged page gives one error that names the file and the page. So does a truncated file."""
+    """A damaged page gives one error that names the file and the page. A truncated file gives such an error, too."""
     file = tmp_path / "x.vg"
     file.write_bytes(small.read_bytes())
     disk = Graph.open(file)
@@ -256,7 +259,7 @@ def test_short_reads_are_continued(small: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_page_that_cannot_be_read() -> None:
-    """If the read of a page fails, there is one error, and every buffer is released."""
+    """If the read of a page fails, the run raises one error and releases every buffer."""
     for kind, page in (("in", 0), ("in", 77)):
         with streaming(2), emulated("pagerank") as devices:
             graph = opened(to_graph(GRAPH), PAGE, 0.0, (kind, page))
@@ -267,7 +270,7 @@ def test_a_page_that_cannot_be_read() -> None:
 
 
 def test_memory_that_cannot_be_locked(small: Path) -> None:
-    """If buffers cannot be page-locked, copies read them immediately."""
+    """If buffers cannot be page-locked, copies read the buffers immediately."""
     class Refused(EmulatedDevice):
         def register(self, array: Any) -> int:
             return 0

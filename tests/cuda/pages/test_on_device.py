@@ -1,4 +1,4 @@
-"""What graphs keep on a GPU between calls: copied once, within the budget, given up, released, shared by threads."""
+"""Arrays of graphs stay on a GPU between calls: they are copied once, fit the budget, are released, and are shared."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_a_resident_pass_sees_every_edge_once(hubs: str, page_size: int | None, 
     for use in USES:
         assert visits.sweep(topology, use) == list(range(topology.pages))
         assert_seen(visits, use == "weighted")
-    assert topology.traffic.copied == 0
+    assert topology.traffic.copied == 6 * topology.edges, "neighbours and weights are copied once"
     closed(topology)
     visits.device.close()
 
@@ -343,7 +343,7 @@ def test_pages_with_little_to_do_are_read_directly() -> None:
 
 
 def test_the_published_choice() -> None:
-    """HyTGraph's example (figure 4) in larger: the same active edges in few long rows, or in many short ones."""
+    """HyTGraph's example (figure 4), enlarged: the same active edges in few long rows, or in many short ones."""
     edges = np.full(4, 8_388_608)
     vertices, active = np.array([100, 100_000, 2_000_000, 10]), np.array([3_200, 400_000, 8_000_000, 8_000_000])
     lines = np.array([150, 110_000, 2_100_000, 250_010])

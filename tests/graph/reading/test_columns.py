@@ -87,6 +87,14 @@ def test_a_weight_that_is_no_number_is_an_error(name: str, packed: bool, here: P
             assert refused(text) == expected
 
 
+def test_gzip_members_and_padding_may_end_anywhere(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever part of the next member has been read when a member ends."""
+    (here / "g").write_bytes(gzip.compress(b"1 2\n") + b"\0" * 5 + gzip.compress(b"2 3\n") + gzip.compress(b"3 4\n"))
+    for piece in range(1, 12):
+        monkeypatch.setattr("vlang.runtime.graph.read.source._PIECE", piece)
+        assert Graph.read("g").n == 4, piece
+
+
 def test_messages_say_what_to_write(here: Path) -> None:
     (here / "g").write_text(HEAD + '1,2,"1,5"\n')
     with pytest.raises(GraphError, match=r'found:    1,2,"1,5"\n  expected: a decimal point and no commas, such as'):

@@ -237,7 +237,10 @@ def test_repetitions_far_apart_in_gzip(members: int, tmp_path: Path) -> None:
 
 
 def test_the_memory_of_reading_ends_with_the_windows() -> None:
-    """That of a small text grows with it; that of a large one is two windows, and the rows of one."""
+    """Reading a small text needs memory in proportion to the text.
+
+    Reading a large text needs a constant amount: two windows, and the rows of one window.
+    """
     sizes = [1 << k for k in range(10, 45)]
     needs = [reading_bytes(2, 3, size) for size in sizes]
     window = IN_MEMORY.window_for(2)

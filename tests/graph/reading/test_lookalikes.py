@@ -194,7 +194,10 @@ def test_utf32(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_byte_order_marks(packed: bool, tmp_path: Path) -> None:
-    """One at the beginning is read over; in front of another line it would be a part of an id that no one can see."""
+    """A mark at the beginning of a file is skipped.
+
+    A mark before another line is refused, since it would become an invisible part of an id.
+    """
     mark = b"\xef\xbb\xbf"
     def kept(text: bytes) -> bytes:
         return gzip.compress(text, 1) if packed else text

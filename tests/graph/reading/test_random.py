@@ -42,11 +42,11 @@ class Style:
     """The style in which a list is written.
 
     Attributes:
-        separator: between columns.
-        line_end: after each line.
-        last_end: whether the last line has one.
+        separator: the text between columns.
+        line_end: the characters after each line.
+        last_end: whether the last line ends with `line_end`.
         mark: whether the file begins with a byte order mark.
-        packed: whether it is gzip.
+        packed: whether the file is compressed by gzip.
         header: whether the first line names the columns.
         noise: comments and blank lines between the lines.
         threads: how many threads read.

@@ -63,6 +63,12 @@ def test_widths(type_: str, expression: str, want: int) -> None:
     assert got.dtype == {"u": "u", "i": "i"}[type_[0]] + str(int(type_[1:]) // 8)
 
 
+def test_one_value_for_the_graph_converts_to_every_width() -> None:
+    """NumPy would compare a single integer with 2^64 - 1 as a C long, which overflows."""
+    outcome = go("program p(k: int)\nvertex a: u64 = u64(k)\nvertex b: u8 = u8(k)\nvertex c: u64 = u64(-k)", k=300)
+    assert [outcome.fields[name][0] for name in "abc"] == [300, 255, 0]
+
+
 def test_infinity_survives_conversion() -> None:
     outcome = go("""
         vertex a: int = inf

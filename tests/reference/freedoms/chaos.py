@@ -1,8 +1,9 @@
-"""The interpreter with freedoms: supersteps of chosen loops run in ways that the legality rules may grant.
+"""The interpreter with other ways to run loops: supersteps of chosen loops run in ways that rules may permit.
 
 A *way* runs the block of a loop for the selected vertices and returns the names defined in it. The interpreter does
-the rest: activity, the end of loops, and all other statements. Ways do not check whether they are granted. `granted`
-lists the granted ones; tests force the others to show that they change results (language.md, sections 10.3 and 11).
+the rest: activity, the end of loops, and all other statements. Ways do not check whether their rules are granted.
+`granted` lists the granted rules. Tests force ways of other rules, to show that these change results (language.md,
+sections 10.3 and 11).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.reference import operators as ops
+from tests.reference.constants import sized
 from tests.reference.evaluate import Evaluator, walk
 from tests.reference.graph import RefGraph
 from tests.reference.interpreter import _Machine
@@ -101,7 +103,7 @@ def _joined(values: list[Value]) -> Value:
 
 
 class Free(_Machine):
-    """The interpreter, with some loops run in a way.
+    """The interpreter, with chosen loops run in other ways.
 
     ways: the line of a loop -> its way. fact: the facts of the current loop. kept: the state of the current way, empty
     when the loop starts.
@@ -125,7 +127,7 @@ class Free(_Machine):
         self.resting: Mapping[str, bool] = {}  # fields, each with the value at which a vertex skips the current gather
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:
-        """Run a block. The block of a loop runs in the way of the loop."""
+        """Run a block. If a way was chosen for a loop, its block runs in that way."""
         loop = self._loops.get(id(block))
         way = None if loop is None else self._ways.get(loop.span.line)
         if loop is None or way is None or not len(selected):
@@ -167,7 +169,7 @@ class Free(_Machine):
         return {name: store.value.raw.copy() for name, store in self.stores(env).items()}
 
     def differing(self, names: Any, now: Mapping[str, Array], then: Mapping[str, Array]) -> Array:
-        """The vertices that differ in one of the fields."""
+        """The vertices where a field of the loop differs from an earlier copy."""
         found = np.zeros(self.graph.n, np.bool_)
         for name in set(names) & set(now):
             found |= ops.differs(now[name], then[name])
@@ -183,7 +185,10 @@ class Free(_Machine):
         return found
 
     def phases(self, block: t.Block) -> list[list[t.Statement]]:
-        """The statements of the block by phase; `activate when` and others outside phases belong to the last phase."""
+        """The statements of the block by phase.
+
+        `activate when` and other statements outside of phases belong to the last phase.
+        """
         places = {s.span.start: number for number, phase in enumerate(self.fact.phases) for s in phase.statements}
         groups: list[list[t.Statement]] = [[] for _ in self.fact.phases]
         for statement in block.items:
@@ -218,7 +223,7 @@ def run_free(
     source: str, facts: Facts, graph: RefGraph, params: Mapping[str, Any], fields: Mapping[str, Any],
     ways: Mapping[int, Way], seed: int, precision: int = 32, max_rounds: int | None = None,
 ) -> Outcome:
-    """Run a program, with some loops in ways. Without ways it is the interpreter.
+    """Run a program, with chosen loops in other ways. Without `ways`, the interpreter runs every loop as written.
 
     Args:
         source: The text of the program.
@@ -233,6 +238,7 @@ def run_free(
     """
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
-        machine = Free(parse(source, "test.vp"), facts, graph, precision, fields, ways, rng, max_rounds)
-        machine.bind(params, graph.columns)
+        file, constants = sized(parse(source, "test.vp"), params)
+        machine = Free(file, facts, graph, precision, fields, ways, rng, max_rounds)
+        machine.bind(params, graph.columns, constants)
         return machine.run()

@@ -1,4 +1,4 @@
-"""No granted freedom changes a result, for every program of the standard library on 60 graphs each."""
+"""No granted rule changes a result, for every program of the standard library on 60 graphs each."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int 
 
 @functools.cache
 def plain(name: str, seed: int, precision: int) -> Outcome:
-    """The outcome without freedoms."""
+    """The outcome of a run without other ways."""
     return outcome(name, seed, precision=precision)
 
 

@@ -1,7 +1,7 @@
-"""Every condition of a rule is needed: a refused freedom, if forced, changes the result on some of 60 random graphs.
+"""Every condition of a rule is needed: if a refused rule is forced, the result changes on some of 60 random graphs.
 
-Section 11 of language.md has the figures of the prototype for whole programs. Each program here violates one part of
-the condition of a rule, so that the freedom is refused. The test forces it.
+Section 11 of language.md has the figures of the prototype for whole programs. Each program in this file violates one
+part of the condition of a rule, so that the rule is refused. The test forces the rule.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def downhill(seed: int) -> RefGraph:
 
 
 class Refused(NamedTuple):
-    """A refused freedom.
+    """A program for which a rule is refused.
 
     Attributes:
         rule: The rule.
@@ -199,7 +199,7 @@ CASES = [
 
 
 def outcomes(refused: Refused, seed: int) -> tuple[Outcome, Outcome]:
-    """The outcomes of the program without the freedom, and with it forced on each loop."""
+    """The outcomes of the program as written, and with the way forced on each loop."""
     at = case(refused.program, refused.graphs(seed), seed)
     source = stdlib.source(refused.program) if refused.program in stdlib.names() else refused.program
     params: dict[str, Any] = {"source": 0} if "source: vertex" in source else {}

@@ -1,7 +1,7 @@
 """The ways in which loops may run, one for each rule (language.md 10.3); `chaos` explains ways.
 
-Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the defined names. It
-returns the names defined at the end of the block.
+Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the defined names. A
+way returns the names defined at the end of the block.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["EXACT", "WAYS", "granted", "resting", "silencing"]
 
 
 def any_order(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """A, S: random subsets of the vertices run in place, with old values of some neighbours; then all vertices run."""
+    """Rules A and S: random subsets of the vertices run in place, with some old values; then all vertices run."""
     history = m.kept.setdefault("history", [])
     for _ in range(int(m.rng.integers(1, 4))):
         history.append({store: store.value for store in m.stores(env).values()})
@@ -41,7 +41,7 @@ def any_order(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def in_place(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """A within a superstep: every vertex runs once, in random order, and reads the new values of earlier vertices."""
+    """Rule A within a superstep: every vertex runs once, in random order, and reads new values of earlier vertices."""
     return _one_by_one(m, lambda v: m.plain(block, v, env), selected)
 
 
@@ -62,14 +62,14 @@ def _one_by_one(m: Free, run: Callable[[Array], Env], vertices: Array) -> Env:
 
 
 def sent_by_some(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """A': only some of the active vertices send their changes."""
+    """Rule A': only some of the active vertices send their changes."""
     active = np.flatnonzero(m.frame.active)
     m.frame.active = _flags(m, m.some(active))
     return m.plain(block, selected, env)
 
 
 def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """O for delta loops: the vertex with the largest change sends it."""
+    """Rule O for delta loops: the vertex with the largest change sends it."""
     frame = m.frame
     (store,) = m.stores(env).values()
     size = np.where(frame.active, np.abs(store.value.raw - frame.sent[store]), -1)
@@ -78,9 +78,9 @@ def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """O: the active vertices with the best values send first. The whole search counts as one superstep.
+    """Rule O: the active vertices with the best values send first. The whole search counts as one superstep.
 
-    If the rule says that vertices that have sent are final, they are not written again.
+    If the rule says so, vertices that have sent are final and are not written again.
     """
     if m.frame.iteration > 1:
         return env.new_child()
@@ -106,13 +106,13 @@ def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def final_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """O with the assumption that sent values are final."""
+    """Rule O with the assumption that sent values are final."""
     m.kept["final"] = True
     return best_first(m, block, selected, env)
 
 
 def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """K: every vertex gets the reduction over its connected component."""
+    """Rule K: every vertex gets the reduction over its connected component."""
     (write,) = m.fact.writes
     (name,) = write.fields
     store, roots = m.stores(env)[name], np.arange(m.graph.n)
@@ -139,7 +139,7 @@ def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """P: in each phase, vertices that changed since the phase last ran send, as do random others; some send twice."""
+    """Rule P: vertices that changed since the phase last ran send, and so do random others; some send twice."""
     def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
         if notifying is not None:
             chosen = notifying | (m.rng.random(m.graph.n) < 0.2)
@@ -156,7 +156,7 @@ def _twice(m: Free, at: Array) -> Array:
 
 
 def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """N: in each phase, vertices with an input that changed since the phase last ran run, as do random others."""
+    """Rule N: vertices with an input that changed since the phase last ran run, and so do random others."""
     def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
         chosen = selected
         if notifying is not None:
@@ -169,7 +169,7 @@ def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def skip_by_superstep(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """N, decided once for all phases by the changes of the previous superstep."""
+    """Rule N, decided once for all phases by the changes of the previous superstep."""
     now, then = m.state(env), m.kept.get("then")
     m.kept["then"] = now
     if then is None:
@@ -213,12 +213,12 @@ def _by_phase(
 
 
 def early_exit(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """X1: a vertex with an absorbing value does not gather for it."""
+    """Rule X1: a vertex does not gather for a field that has the absorbing value."""
     return _resting(m, block, selected, env, m.fact.early_exit.done, None)
 
 
 def resting(field: str, value: bool, gather: str) -> Way:
-    """X1 forced: a vertex whose field has `value` does not run this gather."""
+    """Rule X1, forced: a vertex whose field has `value` does not run this gather."""
     return lambda m, block, selected, env: _resting(m, block, selected, env, {field: value}, gather)
 
 
@@ -236,12 +236,12 @@ def _resting(m: Free, block: t.Block, selected: Array, env: Env, done: Mapping[s
 
 
 def first_neighbour(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """X2: one random active neighbour decides the value of a vertex that has none yet."""
+    """Rule X2: one random active neighbour decides the value of a vertex that has none yet."""
     return _frontier(m, block, selected, env, all_active=False)
 
 
 def first_of_all(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """X2, forced although all vertices are active at first, with or without a value."""
+    """Rule X2, forced although all vertices are active at first, with or without a value."""
     return _frontier(m, block, selected, env, all_active=True)
 
 
@@ -266,12 +266,12 @@ def _frontier(m: Free, block: t.Block, selected: Array, env: Env, all_active: bo
 
 
 def skip_identity(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Z: neighbours at the identity do not contribute."""
+    """Rule Z: neighbours whose value is the identity do not contribute."""
     return _silent(m, block, selected, env, m.fact.gathers, m.fact)
 
 
 def silencing(field: str) -> Way:
-    """Z forced: neighbours at the identity of a field do not contribute."""
+    """Rule Z, forced: neighbours where a field has the identity do not contribute."""
     def way(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
         gathers = [GatherFacts(g.name, g.domain, g.replicate, g.strict, (), (field,)) for g in m.fact.gathers]
         return _silent(m, block, selected, env, gathers, m.fact)
@@ -305,7 +305,7 @@ def _at_identity(m: Free, names: Env, name: str, reduction: str) -> Array:
 
 
 def one_pass(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """F and B: each vertex runs all statements of a phase before the next vertex, with one buffer per field."""
+    """Rules F and B: each vertex runs all statements of a phase before the next vertex, with one buffer per field."""
     names = env.new_child()
     for group in m.phases(block):
         run: list[t.Statement] = []
@@ -331,7 +331,7 @@ def _fused(m: Free, run: list[t.Statement], selected: Array, names: Env) -> None
 
 
 def halves(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """R: contributions are reduced in random order and in two parts, which are then merged."""
+    """Rule R: contributions are reduced in random order and in two parts, which are then merged."""
     m.sight.pick = lambda others, _group: m.rng.permutation(len(others))
     m.sight.halves = m.rng
     names = m.plain(block, selected, env)

@@ -1,7 +1,8 @@
 """Random programs with graphs and inputs: typed, correct by construction, and certain to end.
 
 All values are exact except those of fields of kind "real", which no condition reads. So exact results are compared bit
-by bit, and the others within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds them down.
+by bit, and results of kind "real" within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds
+them down.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ class Writer:
         return f"{over}({body} for {domain}{cond} by g = {_plain(keys[key])}{having}{default})"
 
     def pointed(self, kind: str, scope: Scope) -> str:
-        """A reduction over the vertices that point here; over edges if no field can point."""
+        """A reduction over the vertices whose pointer is this vertex; over edges if there is no pointer field."""
         pointers = [name for name, known in scope.fields.items() if known == "vertex"]
         if not pointers:
             return self.gathered(kind, scope)
@@ -281,7 +282,7 @@ class Writer:
         return f"{self.overall('i64')} > {self.e.number(0, 50)}"
 
     def fixpoint(self) -> None:
-        """A loop whose fields change monotonically. It ends because each field has finitely many values."""
+        """A loop whose fields change monotonically. The loop ends because each field has finitely many values."""
         e = self.e
         forms = [e.pick(self.fixpoint_forms()) for _ in range(e.number(1, 2))]
         bodies = [form() for form in forms]
@@ -299,7 +300,10 @@ class Writer:
             self.kinds.update(new)
 
     def fixpoint_forms(self) -> list[Callable[[], Moving]]:
-        """The forms of fixpoint loops. Each gives a gather, an apply, and the kinds of the fields that it declares."""
+        """The forms of fixpoint loops.
+
+        Each form gives a gather, an apply, and the kinds of the fields that it declares.
+        """
         return [self._label, self._distance, self._flag, self._bits, self._widest, self._tree]
 
     def _ends(self) -> tuple[str, str]:
@@ -309,7 +313,7 @@ class Writer:
         return self.e.pick(["u -> self", "self -> u", "u -- self"]), cond
 
     def _start(self, kind: str) -> str:
-        """An initial value that differs from the rest at one vertex or at some."""
+        """An initial value that is different at one vertex or at several vertices."""
         source = self.e.pick([n for n, k in self.graph_names.items() if k == "vertex"] or ["none"])
         where = self.e.pick([f"self == {source}", self.e.expr("bool", self.scope, 1)])
         return f"{self.e.pick(['0', '1', '3'])} if {where} else {kind}"
@@ -399,7 +403,7 @@ class Writer:
 
 
 def _plain(key: str) -> str:
-    """A key without a choice at its outermost level, which needs parentheses."""
+    """A key as text; a choice (`a if c else b`) is put in parentheses, as the grammar requires."""
     return f"({key})" if " if " in key else key
 
 
@@ -411,7 +415,9 @@ def started(w: Writer, group: bool = False) -> Generated:
     params: dict[str, Any] = {"s": e.number(0, graph.n - 1), "k": w.whole(-3, 9), "t": e.number(-8, 8) / 4}
     if group:
         params["group"] = [e.number(0, graph.n - 1) for _ in range(e.number(0, min(3, graph.n)))]
-    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices' if group else ''})")
+    if group and e.chance(50):
+        params["size"] = e.number(1, 5)
+    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices, size: const = 2' if group else ''})")
     w.graph_names = {"s": "vertex", "k": "int", "t": "float"}
     for name, drawn in columns.items():
         kind = "int" if drawn == "wide" else drawn

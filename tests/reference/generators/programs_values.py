@@ -1,6 +1,6 @@
 """Random programs with values of several components.
 
-They have vectors, declared reductions, sets of vertices, fields of distant vertices, and gathers of changes.
+The programs have vectors, declared reductions, sets of vertices, fields of distant vertices, and gathers of changes.
 All numbers are integers, so results are compared bit by bit.
 """
 

@@ -1,10 +1,10 @@
 """Verifiers of the programs of the standard library.
 
-Each takes the graph, the parameters and the results of a run, and checks the results by an independent algorithm or by
-the property that defines them. It shares nothing with the interpreter or the engine. A wrong result raises
-AssertionError with a text that names the vertex. `result` maps the names of the outputs to arrays. For unreachable
-vertices, integers have the largest value of their type and floats are inf; `none` is -1. Missing parameters have the
-defaults of the program. If `columns` of the graph lacks the program's edge column, its default is used.
+Each verifier takes the graph, the parameters and the results of a run, and checks the results by an independent
+algorithm or by the property that defines them. A verifier shares nothing with the interpreter or the engine. A wrong
+result raises AssertionError with a text that names the vertex. `result` maps the names of the outputs to arrays. For
+unreachable vertices, integers have the largest value of their type and floats are inf; `none` is -1. Missing parameters
+have the defaults of the program. If `columns` of the graph lacks the program's edge column, its default is used.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def verify_bfs_tree(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_sssp(graph: RefGraph, params: Params, result: Result) -> None:
-    """`dist` against Dijkstra's algorithm."""
+    """Compare `dist` with the result of Dijkstra's algorithm."""
     weight = _column(graph, "weight", 1)
     want = _best_first(graph, params["source"], 0.0, lambda d, e: d + float(weight[e]), 1)
     _near(result["dist"], want, "dist")
@@ -382,7 +382,7 @@ def verify(name: str, graph: RefGraph, params: Params, result: Result, fields: R
         graph: The graph.
         params: Vertices as dense numbers; missing parameters have the defaults of the program.
         result: Name of the output -> array.
-        fields: The input fields of the run. They allow more checks if an output starts from an input.
+        fields: The input fields of the run. If an output starts from an input, they allow further checks.
 
     Raises:
         AssertionError: A result is wrong; the message names the vertex.

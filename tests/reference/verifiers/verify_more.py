@@ -1,7 +1,7 @@
 """Verifiers of the other programs of the standard library by independent algorithms, some from SciPy; see `verify`.
 
-They evaluate definitions directly on dense matrices, so graphs have at most some hundred vertices. Parallel edges
-count with their multiplicity. Properties that are defined on simple graphs only are verified on simple graphs.
+The verifiers evaluate definitions directly on dense matrices, so graphs have at most some hundred vertices. Parallel
+edges count with their multiplicity. Properties that are defined on simple graphs only are verified on simple graphs.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
-    """Check that `x` is an eigenvector without negative values, which belongs to the largest eigenvalue.
+    """Check that `x` is an eigenvector without negative values. Such a vector belongs to the largest eigenvalue.
 
     Iteration on defective matrices converges slowly.
     """

@@ -1,9 +1,9 @@
 """Verifiers of the programs of the standard library for graphs of thousands to hundred thousands of vertices.
 
-They check what `verify` and `verify_more` check, with other algorithms: sparse algebra and searches of SciPy,
-algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Verifiers of the two modules
-that take linear time are used unchanged. Parallel edges count with their multiplicity. triangles and lcc, which are
-defined on simple undirected graphs, are verified only on such graphs.
+The verifiers make the same checks as `verify` and `verify_more`, with other algorithms: sparse algebra and searches of
+SciPy, algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Verifiers of `verify`
+and `verify_more` that take linear time are used unchanged. Parallel edges count with their multiplicity. triangles and
+lcc, which are defined on simple undirected graphs, are verified only on such graphs.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """Compare with NetworkX. It counts a pair of an undirected graph once, the program once for each source."""
+    """Compare with NetworkX on the directed graph, in which both directions of a pair count, as in the program."""
     made = nx.from_scipy_sparse_array(sparse(graph), create_using=nx.DiGraph)
     score = nx.betweenness_centrality_subset(made, params["sources"], range(graph.n))
     near_to(result["score"], params.get("scale", 1) * np.array([score[v] for v in range(graph.n)]), "score", atol=1e-3)

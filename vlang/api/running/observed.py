@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from vlang.options import Options
-from vlang.runtime.engine.trace import Round
+from vlang.runtime.engine.trace import Round, rounds_of
 from vlang.runtime.threads.activity import Supersteps, listened_by, unreported
 
 __all__ = ["observed"]
@@ -37,13 +37,15 @@ class _Called:
         If the function itself runs a program, the rounds of that run are not reported to it.
         """
         with unreported():
-            for number, done in enumerate(ran.done, ran.first):
-                self._function(Round(ran.loop, number, done.active, done.mode, ran.seconds, done.edges))
+            for one in rounds_of(ran.loop, ran.first, ran.seconds, ran.done, ran.moved):
+                self._function(one)
 
 
 @contextmanager
 def observed(options: Options, name: str) -> Iterator[None]:
-    """A context manager for a run with the options `progress` and `trace`. name: what runs, for the title of the trace.
+    """A context manager for a run with the options `progress` and `trace`.
+
+    name: the name of the program, for the title of the trace.
 
     Raises BindError and DiskError if the trace cannot be written.
     """

@@ -42,7 +42,7 @@ class _Surface(Protocol):
         """Show a text. fraction: the part of the work that is done, 0 to 1; None if it is not known."""
 
     def close(self, last: str) -> None:
-        """Remove what is shown, or leave the text `last` in its place."""
+        """Remove the shown text, or replace it by the text `last`."""
 
 
 class _Lines:
@@ -174,7 +174,7 @@ class Progress:
         self._start = self._shown = time.perf_counter()
         self._steps: list[_Step] = []
         self._loop: _Loop | None = None
-        self._moved = 0
+        self._moved = {"read": 0, "copy": 0}  # bytes of pages, by kind of span
         self._busy, self._over = allocate_lock(), allocate_lock()
         self._over.acquire()
         self._clock: Task[None] = Task(self._tick)
@@ -212,9 +212,9 @@ class Progress:
             self._steps.pop()
 
     def span(self, kind: str, name: str, begin: float, seconds: float, details: dict[str, Any]) -> None:
-        """Count the bytes of pages that were read."""
-        if kind == "read":
-            self._moved += int(details.get("bytes", 0))
+        """Count the bytes of pages that were read or copied."""
+        if kind in self._moved:
+            self._moved[kind] += int(details.get("bytes", 0))
 
     def rounds(self, ran: Supersteps) -> None:
         """Rounds of a loop have ended."""
@@ -278,8 +278,8 @@ class Progress:
             parts = [*([step.count] if step.count else []), self._loop.text, *self._of_rounds(now)]
         else:
             parts = [step.title, *_of_step(step)]
-        if self._moved:
-            parts.append(f"{_bytes_text(self._moved)} read")
+        parts += [f"{_bytes_text(count)} {name}" for name, count in
+                  (("read", self._moved["read"]), ("copied", self._moved["copy"])) if count]
         if self._kind is _Lines:
             parts.append(f"{now - self._start:.1f} s so far")
         left = self._left(step, now)

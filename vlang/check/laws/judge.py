@@ -36,7 +36,7 @@ _COMMUTATIVE = frozenset({"+", "*", "^"}) | _IDEMPOTENT
 
 
 def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
-    """The laws of a declared reduction. Reports V301 and returns None if one does not hold."""
+    """The laws of a declared reduction. Reports V301 and returns None if a law does not hold."""
     if symbol.type is None:
         return None
     operators = _structure(node.value, node.left, node.right)
@@ -177,7 +177,7 @@ class _Trial:
         return None
 
     def idempotent(self) -> bool:
-        """Whether f(a, a) = a for all operands tried."""
+        """Whether f(a, a) = a for all operands that were tried."""
         return all(not np.any(e.within(_differ(self._f(e, a, a), a))) for e in self.evaluators
                    for (a, _, _) in (*self.special_rows, *self.random))
 

@@ -59,7 +59,7 @@ class Whole:
 
 @dataclass
 class Terms:
-    """Builds formulas. Each object has a z3 context of its own, since threads must not share one.
+    """Builds formulas. Each object has a z3 context of its own, since threads must not share a context.
 
     assumed: formulas that hold for all operands considered.
     """

@@ -76,13 +76,15 @@ class Checked:
             types follow from its declaration, not from its calls.
         symbols: the symbol of each use of a name, by the node that uses it (Name, Member for its field, Call for a `fn`
             or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Sweep for its field,
-            ForVertices for its set). Targets are in `targets` instead.
+            ForVertices for its set). The symbols of Target nodes are in `targets` instead.
         targets: the symbols that each Target writes, in order.
         declared: the symbols that each declaration declares, in the order of its names. A Reduction declares the
             reduction and its two operands, a Domain its vertex, a Param of a `fn` the argument.
         precision: 32 or 64, the bits of `int` and `float`.
         warnings: the problems of severity "warning".
         laws: the result of testing the laws of each declared reduction.
+        values: the value of each constant, in whose place `file` has literals.
+        written: the tree of the text, with constants; None if the program has none, so that it is `file`.
     """
 
     file: t.File
@@ -93,3 +95,5 @@ class Checked:
     precision: int = 32
     warnings: tuple[object, ...] = field(default=())
     laws: dict[t.Reduction, Laws] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
+    written: t.File | None = None

@@ -11,6 +11,7 @@ from vlang.check.tables.scope import Level, Scope
 from vlang.check.tables.typing import holds
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
+from vlang.syntax.constants import constants_of
 from vlang.syntax.keywords import PREDEFINED, RESERVED, WORDS
 from vlang.syntax.problems import Problem
 from vlang.syntax.rewrite import inside
@@ -41,6 +42,7 @@ class Run:
         used_on: the reduction expressions that use each declared reduction.
         read: the symbols that are read somewhere.
         neighbours: the names of the vertices of all domains, for messages.
+        constants: the constants of the program, with their defaults.
     """
 
     file: t.File
@@ -62,12 +64,14 @@ class Run:
     used_on: dict[Symbol, list[t.Reduce]] = field(default_factory=dict)
     read: set[Symbol] = field(default_factory=set)
     neighbours: frozenset[str] = frozenset()
+    constants: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         named = (t.VertexField, t.EdgeField, t.GlobalValue, t.Let)
         self.later = tuple(Symbol("later", n, None, i) for i in self.file.items if isinstance(i, named)
                            for n in (i.names if isinstance(i, (t.VertexField, t.EdgeField)) else (i.name,)))
         self.neighbours = frozenset(n.name for n in inside(self.file) if isinstance(n, t.Domain))
+        self.constants = constants_of(self.file)
         self.int = scalar_named("int", self.precision)
         self.float = scalar_named("float", self.precision)
         for name in sorted(PREDEFINED):
@@ -151,7 +155,7 @@ class Run:
         return [s.type for s in self.arguments.get(symbol, ())]
 
     def least_arguments(self, symbol: Symbol) -> int:
-        """The number of arguments that a call must pass: those up to the last parameter without default."""
+        """The number of arguments that a call must pass: all arguments up to the last parameter without default."""
         if not isinstance(symbol.decl, t.Function):
             return 2
         needed = [i for i, p in enumerate(symbol.decl.params) if p.default is None]
@@ -162,7 +166,7 @@ class Run:
         return wish if scope.find(wish) is None else self.fresh(wish)
 
     def fresh(self, wish: str) -> str:
-        """`wish`, followed by a number if the program already uses it."""
+        """The name `wish`, followed by a number if the program already uses this name."""
         taken = WORDS | set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text))
         return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in taken)
 

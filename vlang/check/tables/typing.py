@@ -108,7 +108,7 @@ def concrete(type_: Type, precision: int) -> Type:
 
 
 def unified(left: Type, right: Type) -> Type | None:
-    """The common type of two alternatives; None if there is none."""
+    """The common type of two alternatives; None if they have no common type."""
     if left == right:
         return left
     if isinstance(left, Tuple) and isinstance(right, Tuple):

@@ -1,4 +1,4 @@
-"""The code of grouped gathers on a CPU: what an edge adds to the entry of its key, and the end of a row."""
+"""The code of grouped gathers on a CPU: it adds each edge to the entry of its key, and reduces at the end of a row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["closed", "opened", "taken"]
 
 
 def _key(d: NumbaDialect, type_: Scalar, name: str) -> str:
-    """Code of the word of a key, whose unsigned order is the order of the keys."""
+    """Code that converts a key to a word. The unsigned order of the words is the order of the keys."""
     if type_ == BOOL:
         return f"u64({d.select(name, 'u64(1)', 'u64(0)')})"
     if type_ == VERTEX or type_.kind == "uint":
@@ -24,7 +24,7 @@ def _key(d: NumbaDialect, type_: Scalar, name: str) -> str:
 
 
 def _of_word(d: NumbaDialect, type_: Scalar, word: str) -> str:
-    """Code of the key of a word."""
+    """Code that converts a word back to its key."""
     if type_ == BOOL:
         return f"{word} != u64(0)"
     if type_ == VERTEX or type_.kind == "uint":
@@ -33,18 +33,18 @@ def _of_word(d: NumbaDialect, type_: Scalar, word: str) -> str:
 
 
 def _loaded(d: NumbaDialect, types: tuple[Scalar, ...], at: str, first: int) -> tuple[str, ...]:
-    """Code of the accumulators that are stored from word `first` after the word `at`."""
+    """Code that loads accumulators, which are stored from word `at` + `first` on."""
     return tuple(d.load(t, f"value_{stored_as(t)}(space, {at} + {first + i})") for i, t in enumerate(types))
 
 
 def _stored(d: NumbaDialect, types: tuple[Scalar, ...], at: str, first: int, names: tuple[str, ...]) -> list[str]:
-    """Lines that store accumulators."""
+    """Lines that store accumulators from word `at` + `first` on."""
     return [f"store_{stored_as(t)}(space, {at} + {first + i}, {d.store(t, name)})"
             for i, (t, name) in enumerate(zip(types, names))]
 
 
 def _parts(grouped: Grouped, names: tuple[str, ...]) -> list[tuple[Accumulation, tuple[str, ...]]]:
-    """Each reduction inside, with its components among `names`."""
+    """Each reduction inside a grouped gather, with the names of its components."""
     found, at = [], 0
     for one in grouped.inside:
         found.append((one, names[at : at + len(one.types)]))
@@ -55,13 +55,13 @@ def _parts(grouped: Grouped, names: tuple[str, ...]) -> list[tuple[Accumulation,
 def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
     """Write into `edge` the lines that add an edge to the table at `place`, if it satisfies the condition.
 
-    An edge without a group changes entry 0, which no group has.
+    An edge without a group changes entry 0, which belongs to no group.
 
     Args:
         edge: the writer of the function that is called for every edge.
         d: the dialect.
         grouped: the grouped gather.
-        place: code of the offset of its table.
+        place: code of the offset of the table of this gather.
     """
     whole, types = grouped.whole, grouped.components
     assert whole.key is not None
@@ -115,8 +115,8 @@ def closed(writer: StageWriter, d: NumbaDialect, grouped: Grouped, number: int, 
         writer: the writer of the stage.
         d: the dialect.
         grouped: the grouped gather.
-        number: its number among the grouped gathers of the stage.
-        first: the number of its first component among all accumulators of the stage.
+        number: the number of the gather among the grouped gathers of the stage.
+        first: the number of the first component of the gather among all accumulators of the stage.
     """
     scope = writer.scope()
     scope.at_edge = True  # no operation here can be reported for the vertex

@@ -44,9 +44,9 @@ def _called(text: str, suffix: str) -> str:
 
 
 def _blocks(writer: StageWriter) -> bool:
-    """Whether a stage has a kernel that processes cache blocks. Only stages in a loop without inner blocks have one.
+    """Whether a stage has a kernel that processes cache blocks. The stage must be in a loop without inner blocks.
 
-    Accumulators with many components would gain nothing from it, and would double the time to compile.
+    With accumulators of many components, such a kernel would save no time, and it would double the compile time.
     """
     if writer.plan is None or writer.plan.loop.nested or writer.stage.domain not in OPPOSITE:
         return False
@@ -56,8 +56,8 @@ def _blocks(writer: StageWriter) -> bool:
 def _runs(writer: StageWriter) -> bool:
     """Whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
 
-    This requires that every vertex does both. It also requires that no vertex of a run reads new values of another
-    vertex of the run, so a pass must not update values in place.
+    Runs require that every vertex both gathers and applies. Runs also require that no vertex of a run reads new values
+    of another vertex of the run, so a pass must not update values in place.
     """
     plan, stage = writer.plan, writer.stage
     if plan is None or plan.asynchronous or stage.before or stage.guard is not None or _leaves(writer):
@@ -112,7 +112,7 @@ def _inlined(scalar: ScalarText) -> str:
 
 
 def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
-    """lay and laid: store and load the accumulators of vertex or lane s in memory of the worker."""
+    """The functions `lay` and `laid`: store and load accumulators of vertex or lane s in memory of the worker."""
     lines, items = [], []
     for i, type_ in enumerate(types):
         place, part = f"room[{i}][s]", d.part("acc", i)
@@ -229,7 +229,7 @@ class NumbaTarget:
         return found
 
     def _defined(self, function: Function) -> str:
-        """The code of a function; those that reduce over groups have one head."""
+        """The code of a function. All functions that reduce over groups have the parameters of the hole `close`."""
         if not function.name.startswith("close"):
             return self.dialect.define(function)
         return self.dialect.define(replace(function, name="close"), function.name)

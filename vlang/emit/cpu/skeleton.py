@@ -1,9 +1,9 @@
 """Skeletons: code of kernels in Python files, with holes to be filled from the program (skeletons/holes.pyi).
 
-A file is parsed with `ast`. The kernel text contains neither its docstring nor its imports and types. A skeleton that
-calls a hole belongs to a pass; other skeletons are shared by all passes. In a skeleton of a pass, the name of the pass
-is appended to every function that each pass has of its own, where it is defined and where it is called. The result is
-kept in the cache directory, keyed by the texts of the files, so that a warm start parses nothing.
+A file is parsed with `ast`. The docstring, the imports and the types in a file do not become part of the kernel text. A
+skeleton that calls a hole belongs to a pass; other skeletons are shared by all passes. In a skeleton of a pass, the
+name of the pass is appended to every function of which each pass has its own copy, both in its definition and in calls.
+The result is kept in the cache directory, keyed by the texts of the files, so that a warm start parses nothing.
 """
 
 from __future__ import annotations

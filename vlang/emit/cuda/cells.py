@@ -1,8 +1,8 @@
 """Cells: memory in which contributions to one vertex are joined by unified operations (vlang.emit.cuda.unified).
 
 Every component of an accumulator has its own cell, with one exception: two components of at most 32 bits each that form
-a pair share a word whose order is that of the pairs. Under max, vertices are stored increased by 1, so that `none`
-wraps to 0 and is the least.
+a pair share a word, and the order of words is the order of pairs. Under max, vertex numbers are stored increased by 1,
+so that `none` wraps to 0 and is the least number.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ class Cell:
         return tuple(d.arithmetic("-", t, v, "u32(1)") if self._moves(t) else v for t, v in zip(self.types, values))
 
     def contributes(self, d: Dialect, item: str) -> str:
-        """Code of the test that a contribution counts; "" if all count.
+        """Code of a test whether a contribution is joined into the cell; "" if all contributions are.
 
-        A pair does not count if its first component is the identity or NaN.
+        A pair is not joined if its first component is the identity or NaN.
         """
         if len(self.types) == 1:
             return ""

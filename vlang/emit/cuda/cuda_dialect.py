@@ -69,7 +69,7 @@ def edge_name(column: str) -> str:
 
 
 def _used(lines: Sequence[str], result: str) -> list[str]:
-    """The lines without definitions of names that are never used."""
+    """The given lines, except definitions of names that are never used."""
     kept: list[str] = []
     seen = set(re.findall(r"\bt\d+\b", result))
     for line in reversed(lines):

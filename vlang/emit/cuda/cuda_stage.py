@@ -173,7 +173,7 @@ def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
     """The types of the components of a contribution that lanes send to each other.
 
     An f32 is sent as 32 bits, even if it is summed as f64. A contribution to be filed in scratch memory is sent as a
-    value and a flag that says whether it counts.
+    value and a flag that says whether the value is used.
     """
     if isinstance(accumulation, Holistic):
         return accumulation.key, BOOL

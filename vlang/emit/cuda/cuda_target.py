@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).resolve().parent / "skeletons"
 SKELETONS = (
     "prelude", "words", "operators", "saturating", "common", "atomics", "vertices", "state", "topology", "pull",
     "shards", "frontier", "push", "early", "priority", "persistent", "notify", "paged", "scratch", "holistic", "relay",
-    "connect",
+    "connect", "mirrors",
 )
 """The skeleton files in the order of the text; the constants of runtime/plan/plan.py follow after the first file."""
 
@@ -66,7 +66,7 @@ class CudaTarget:
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
         fuses: Mapping[str, Sequence[str]],
     ) -> Module:
-        """The whole text. Its kernels are templates, so it exports no kernels."""
+        """The whole CUDA C text. The kernels in the text are templates, so the module exports no kernels."""
         first, *rest = (_skeleton(name) for name in SKELETONS)
         return Module("\n".join([first, _constants(), *rest, GENERATED, *(one.text for one in stages), *scalars]), {})
 
@@ -76,7 +76,7 @@ def _skeleton(name: str) -> str:
 
 
 def _constants() -> str:
-    """The constants that kernels share with the engine, as an enum, whose members a text need not use."""
+    """The constants that kernels share with the engine, as an enum. A kernel text need not use all these constants."""
     names = [name for name in sorted(kernelset.__all__)
              if name in ("SEGMENT", "BLOCK", "THREADS") or name.startswith(("SLOT_", "ROW_"))]
     return "enum : int {\n" + "".join(f"  {name} = {getattr(kernelset, name)},\n" for name in names) + "};\n"

@@ -1,10 +1,10 @@
-"""The unified operations on a GPU: for each reduction, how it is joined in each place (language.md, section 13).
+"""The unified operations on a GPU: how each reduction joins contributions in each kind of memory (language.md, 13).
 
 If one thread owns an accumulator, a join is a plain update. Lanes of a warp use shuffles. In shared memory, the
-function `shared_OP(T* place, T value)` of atomics.cuh joins. In global memory, where contributions are pushed, the
-function `improve_OP(T* place, T value) -> bool` joins and returns whether the cell changed. Both are overloaded for T,
-the type of the *cell*. Integers narrower than 32 bits use cells of 32 bits. A pair of such values shares one 64-bit
-word whose order is that of the pairs (`order_key`, `pack`).
+function `shared_OP(T* place, T value)` of atomics.cuh joins a contribution. In global memory, where contributions are
+pushed, the function `improve_OP(T* place, T value) -> bool` joins a contribution and returns whether the cell changed.
+Both functions are overloaded for T, the type of the *cell*. Integers narrower than 32 bits use cells of 32 bits. A pair
+of such values shares one 64-bit word; the order of words is the order of pairs (`order_key`, `pack`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _BITS = {"bitor": "or", "bitand": "and", "bitxor": "xor"}
 
 @dataclass(frozen=True)
 class Place:
-    """How a reduction is joined in one place.
+    """How a reduction joins contributions in one kind of memory.
 
     Attributes:
         function: the name of the function or operation; "" if the reduction cannot be joined in this place.
         native: whether the join is one instruction rather than a compare-and-swap loop.
-        reason: why it is joined in this way, or cannot be joined.
+        reason: why the reduction is joined in this way, or cannot be joined.
     """
 
     function: str
@@ -38,11 +38,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """How one component of an accumulator is joined in each place.
+    """How one component of an accumulator is joined in each kind of memory.
 
     Attributes:
-        cell: the type of its cell in memory that threads share; None if no type fits.
-        thread: how it is joined in the registers of one thread.
+        cell: the type of the component's cell in memory that threads share; None if no type fits.
+        thread: how the component is joined in the registers of one thread.
         warp: how it is joined among the threads of a warp.
         shared: how it is joined in shared memory.
         pushed: how it is joined in global memory.
@@ -70,15 +70,15 @@ def cell_type(type_: Type) -> Scalar | None:
 def packed(type_: Tuple) -> bool:
     """Whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
 
-    This requires two components of at most 32 bits, and a second component that is not a float: the bits of floats give
-    no total order, because there are two zeros and NaN.
+    Such tuples have two components of at most 32 bits, and a second component that is not a float: the bits of floats
+    give no total order, because there are two zeros and NaN.
     """
     return len(type_.items) == 2 and all(t.bits <= 32 and t != BOOL for t in type_.items) and \
         not type_.items[1].floating
 
 
 def places(name: str, type_: Type) -> Places:
-    """How a reduction is joined in each place. type_: the type of one accumulator component, or of a whole tuple."""
+    """How a reduction is joined in each kind of memory. type_: the type of an accumulator component, or of a tuple."""
     cell = cell_type(type_) if name in REDUCTIONS else None
     thread = Place("merge", True, "one thread owns the accumulator: a plain update")
     warp = Place("lane_value", True, f"shuffles, {_shuffles(type_)} a step, in the order of the edges")

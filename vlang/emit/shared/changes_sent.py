@@ -1,4 +1,4 @@
-"""Gathers of `change(u.x)` (language.md 4.5), and what vertices that are not active send to them.
+"""Gathers of `change(u.x)` (language.md 4.5), and the messages that inactive vertices send to these gathers.
 
 Changes are sent as messages, since a neighbour may update its sent value, and change again, before a receiver reads it.
 Only active neighbours contribute. If the whole contribution is one message, an inactive neighbour sends the identity.
@@ -40,7 +40,7 @@ class ChangesSent:
         return bool(self.flagged or self.nothing)
 
     def received(self, reduce: f.Reduce) -> f.Reduce:
-        """A reduction as evaluated at an edge: its condition tests the flag, if it is one of `flagged`."""
+        """A reduction as evaluated at an edge: its condition tests the flag, if the reduction is one of `flagged`."""
         if reduce not in self.flagged:
             return reduce
         cond = ACTIVE if reduce.cond is None else f.Op(BOOL, "and", (reduce.cond, ACTIVE))

@@ -90,7 +90,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Function:
-    """A generated function. Its name determines its parameters and which skeletons call it.
+    """A generated function. The name of the function determines its parameters and the skeletons that call it.
 
     Attributes:
         name: the name by which skeletons call it.
@@ -178,7 +178,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def function(self, name: str, type_: Type, *arguments: str) -> str:
-        """A function of `vlang.maths`, of floats."""
+        """A function of `vlang.maths`, applied to floats."""
 
     @abstractmethod
     def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:

@@ -1,10 +1,10 @@
 """Exact sums and products of integers: their accumulators, and the conversion to the result (language.md section 6).
 
-A sum is computed exactly and converted once. Its accumulators are chosen when a program is bound to a graph. A bound of
-the sum is the length of the longest row times the largest term. The accumulators have the type of the value if the
-bound fits this type, or 64 bits if it fits these. Otherwise, two words of 64 bits sum the upper and the lower halves of
-the terms. Where a term may be infinite, one bool says whether some term is `inf`, and another whether some term is
-`-inf`.
+A sum is computed exactly and converted once. The accumulators of a sum are chosen when a program is bound to a graph. A
+bound of the sum is the length of the longest row times the largest term. The accumulators have the type of the value if
+the bound fits this type, or 64 bits if the bound fits 64 bits. Otherwise, two words of 64 bits sum the upper and the
+lower halves of the terms. Where a term may be infinite, one bool says whether some term is `inf`, and another whether
+some term is `-inf`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = ["Exact", "exact_of"]
 class Exact:
     """How a sum or product of integers is accumulated.
 
-    Its components are, for each word, one accumulator per component of the value; then as many bools for `inf`, if
-    needed; then as many for `-inf`, if needed.
+    The accumulator consists of, for each word, one number per component of the value; then, if needed, a bool per
+    component for `inf`; then, if needed, a bool per component for `-inf`.
 
     Attributes:
         result: The type of a component of the value.
@@ -40,7 +40,8 @@ class Exact:
         up: Whether some term may be `inf`.
         down: Whether some term may be `-inf`.
         sum: The range of the sum of finite terms.
-        product: Whether it is a product. A product is clamped to 64 bits, and is infinite at 2^63 - 1 or more.
+        product: Whether the reduction is a product. A product is clamped to 64 bits, and is infinite at 2^63 - 1 or
+            more.
     """
 
     result: Scalar

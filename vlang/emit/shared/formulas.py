@@ -139,7 +139,7 @@ class Writer:
         raise Unwritable(f"`{type(expr).__name__.lower()}`")
 
     def _change(self, expr: f.Field) -> tuple[str, ...]:
-        """The present value minus the value last sent."""
+        """Code of `change`: the present value of a field minus the value last sent."""
         now = self.items(replace(expr, time="now"))
         known = None if isinstance(expr.type, Tuple) else self.known(replace(expr, time="now"))
         return tuple(self.difference(t, a, self.name(b), known)
@@ -178,7 +178,7 @@ class Writer:
         return (method(self, expr),)
 
     def mixed(self, expr: f.Op) -> str:
-        """Code of the hash of a seed and a key, a vertex or an integer, which are the operands of `expr`."""
+        """Code of the hash of the two operands of `expr`: a seed, and a key that is a vertex or an integer."""
         seed, key = (self.value(arg) for arg in expr.args)
         if expr.args[1].type == VERTEX:
             key = self.name(f"known({', '.join((key, *self.place.numbers()))})")
@@ -326,7 +326,7 @@ class Writer:
         return known
 
     def sum(self, type_: Type, a: str, b: str) -> str:
-        """The name of a + b. Any values of the type are allowed."""
+        """The name of a + b. The operands may have any values of the type."""
         known = whole(type_)
         if known is None:
             return self.name(self.d.arithmetic("+", type_, a, b))

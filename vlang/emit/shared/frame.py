@@ -18,12 +18,12 @@ __all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
 
 @dataclass
 class Frame:
-    """The slots of a program with their types, numbered in the order in which they are first used.
+    """The slots of a program with their types, numbered in the order of their first use.
 
     Attributes:
         reductions: The reductions that the program declares, by name.
         ranges: The ranges of the program's integers.
-        faults: The slots that record where a declared reduction of integers left its type.
+        faults: The slots that record where a declared reduction of integers overflowed its type.
         slots: The number of each slot.
         scalars: The stored type of each graph-level value.
         arrays: The arrays that are not fields.
@@ -168,7 +168,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Times:
-    """Which arrays hold the past values of fields.
+    """The arrays that hold the past values of fields.
 
     Attributes:
         previous: The slot kind of `old(f)`: "field" before a pass, "next" after it.

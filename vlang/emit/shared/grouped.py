@@ -1,7 +1,8 @@
 """Grouped gathers: the accumulators of each group of edges, and the reduction over the groups of a vertex.
 
-One worker reads all edges of a vertex. It keeps a table in scratch memory with an entry for each key: the key, and the
-accumulators of the reductions inside. When all edges have been read, it goes through the groups.
+One worker reads all edges of a vertex. For a vertex, a worker keeps a table in scratch memory with an entry for each
+key. An entry contains the key, and the accumulators of the reductions inside. When all edges have been read, the worker
+visits the groups.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["Grouped"]
 
 @dataclass(frozen=True)
 class Grouped(Accumulation):
-    """How a grouped gather is accumulated. `reduce` is the reduction over groups, with their condition as its own.
+    """How a grouped gather is accumulated. `reduce` is the reduction over groups; its condition selects groups.
 
     Attributes:
         whole: the grouped gather.
@@ -33,7 +34,7 @@ class Grouped(Accumulation):
 
     @staticmethod
     def by_key(reduce: f.Reduce, declared: Mapping[str, f.UserReduction], ranges: Ranges) -> Grouped:
-        """The accumulation of a grouped gather. Raises Unwritable if this version cannot write it."""
+        """The accumulation of a grouped gather. Raises Unwritable if this version cannot write the gather."""
         over = replace(reduce, type=reduce.body.type, cond=reduce.having, key=None, having=None, group=None, part=None)
         base = Accumulation.of(over, declared, ranges)
         inside = tuple(Accumulation.of(one, declared, ranges) for one in _inside(reduce))
@@ -66,7 +67,7 @@ class Grouped(Accumulation):
 
     @property
     def words(self) -> int:
-        """The 64-bit words of an entry: the key and the accumulators, for two sequences of edges if segments matter."""
+        """The number of 64-bit words of an entry: the key and the accumulators, twice if segments are merged."""
         return 1 + len(self.components) + (1 + len(self.components) if self.segmented else 0)
 
     @property

@@ -2,8 +2,8 @@
 
 One worker (on a GPU, a group of lanes) adds the contributions of a vertex one by one to a structure in scratch memory:
 a hash table that counts values, a bitmap, counts by size, or a list. Time and memory are linear in the number of
-contributions. A median takes at worst this time multiplied by the number of bits of a value. The result does not
-depend on the order.
+contributions. At worst, a median takes the time of the other reductions multiplied by the number of bits of a value.
+The result does not depend on the order of the contributions.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Holistic(Accumulation):
     """How a holistic reduction is accumulated.
 
     types: for mode, the leading value and its count; for median, a key (see `key_type`); for mex and hindex, the
-    result. They are final only after the last contribution. With a `default`, a bool that says whether anything
-    contributed comes last.
+    result. These components are final only after the last contribution. With a `default`, a bool that says whether
+    anything contributed comes last.
     """
 
     @staticmethod
     def whole(reduce: f.Reduce) -> Holistic:
-        """The accumulation of a holistic reduction. Raises Unwritable if this version cannot write it."""
+        """The accumulation of a holistic reduction. Raises Unwritable if this version cannot write the reduction."""
         body, result = reduce.body.type, reduce.type
         if not isinstance(body, Scalar) or not isinstance(result, Scalar):
             raise Unwritable(f"`{reduce.name}` of these values")
@@ -75,7 +75,7 @@ class Holistic(Accumulation):
         return values if self.reduce.default is None else (*values, d.false)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """One contribution in the form in which it is sent: its value, and whether it counts."""
+        """The form in which one contribution is sent: its value, and whether the condition holds."""
         return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class Holistic(Accumulation):
         return (writer.name(d.select(parts[-1], value, writer.value(self.reduce.default))),)
 
     def found(self, writer: Writer) -> tuple[str, str]:
-        """The contribution of an edge, converted to the type `key`, and whether it counts."""
+        """The contribution of an edge, converted to the type `key`, and whether its condition holds."""
         d, body = writer.d, self.reduce.body
         value = writer.value(body)
         assert isinstance(body.type, Scalar)
@@ -145,7 +145,7 @@ def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction], range
 def key_type(name: str, type_: Scalar) -> Scalar:
     """The type, of 32 or 64 bits, in which contributions of a type are counted.
 
-    For `median`, it is the unsigned type of keys that have the order of the values.
+    For `median`, this is the unsigned type of keys that have the order of the values.
     """
     if name == "median":
         return U64 if type_.bits == 64 else U32
@@ -157,7 +157,7 @@ def key_type(name: str, type_: Scalar) -> Scalar:
 
 
 def _key_of(d: Dialect, type_: Scalar, value: str) -> str:
-    """Code of the key of a value, for a median."""
+    """Code that converts a value to its key, for a median."""
     wide = key_type("median", type_)
     if type_.floating:
         return f"float_key_{wide.bits}({value})"
@@ -167,7 +167,7 @@ def _key_of(d: Dialect, type_: Scalar, value: str) -> str:
 
 
 def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
-    """Code of the value of a key."""
+    """Code that converts the key of a median back to a value."""
     d, wide = writer.d, key_type("median", type_)
     if type_.floating:
         return f"key_float_{wide.bits}({key})"
@@ -180,7 +180,8 @@ def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
 def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
     """Code of an integer converted to u32; a larger value becomes the largest u32.
 
-    A negative value does not count. So it becomes 0 for `hindex`, and the largest u32 for `mex`.
+    A negative value must not change the result. So a negative value becomes 0 for `hindex`, and the largest u32 for
+    `mex`.
     """
     high = d.constant(_MOST, U32)
     text = d.convert(U32, value)

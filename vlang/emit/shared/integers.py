@@ -1,8 +1,8 @@
 """Code of integer arithmetic: plain instructions where every result fits the type, otherwise saturating functions.
 
 `+ - *` and unary minus give the exact value if it is finite in the type, otherwise `inf` or `-inf` (language.md section
-6). The saturating functions of both targets clamp the result. Where an infinite operand must decide the result, a test
-for it is written.
+6). The saturating functions of both targets clamp the result. Where an infinite operand must decide the result, the
+code also tests the operand.
 """
 
 from __future__ import annotations

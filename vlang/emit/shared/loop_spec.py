@@ -1,4 +1,4 @@
-"""Decisions about a loop for the writers: the freedoms that its facts grant, and the arrays that it needs."""
+"""Decisions about a loop for the writers: the rules under which the loop runs, and the arrays that it needs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ __all__ = ["LoopPlan", "Reader", "changes_read", "neighbour_reads", "plan_loop"]
 
 @dataclass(frozen=True)
 class Reader:
-    """The values written in the loop that a pass over edges reads, under rule N.
+    """For rule N, the values that a pass over edges reads and that are written in the loop.
 
     Attributes:
         notifying: Fields read at neighbours; a vertex that changes one of them must notify its receivers.
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
-        reads_changes: Whether the pass reads changes of neighbours. Then every active vertex must notify. A vertex that
-            was active must notify too, because its receivers must run again without its change.
+        reads_changes: Whether the pass reads changes of neighbours. In such a pass, every active vertex must notify its
+            receivers. A vertex that was active in the superstep before must notify its receivers, too, because they
+            must run again without its change.
     """
 
     notifying: frozenset[str]
@@ -43,15 +44,15 @@ class LoopPlan:
         explicit: Whether activity is stored, because `activate when` decides it or neighbours read changes.
         fused: Whether the only pass of the loop also decides activity.
         reads_iteration: Whether a superstep depends on its number.
-        skip: Whether rule N is granted and used.
-        skip_reason: Why it is, or why not.
-        readers: For each pass over edges, the changes that make it run again for a vertex.
+        skip: Whether rule N holds and is used.
+        skip_reason: Why rule N is used, or why not.
+        readers: For each pass over edges, the changes that make the pass run again for a vertex.
         starts: Fields that need a copy from the start of the superstep.
         sent: Fields with an array of the values last sent.
         two_buffers: Fields whose value from before the pass is read after the pass.
         asynchronous: Whether updates in place are allowed.
-        asynchronous_reason: Why they are, or why not.
-        together: Whether rule A holds as long as the parts of a neighbour\'s tuple are read together.
+        asynchronous_reason: Why updates in place are allowed, or why not.
+        together: Whether rule A holds as long as the parts of a neighbour's tuple are read together.
         copied: The result under rule K, or None.
         order: The rule that allows vertices to run in any order, as in LoopSpec.
         hoists: Whether expressions that depend only on the sender become messages.
@@ -92,7 +93,7 @@ class LoopPlan:
 def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
     """The changes of neighbours that an expression reads, except inside the expressions in `beyond`.
 
-    They become messages, since a neighbour may have updated its sent value before a receiver reads it.
+    Such changes become messages, because a neighbour may have updated its sent value before a receiver reads the value.
     """
     if expr in beyond:
         return []
@@ -119,7 +120,7 @@ def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[s
 
 
 def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -> LoopPlan:
-    """Decide how a loop runs. without: optimisations to leave out. Loops with inner blocks have no freedoms."""
+    """Decide how a loop runs. without: optimisations to leave out. No rule applies to a loop with inner blocks."""
     fact = facts.loop(loop.repeat)
     skip = fact.skip and "skip" not in without
     applied, fused = frozenset(loop.applied), loop.fused
@@ -154,8 +155,8 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
 def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
     """The rule that allows vertices to run in any order; "" if none does.
 
-    A vertex with an unsent change must stay active. In a delta loop, this is sure only if its `activate when` tests
-    changes.
+    A vertex with an unsent change must stay active. In a delta loop, such a vertex is sure to stay active only if
+    `activate when` tests changes.
     """
     if fact.kind == "delta":
         cond = repeat.activate.cond if repeat.activate is not None else None
@@ -178,7 +179,10 @@ def _copied(fact: LoopFacts) -> CopySpec | None:
 
 
 def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
-    """What each pass over edges reads. own: the fields whose change at a vertex makes this vertex run again."""
+    """For each pass over edges, the values that it reads and the loop writes.
+
+    own: the fields whose change at a vertex makes this vertex run again.
+    """
     applied = frozenset(loop.applied)
     readers = {}
     for stage in loop.stages:

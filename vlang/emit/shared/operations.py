@@ -187,7 +187,7 @@ def _function(writer: Writer, expr: f.Op) -> str:
 
 
 def _sign(writer: Writer, expr: f.Op) -> str:
-    """1 above 0, -1 below, else the value itself: 0 or NaN."""
+    """The sign of a value: 1 or -1; 0 and NaN are returned unchanged."""
     (a,) = _args(writer, expr)
     zero = writer.d.constant(0, expr.type)
     up = writer.d.select(f"{a} > {zero}", writer.d.constant(1, expr.type), a)

@@ -102,7 +102,7 @@ class ScalarWriter:
         return ScalarSpec(name, kind, number, fold, names)
 
     def _left(self, writer: Writer, env: Environment, number: int, span: Span) -> list[str]:
-        """The lines that record that a declared reduction left its type while the value was computed."""
+        """The lines that record that a declared reduction overflowed its type while the value was computed."""
         if not writer.left:
             return []
         d, name = self.dialect, f"left.{number}"

@@ -1,4 +1,4 @@
-"""What a loop may do besides pull, on every target: push, exit early, and skip senders that contribute nothing."""
+"""Decides whether a loop may push, exit gathers early, and skip senders that contribute nothing, on every target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Early:
     """How a gather may end early under rule X.
 
     kind: "frontier", "absorbing" or "". decided: whether every gather ends at the absorbing element of its reduction.
-    done: fields, each with a value; a vertex where all these fields have their value need not gather.
+    done: fields, each with a value; a vertex where all these fields have these values need not gather.
     """
 
     kind: str = ""

@@ -24,7 +24,7 @@ class StageText:
         text: The code.
         kernels: The name of the kernel for each role.
         gpu: The description for a GPU, or None.
-        support: Skeletons that it needs in addition to those of every module.
+        support: Skeletons that the stage needs in addition to the skeletons of every module.
         signatures: The signatures, by name, of kernels with other parameters than those of a pass.
         ways: As in StageSpec.
         refused: As in StageSpec.

@@ -54,7 +54,7 @@ def _reverse(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _hll_unit(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """A sketch in which one register is set: it holds the position of the first 1 bit in the rest of the hash."""
+    """A sketch in which one register is set, to the position of the first 1 bit in the rest of the hash."""
     mixed = writer.name(writer.mixed(expr))
     register = writer.name(f"{mixed} & u64(63)")
     rank = writer.name(writer.d.convert(U8, f"hll_rank({mixed} >> u64(6))"))

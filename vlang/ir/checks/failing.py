@@ -242,7 +242,7 @@ def reduction_failures(reduce: f.Reduce, value: f.Expr, some: Callable[[f.Expr],
 
 def _exact(reduce: f.Reduce, results: tuple[f.Expr, ...], terms: tuple[f.Expr, ...],
            some: Callable[[f.Expr], f.Expr]) -> Iterator[Failure]:
-    """Failures of sums and products of integers, which are computed exactly."""
+    """Failures of sums and products of integers. Such sums and products are computed exactly."""
     type_ = results[0].type
     assert isinstance(type_, Scalar)
     if type_.kind == "int":

@@ -1,4 +1,4 @@
-"""Expressions of the intermediate representation, and how code walks through them."""
+"""Expressions of the intermediate representation, and functions that walk through expressions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class Const(Expr):
 
 @dataclass(frozen=True)
 class Text(Expr):
-    """A text, which exists only during lowering. Its type is TEXT, or CATEGORY if it is the name of a category."""
+    """A text, which exists only during lowering.
+
+    The type of the text is TEXT, or CATEGORY for the name of a category.
+    """
 
     text: str
 
@@ -185,7 +188,7 @@ class Reduce(Expr):
     def over(self) -> str:
         """The domain of the pass that computes the reduction.
 
-        This is the kind of the reduction's domain, or "pointing:FIELD" for a pointer FIELD.
+        The name of this domain is the kind of the reduction's domain, or "pointing:FIELD" for a pointer FIELD.
         """
         pointer = self.key if self.domain.kind == "pointing" else None
         return f"pointing:{pointer.name}" if isinstance(pointer, Field) else self.domain.kind

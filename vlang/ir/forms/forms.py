@@ -154,7 +154,7 @@ class Require:
 
 @dataclass(frozen=True)
 class Need:
-    """A property that the graph must have. Its name is a word of `vlang.syntax.needs.NEEDS`."""
+    """A property that the graph must have. The name of the property is a word of `vlang.syntax.needs.NEEDS`."""
 
     word: str
     span: Span

@@ -35,7 +35,7 @@ def join(a: Move, b: Move) -> Move:
 
 
 def flip(a: Move) -> Move:
-    """The move of the negated value."""
+    """The direction in which the negated value moves."""
     return {UP: DOWN, DOWN: UP}.get(a, a)
 
 

@@ -126,7 +126,7 @@ class LoopScope:
         return any(isinstance(e, f.GraphValue) and e.name == "iteration" for expr in exprs for e in f.walk(expr))
 
     def seen(self, expr: f.Expr) -> Iterator[f.Expr]:
-        """The expression and its subexpressions; for an accumulator of the loop, also those of its gather."""
+        """The expression and its subexpressions; for an accumulator of the loop, also the expressions of its gather."""
         for part in f.walk(expr):
             yield part
             if isinstance(part, f.Accumulator) and part.name in self.gathers:
@@ -137,7 +137,7 @@ class LoopScope:
         return self.program.names.get(name, name)
 
     def varying(self, expr: f.Expr, sent: bool = False, own_old: bool = False) -> str | None:
-        """The first value in an expression that changes every superstep, as the program writes it; None if none does.
+        """The first value in an expression that may change in every superstep, as program text; None if there is none.
 
         Such values are `iteration`, a `let` of the loop, `old` and `change`. sent: ignore `change`, which neighbours
         send in a delta loop. own_old: ignore `old` of the vertex's own fields.

@@ -47,8 +47,8 @@ class Verdict:
 class Context:
     """The analysis of one loop.
 
-    Where a write joins a tuple, only the first component moves in one direction. When the first
-    component improves, the others may become larger or smaller.
+    Where a write joins a tuple, only the first component moves in one direction. When the first component improves, the
+    other components may become larger or smaller.
 
     Attributes:
         scope: The loop in its program.
@@ -132,7 +132,7 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
 
 def by_groups(ctx: Context) -> Verdict | None:
-    """The refusal of all rules but N in a loop with a grouped gather or one along pointers; None for other loops.
+    """The refusal of all rules but N in a loop with a grouped gather or a gather along pointers; None for other loops.
 
     The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
     """
@@ -154,8 +154,8 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
     """The own fields that the writes `some` read, except on the left side of an idempotent or delta form.
 
-    Reads on the left side do not count because (x v a) v a = x v a. This holds only if nothing else changes x in
-    between, so every write of x in the loop must join with the same operator.
+    Reads on the left side do not count because (x v a) v a = x v a. This equation helps only if nothing else changes x
+    in between, so every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
     for write in some:
@@ -189,7 +189,7 @@ def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]
 def _activation(
     scope: LoopScope, writes: tuple[Write, ...], directions: dict[str, str | None]
 ) -> tuple[bool, str]:
-    """Whether activation is the default one, by the criteria of language.md section 9, and the reason."""
+    """Whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
     activate = scope.loop.activate
     if activate is None:
         return True, "no `activate when`: a vertex is active if a field applied in the loop changed"

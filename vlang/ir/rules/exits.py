@@ -148,7 +148,7 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: the fields of a neighbour; where one of them has the identity, the neighbour contributes nothing.
+    """Rule Z: the fields of a neighbour that make its contribution void if their value is the identity.
 
     The identity is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """

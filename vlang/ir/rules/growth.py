@@ -60,8 +60,8 @@ def _tied(ctx: Context, name: str) -> bool:
 def _start_stays(ctx: Context, write: Write) -> bool:
     """Whether the initial value of the written fields is also legal after the edges have changed.
 
-    This is so if it does not depend on edges. It is also so for a degree joined by `min` with an h-index, which is
-    never more than the degree.
+    The initial value stays legal if it does not depend on edges. A degree stays legal, too, if it is joined by `min`
+    with an h-index, which is never more than the degree.
     """
     for name in write.fields:
         if not _tied(ctx, name):

@@ -18,7 +18,7 @@ _DIVIDES = frozenset({"div", "floordiv", "mod"})
 
 
 def replicate(reduce: f.Reduce) -> Verdict:
-    """Rule R: partial results of a reduction may be combined in any bracketing and order."""
+    """Rule R: whether partial results of a reduction may be combined in any grouping and order."""
     if reduce.user:
         return Verdict(True, "a declared reduction, tested to be a commutative monoid: partial results may be combined "
                              "in any order, each starting at the identity")
@@ -45,8 +45,8 @@ def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
     """The largest subexpressions that depend only on the neighbour and graph values, and are worth storing in an array.
 
     A subexpression that reads two fields, divides or calls a function is worth storing: it is computed once per vertex
-    and superstep instead of once per edge. The result lists each subexpression once, outermost first. It is empty for
-    reductions over vertices.
+    and superstep instead of once per edge. The result lists each subexpression once, outermost first. The result is
+    empty for reductions over vertices.
     """
     if not reduce.domain.stored:  # a vertex that points elsewhere contributes once: nothing is computed twice
         return ()

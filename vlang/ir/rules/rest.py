@@ -56,7 +56,7 @@ def _never(cond: f.Expr) -> bool:
 
 
 def _at_rest(expr: f.Expr) -> f.Expr:
-    """The expression at a vertex where nothing changed: old values are the present ones, and changes are zero."""
+    """The expression at a vertex where nothing changed: old values equal present values, and changes are zero."""
     if isinstance(expr, f.Field) and expr.time != "now":
         return f.Const(expr.type, 0) if expr.time == "change" else replace(expr, time="now")
     made = f.rebuild(expr, tuple(map(_at_rest, f.children(expr))))

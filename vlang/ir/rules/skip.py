@@ -23,7 +23,7 @@ class PhaseSkip:
         verdict: Whether vertices may be skipped.
         notifying: The fields whose change at a vertex makes it notify its neighbours.
         own: The fields whose change at a vertex makes this vertex run again ("+self"). Every change since the phase
-            last began counts, even if another phase made it or if it was undone later.
+            last began counts, even a change by another phase, or a change that was undone later.
         along: The adjacency directions in which a vertex notifies its neighbours, opposite to the phase's domains.
     """
 
@@ -113,7 +113,7 @@ def _own_inputs(ctx: Context, phase: Phase) -> frozenset[str]:
     """The own fields that a phase reads, except on the left side of an idempotent normal form.
 
     A field that another phase also writes counts as read, because the phase must overwrite the other phase's values
-    again. It does not count if every write of the field uses the same operator.
+    again. Such a field does not count if every write of the field uses the same operator.
     """
     inside = set(statements(phase.statements))
     found = set(outside(ctx.scope, ctx.writes, (w for w in ctx.writes if w.leaf.statement in inside)))

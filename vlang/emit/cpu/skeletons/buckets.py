@@ -3,8 +3,8 @@
 A bucket is a list of runs, which are arrays of ORDER_RUN entries; all runs are full except the newest. A list is
 represented by its end, the index after its last entry. If the end is a multiple of ORDER_RUN, the next entry needs a
 new run. links stores, for each run, the end of the list before this run was added, or 0 for the first run. Run 0 is not
-used as a run, so that 0 means none; reads of its entries are harmless. places[s] is the end of bucket s. Layout:
-ORDER_... in runtime/plan/layouts/order_words.py.
+used as a run, so that 0 means "no run"; reads of the entries of run 0 are harmless. places[s] is the end of bucket s.
+Layout: ORDER_... in runtime/plan/layouts/order_words.py.
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
 
 @inner
 def new_run(control: Pointer[i64], desk: Pointer[i64], links: Pointer[i64]) -> i64:
-    """Take a free run; returns 0 if there are no more."""
+    """Take a free run; returns 0 if no run is free."""
     run = desk[ORDER_FREE]
     if run != 0:
         desk[ORDER_FREE] = links[run]
@@ -84,7 +84,10 @@ def deposit(
     control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32],
     spilled: Pointer[u64], slot: i64 | int, v: i64
 ) -> None:
-    """Add a vertex to a bucket. If no run is left, set its bit in `spilled`, the vertices that wait for a run."""
+    """Add a vertex to a bucket.
+
+    If no run is left, set the bit of the vertex in `spilled`, the bitmap of vertices that wait for a run.
+    """
     at = places[slot]
     if at & (ORDER_RUN - 1) == 0:
         run = new_run(control, desk, links)
@@ -119,7 +122,7 @@ def length_of(links: Pointer[i64], at: i64) -> i64:
 def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
     """Offer the runs of a list to all workers in a round. All earlier offers of this worker must have been taken.
 
-    Each offer has a number, which a worker that takes a run compares. So a run that was freed and used again in the
+    Each offer has a number, which a worker compares when it takes a run. So a run that was freed and used again in the
     meantime is not mistaken for the run that was offered.
     """
     desk[ORDER_OFFERS] += 4
@@ -136,7 +139,10 @@ def on_offer(desk: Pointer[i64], turn: i64) -> bool:
 
 @inner
 def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
-    """Take a run that a worker offers. Returns the index after its last entry, or 0 if the worker offers none."""
+    """Take a run that a worker offers.
+
+    Returns the index after the last entry of the run, or 0 if the worker offers no run.
+    """
     while True:
         head = peek(desk, ORDER_HEAD)
         at = head & ((i64(1) << ORDER_PLACE) - 1)
@@ -169,7 +175,7 @@ def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
 
 @inner
 def reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
-    """The sum over all workers of a word that they publish."""
+    """The sum over all workers of a word that each worker publishes."""
     total = i64(0)
     for w in range(crew):
         total += pointer_i64(table, ORDER_WORKERS + 2 * w)[word]
@@ -178,7 +184,7 @@ def reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
 
 @inner
 def least_reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
-    """The minimum over all workers of a word that they publish."""
+    """The minimum over all workers of a word that each worker publishes."""
     least = i64(ORDER_MOVED)
     for w in range(crew):
         least = min(least, pointer_i64(table, ORDER_WORKERS + 2 * w)[word])
@@ -226,8 +232,8 @@ def wait_for_runs(control: Pointer[i64], table: Pointer[u64], crew: i64, turn: i
 def change_of(pushed: i64, again: i64, crew: i64, level: i64) -> f64:
     """The factor by which to multiply the scale after ORDER_WATCHED rounds; the width of a bucket is 1 / scale.
 
-    Buckets become narrower if at least a quarter of the pushes improve vertices of the same bucket. They become wider
-    if there is little work between two barriers.
+    Buckets become narrower if at least a quarter of the pushes improve vertices of the same bucket. Buckets become
+    wider if there is little work between two barriers.
     """
     if 4 * again > pushed and level > -ORDER_LEVELS:
         return 2.0

@@ -62,7 +62,7 @@ def mode64_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode64_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """`mode32_take` for 64-bit values, which are stored after the counts."""
+    """Like `mode32_take`, for 64-bit values, which are stored after the counts."""
     if not holds:
         return best, most
     space, bits = room[0], room[2]
@@ -130,8 +130,8 @@ def median32_read(room: Structures, at: i64) -> u64:
     """The median of k keys: key number (k - 1) // 2, from 0, of the sorted keys; 0 if there are none.
 
     The keys are partitioned by the highest bit in which they differ, and the part with the median is partitioned again,
-    until all its keys are equal. This takes at most one partition per bit of a key, and on average two passes over all
-    keys.
+    until all its keys are equal. The algorithm takes at most one partition per bit of a key, and on average two passes
+    over all keys.
     """
     space = room[0]
     low, high = at + 1, at + 1 + i64(space[at])

@@ -1,4 +1,4 @@
-"""A pass over edges: its final step for long vertices.
+"""The final step of a pass over edges for long vertices.
 
 The functions `bind`, `ready`, `wanted`, `identity`, `gather`, `merge`, `put`, `get` and `apply` are generated from the
 program, before this text; runtime/plan/plan.py describes the slots and tables. For a vertex of at most SEGMENT edges,

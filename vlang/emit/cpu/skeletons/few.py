@@ -1,4 +1,4 @@
-"""Supersteps over few vertices: one worker runs many of them in one call, with the results of `push`.
+"""Supersteps over few vertices: one worker runs many such supersteps in one call, with the same results as `push`.
 
 Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the number of edges and vertices
 of a frontier at which the call ends. Output: [3] supersteps run; [4] entries, [5] vertices and [6] edges of the last

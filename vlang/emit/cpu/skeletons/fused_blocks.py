@@ -1,7 +1,7 @@
 """Work fused into a pass: reductions over vertices and messages of their new values, per block of BLOCK vertices.
 
-`after_block` is generated from the program. It can run on a block when all vertices of the block have been applied, by
-any tasks. The worker that applies the last vertex runs it, so results do not depend on tasks.
+`after_block` is generated from the program. `after_block` can run on a block when all vertices of the block have been
+applied, by any tasks. The worker that applies the last vertex runs `after_block`, so results do not depend on tasks.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

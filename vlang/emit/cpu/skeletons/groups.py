@@ -1,9 +1,9 @@
 """The table of the groups of one vertex (see vlang.emit.shared.grouped), in scratch memory of u64 words.
 
-Its first word is the number of groups. The second is the number of index bits, or 0 for few edges, whose keys are
-searched one by one. The third is the number of the segment at hand. The slots of a hash table follow, which hold
-numbers of entries, and then the entries of `words` words, in the order in which their keys were first seen. Entry 0 is
-for edges without a group. The first word of an entry is its key.
+The first word is the number of groups. The second word is the number of index bits of the hash table, or 0 for few
+edges, when keys are searched one by one. The third word is the number of the current segment. The slots of a hash table
+follow, which hold numbers of entries, and then the entries of `words` words, in the order in which their keys were
+first seen. Entry 0 is for edges without a group. The first word of an entry is its key.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, Structures, i64, inner, min, range, u64

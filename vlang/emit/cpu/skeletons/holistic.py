@@ -1,9 +1,9 @@
 """A pass over edges in which one worker processes all contributions of a vertex (rule R).
 
 The functions `bind`, `ready`, `wanted`, `identity`, `gather`, `prepare`, `conclude` and `apply` are generated from the
-program. They fill the structures of counting.py. A task with page -1 is one vertex of more than SEGMENT edges, whose
-row may be in several pages. These tasks come first, the longest before the others, so that the short tasks balance the
-load.
+program. These functions fill the structures of counting.py. A task with page -1 is one vertex of more than SEGMENT
+edges, whose row may be in several pages. Tasks with page -1 come first, in order of decreasing length, so that the
+short tasks balance the load.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

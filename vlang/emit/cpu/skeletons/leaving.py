@@ -1,7 +1,7 @@
 """Passes over edges that end early (rule X1).
 
-A vertex stops reading its edges once no contribution can change its accumulators, and reads none if its own value is
-final. `decided` and `is_final` are generated from the program; edges.py describes the other functions. Kernels that
+A vertex stops reading its edges once no contribution can change its accumulators, and reads no edges if its own value
+is final. `decided` and `is_final` are generated from the program; edges.py describes the other functions. Kernels that
 read all edges, such as the kernel for cache blocks, give the same result.
 """
 

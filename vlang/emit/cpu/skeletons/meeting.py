@@ -6,7 +6,10 @@ from vlang.runtime.plan.layouts.meet_words import MEET_TURN, MEET_WAITING
 
 @inner
 def meet(control: Pointer[i64], crew: i64) -> None:
-    """Wait until every worker has called this. A worker that waits long yields its processor to other threads."""
+    """Wait until every worker has called this function.
+
+    A worker that waits long yields its processor to other threads.
+    """
     if crew == 1:
         return
     fence()

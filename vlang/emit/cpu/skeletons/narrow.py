@@ -1,10 +1,10 @@
 """Supersteps over a narrow uniform frontier (see reach.py), with queues; one call runs many supersteps.
 
 Each worker pushes from the vertices that it found itself, and appends the vertices that it finds to its own queue. If
-one worker found many more than the others, the vertices of all queues are divided equally instead. After a barrier,
-each worker removes from its queue the vertices that another worker also found and keeps. After a second barrier, the
-number of vertices is known. No vertex or edge needs an atomic operation. Where few vertices are found, worker 0
-continues alone, and the others wait for it at the second barrier.
+one worker found many more vertices than the others, the vertices of all queues are divided equally instead. After a
+barrier, each worker removes from its queue the vertices that another worker also found and keeps. After a second
+barrier, the number of vertices is known. No vertex or edge needs an atomic operation. If few vertices are found, worker
+0 continues alone, and the others wait for worker 0 at the second barrier.
 """
 
 from typing import Any
@@ -88,7 +88,10 @@ def send_on(
     env: Env, targets: Pointer[u32], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8],
     first: i64, last: i64, at: i64, value: Any, me: i64, spare: i64, several: bool
 ) -> i64:
-    """Push from queue entries, whose rows begin at `place`; append the vertices found at `at`, and return their end."""
+    """Push from queue entries, whose row bounds begin at `place`.
+
+    Append the vertices found to the queue from index `at` on; returns the new end of the queue.
+    """
     for i in range(first, last):
         prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))
         for k in range(rows[place + 2 * i], rows[place + 2 * i + 1]):
@@ -136,7 +139,7 @@ def share(
 ) -> i64:
     """Push from the share [first, last) of the vertices that the first `parts` workers found, worker after worker.
 
-    The vertices found are appended to this worker's queue at `at`. Returns: Their end.
+    The vertices found are appended to this worker's queue at `at`. Returns: The new end of the queue.
     """
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
     spare = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # an unused entry in a cache line of its own

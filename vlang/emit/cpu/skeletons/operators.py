@@ -1,4 +1,7 @@
-"""Integer and float operations that differ from those of Python. They are part of every generated module."""
+"""Integer and float operations that differ from the operations of Python.
+
+These functions are part of every generated module.
+"""
 
 import numpy as np
 
@@ -103,7 +106,7 @@ def floor_u64(x):
 
 @inner
 def half_to_float(h):
-    """An IEEE half, given as its 16 bits, as f32."""
+    """Convert an IEEE half, given as its 16 bits, to f32."""
     sign = np.float32(-1.0) if h & 0x8000 else np.float32(1.0)
     exponent = (np.int64(h) >> 10) & 31
     fraction = np.float32(np.int64(h) & 1023)
@@ -116,7 +119,7 @@ def half_to_float(h):
 
 @inner
 def float_to_half(x):
-    """The 16 bits of the IEEE half nearest to an f32; ties go to the even one."""
+    """The 16 bits of the IEEE half nearest to an f32; ties go to the even half."""
     sign = np.int64(0x8000) if np.copysign(np.float32(1.0), x) < 0 else np.int64(0)
     a = np.float64(abs(x))
     if a != a:

@@ -59,8 +59,8 @@ def window(bits: Pointer[u64], w: i64, low: i64, high: i64) -> u64:
 def choose_front(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """Build the frontier of a superstep.
 
-    If PAGED_ORIGIN is 0, it consists of all vertices that are not silent. Otherwise PAGED_ORIGIN is the address of
-    flags, and the frontier consists of all vertices whose flag has bit 0 set.
+    If PAGED_ORIGIN is 0, the frontier consists of all vertices that are not silent. Otherwise PAGED_ORIGIN is the
+    address of flags, and the frontier consists of all vertices whose flag has bit 0 set.
     """
     env = bind(frame)
     front, counts = pointer_u64(table, PAGED_FRONT), pointer_i64(table, PAGED_COUNTS)

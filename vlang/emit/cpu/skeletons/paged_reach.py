@@ -1,6 +1,6 @@
 """Loops with a uniform frontier (rule X2) over pages on disk, without the offsets of a whole adjacency.
 
-`spot` finds the first frontier, and `take` reaches the marked vertices. The engine marks them, page by page
+`spot` finds the first frontier, and `take` reaches the marked vertices. The engine marks vertices, page by page
 (runtime/kernels/paged_frontier.py). Layout: REACH_... in runtime/plan/layouts/reach_words.py. A task is a run of
 tasks[0] words of the bitmaps.
 """

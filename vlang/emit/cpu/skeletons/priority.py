@@ -1,22 +1,22 @@
 """A loop in priority order (rule O): vertices push bucket by bucket, and values are updated in place.
 
-This is delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm, J. Algorithms 49,
-2003), where each worker has its own buckets (Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015). A worker
-empties its own part of a bucket, including vertices that are added meanwhile, and then steals runs of entries from
-other workers. So it mostly processes vertices that it has found itself, and no worker waits before the bucket is empty
-(Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, J. ACM 46, 1999). The width of buckets is
-adapted during the run (`change_of`).
+The algorithm is delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm, Journal of
+Algorithms 49, 2003), where each worker has its own buckets (Beamer, Asanovic, Patterson: The GAP benchmark suite,
+2015). A worker empties its own part of a bucket, including vertices that are added meanwhile, and then steals runs of
+entries from other workers. So a worker mostly processes vertices that it has found itself, and no worker waits before
+the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, JACM 46, 1999). The
+width of buckets is adapted during the run (`change_of`).
 
-These functions are generated from the program. `joined_part` computes the part that all contributions of a vertex have
-in common. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is the priority
-of a vertex; the least goes first. `silent` tests whether a vertex contributes nothing. `near_vertex` and `near_edge`
-prefetch. If `shift` is not 0, an edge is one word of `targets`: the receiver, and the value of its column from bit
-`shift` on.
+The following functions are generated from the program. `joined_part` computes the part that all contributions of a
+vertex have in common. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is
+the priority of a vertex; the vertex with the least priority is processed first. `silent` tests whether a vertex
+contributes nothing. `near_vertex` and `near_edge` prefetch data of a vertex and of an edge. If `shift` is not 0, an
+edge is one word of `targets`: the receiver, and the value of its column from bit `shift` on.
 
 A vertex whose value is in the range of a later bucket is in that bucket, unless some vertex had to wait for a free run
 (`unsure`). So a vertex that improves without leaving the range of its bucket need not be added again. All workers run
-`priority` at the same time. They take common decisions from the words that each worker publishes (its desk). These
-words do not change before all workers have passed the barrier.
+`priority` at the same time. All workers make the same decisions, because they read the same words, which each worker
+publishes (its desk). These words do not change before all workers have passed the barrier.
 """
 
 import numpy as np
@@ -121,7 +121,7 @@ def expand(
     desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32], spilled: Pointer[u64],
     u: i64, origin: f64, scale: f64, now: i64, unsure: bool
 ) -> tuple[i64, i64]:
-    """Push from vertex u; returns the number of its edges, and how many vertices it improved in the current bucket."""
+    """Push from vertex u; returns the number of its edges, and of improved vertices in the current bucket."""
     low, high = i64(offsets[u]), i64(offsets[u + 1])
     again, least, k = i64(0), f64(now), low
     part, receivers = joined_part(env, u), (i64(1) << (shift if shift != 0 else i64(32))) - 1
@@ -168,7 +168,7 @@ def enter_all(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], n: i64, filling: i64
 ) -> None:
-    """Add vertices to the list for the next window: those not silent (filling 1), or those waiting for a run (2)."""
+    """Add vertices to the list for the next window: all that are not silent (filling 1), or that wait for a run (2)."""
     while True:
         if filling == 2 and not has_room(control, desk):
             poke(control, ORDER_SPILLED, 1)  # another worker with free runs, or a later call, adds the rest
@@ -244,7 +244,7 @@ def empty_bucket(
     table: Pointer[u64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32],
     spilled: Pointer[u64], me: i64, crew: i64, turn: i64, origin: f64, scale: f64, now: i64, unsure: bool
 ) -> None:
-    """Push from the runs of a bucket, then from runs that other workers offer, until there are no more."""
+    """Push from the runs of a bucket, then from runs that other workers offer, until no runs are left."""
     reports = ORDER_REPORTS + ORDER_REPORT * turn
     while True:
         at = take_run(desk, links, turn)

@@ -1,8 +1,9 @@
 """A pass over edges by push: active vertices send along their edges, and contributions are joined by compare-and-swap.
 
-These functions are generated from the program. `join` joins a contribution into the words of the receiver, and returns
-whether the words changed. `sender_part` computes the part that all contributions of a vertex have in common. `fresh`
-tests whether a vertex is found for the first time in the superstep, and `silent` whether it contributes nothing.
+The following functions are generated from the program. `join` joins a contribution into the words of the receiver, and
+returns whether the words changed. `sender_part` computes the part that all contributions of a vertex have in common.
+`fresh` tests whether a vertex is found for the first time in the superstep, and `silent` tests whether a vertex
+contributes nothing.
 
 A task is a run of consecutive entries of a queue. tasks[0] is the length of a run, and tasks[1] the end of the last
 run. Layout of queues and entries: WALK_... in runtime/plan/layouts/pass_words.py.
@@ -46,7 +47,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: i64, end: i64) -> tuple[i64, i64]:
-    """Append a vertex to the part [at, end) of the queue that this worker reserved; if it is full, reserve another."""
+    """Append a vertex to the part [at, end) of the queue that this worker reserved; reserve a new part when full."""
     chunk, chunks = i64(0), max(i64(1), (degree + WALK_EDGES - 1) // WALK_EDGES)
     while chunk < chunks:
         if at == end:
@@ -60,7 +61,7 @@ def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: 
 
 @inner
 def leave(found: Pointer[u64], counts: Pointer[i64], at: i64, end: i64, active: i64, edges: i64) -> None:
-    """At the end of a worker's tasks, add its counts, and fill the rest of its part of the queue with empty entries."""
+    """Add a worker's counts at the end of its tasks, and fill the rest of its part of the queue with empty entries."""
     while at < end:
         found[at] = u64(WALK_NOBODY)
         at += 1
@@ -103,8 +104,8 @@ def push(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
 def begin(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """Build the queue of a superstep.
 
-    If WALK_ORIGIN is 0, it contains all vertices that are not silent. Otherwise WALK_ORIGIN is the address of flags,
-    and the queue contains all vertices whose flag has bit 0 set.
+    If WALK_ORIGIN is 0, the queue contains all vertices that are not silent. Otherwise WALK_ORIGIN is the address of
+    flags, and the queue contains all vertices whose flag has bit 0 set.
     """
     env = bind(frame)
     offsets = pointer_u64(table, PAGE_OFFSETS)

@@ -1,7 +1,7 @@
 """Loops with a uniform frontier (rule X2), whose vertices all send the same value, so any of them may reach a vertex.
 
-These functions are generated from the program: `level` (the value that the frontier sends, and whether it can change a
-vertex), `is_final`, `reach` and `renew`. Layout: REACH_... in runtime/plan/layouts/reach_words.py.
+The following functions are generated from the program: `level` (the value that the frontier sends, and whether it can
+change a vertex), `is_final`, `reach` and `renew`. Layout: REACH_... in runtime/plan/layouts/reach_words.py.
 
 A superstep runs `mark` and then `unite`, or `early`; `narrow` (narrow.py) runs many small supersteps. A task is a run
 of tasks[0] words of the bitmaps.
@@ -55,7 +55,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def cut(longs: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64) -> None:
-    """Divide the edges of a long vertex among several entries of `longs`, so that several workers can push them."""
+    """Divide the edges of a long vertex among entries of `longs`, so that several workers can push along them."""
     parts = (degree + REACH_LONG - 1) // REACH_LONG
     at = fetch_add(counts, REACH_CUT, parts)
     for part in range(parts):
@@ -215,9 +215,9 @@ def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i
 
 
 def early(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Each vertex that is not reached yet looks for a neighbour in the frontier, and stops at the first one.
+    """Each vertex that is not reached yet looks for a neighbour in the frontier, and stops at the first such neighbour.
 
-    This is the bottom-up step of Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12.
+    The method is the bottom-up step of Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12.
     tasks[1]: whether this is the first pull of the loop.
     """
     env = bind(frame)

@@ -1,7 +1,7 @@
 """Loops in priority order on a CPU (rule O): the functions for contributions of edges and priorities of vertices.
 
-The skeleton `priority` calls them. Values are joined into the field in place by compare-and-swap, after a read shows
-that a value changes. Under rule A every order ends in the same state.
+The skeleton `priority` calls these functions. Values are joined into the field in place by compare-and-swap, after a
+read shows that a value changes. Under rule A every order ends in the same state.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function
 def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
     """The function `offer`, which joins a contribution into the receiver.
 
-    It returns whether the value that the receiver sends has changed, and the receiver's priorities before and after.
-    For a tuple this value is the first part, unless neighbours read other parts as well.
+    The function returns whether the value that the receiver sends has changed, and the receiver's priorities before and
+    after. For a tuple this value is the first part, unless neighbours read other parts as well.
     """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
     differs = "now[0] != was[0]" if len(how.types) > 1 and not _together(writer) else "True"
@@ -125,7 +125,7 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The function `joined_part`: a sender's common part from its packed words; its fields are not updated yet."""
+    """The function `joined_part`: a sender's common part, from its packed words instead of its outdated fields."""
     assert how.words is not None
     words = how.words
     if _together(writer):
@@ -162,7 +162,8 @@ def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 def _key(value: str, low: bool, log: bool) -> str:
     """Code of the priority of a value; the least priority goes first.
 
-    If values are multiplied (`log`), the priority is the value's bit pattern, a piecewise linear base-2 logarithm.
+    If values are multiplied (`log`), the priority is the bit pattern of the value, which is a piecewise linear
+    approximation of its base-2 logarithm.
     """
     if log:
         return f"-f64(bits_of(f64({value}))) * 2.0**-52 if {value} > 0.0 else f64(np.inf)"

@@ -30,10 +30,10 @@ Lines = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Pushing:
-    """How a stage may push, or the reason why it may not.
+    """How a stage may push, or the reason why it may not push.
 
     Attributes:
-        reason: why it may not push; "" if it may.
+        reason: why the stage may not push; "" if it may.
         writes: the writes that join into fields.
         words: the packed words of several fields; None if the stage may not push.
         spec: data for the engine; None if the stage may not push.
@@ -88,7 +88,7 @@ class PushText:
     name = "push"
 
     def write(self, writer: StageWriter) -> Added:
-        """The functions of the way: senders, receivers, the end of a superstep; `selected` only under a `where`."""
+        """The functions for senders, receivers and the end of a superstep; also `selected` for a write in a `where`."""
         how = pushing(writer)
         if how.words is None or how.uniform:
             return Added(reason=how.reason)
@@ -204,7 +204,7 @@ def joining(
 
 
 def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: str) -> str:
-    """Code of a test that a part has not changed; for min and max of numbers, it is a single comparison.
+    """Code of a test that a part has not changed; for min and max of numbers, the test is a single comparison.
 
     Args:
         d: the dialect.
@@ -223,7 +223,7 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: st
 
 
 def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
-    """Lines that skip a receiver whose bool is final, before they read other fields of the receiver (rule X1)."""
+    """Lines that skip a receiver whose bool is final, before other fields of the receiver are read (rule X1)."""
     names = [accumulation.reduce.name for accumulation in writer.accumulations]
     if how.types != (BOOL,) or "early" in writer.without:
         return ()

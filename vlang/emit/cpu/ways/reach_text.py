@@ -28,7 +28,7 @@ class ReachText:
 
 
 def _functions(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The functions `level`, `is_final`, `reach`, `renew` (see skeletons/holes.pyi), and those that `level` calls."""
+    """The functions `level`, `is_final`, `reach`, `renew` (see skeletons/holes.pyi), and callees of `level`."""
     d, (name,), (type_,) = writer.dialect, how.fields, how.types
     far = d.constant(identity(writer.stage.gathers[0].reduce.name, type_), type_)
     lines = ("value = receive(env, columns, sender_part(env, u), identity(env), u, u, i64(0))[0]",)

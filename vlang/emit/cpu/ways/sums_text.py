@@ -1,8 +1,9 @@
 """Passes that push sums of changes on a CPU: contributions are added to the accumulators of receivers.
 
-Only active vertices contribute to a gather of changes (docs/language.md, section 4.5), so it is complete when they have
-pushed. The functions of the pull are used again: `gather` adds a contribution to the accumulator of a receiver, and
-`apply` takes the result. The skeleton `sums` also needs functions that load and store these accumulators.
+Only active vertices contribute to a gather of changes (docs/language.md, section 4.5), so the gather is complete when
+all active vertices have pushed. The functions of the pull are used again: `gather` adds a contribution to the
+accumulator of a receiver, and `apply` takes the result. The skeleton `sums` also needs functions that load and store
+these accumulators.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def _exact(writer: StageWriter) -> bool:
 
 
 def _quiet(writer: StageWriter) -> bool:
-    """Whether fields of a vertex that receives nothing keep their bits. Floats may not, since -0 + 0 is 0."""
+    """Whether fields of a vertex that receives nothing keep their bits.
+
+    Floats may change their bits, since -0 + 0 is 0.
+    """
     plan = writer.plan
     assert plan is not None
     activate = plan.loop.repeat.activate

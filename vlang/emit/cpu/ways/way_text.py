@@ -22,7 +22,8 @@ class Added:
     """The parts that a way adds to a pass.
 
     Attributes:
-        spec: the data of the pass for the run half of the way (`StageSpec.way`); None if the pass cannot run that way.
+        spec: the data of the pass for the way's code in vlang.runtime (`StageSpec.way`); None if the pass cannot run
+            that way.
         reason: why the pass cannot run that way; "" if there is no reason worth showing.
         functions: the functions that the way's kernels call, besides the functions of every pass.
         texts: more code, in which the name of the pass has been appended to functions that the code defines; calls of
@@ -42,9 +43,9 @@ class Added:
 
 
 class WayText(Protocol):
-    """Generates the code of a way. name: the name of the way in vlang.runtime.cpu.ways that runs it."""
+    """Generates the code of a way. name: the name of the way in vlang.runtime.cpu.ways that runs the loop."""
 
     @property
     def name(self) -> str: ...
     def write(self, writer: StageWriter) -> Added:
-        """What the way adds to a pass; if the pass cannot run that way, only the reason."""
+        """The parts that the way adds to a pass; if the pass cannot run that way, only the reason."""

@@ -1,1 +1,1 @@
-"""The emit halves of the ways in which a GPU runs a loop, one file for each way."""
+"""The code that each way of running a loop on a GPU adds to kernels, one file for each way."""

@@ -1,4 +1,4 @@
-"""Notify-pull: which vertices were notified, for passes that skip vertices without changed inputs (rule N)."""
+"""Notify-pull on a GPU: the notify flags of vertices, for passes that skip vertices without changed inputs (rule N)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["NotifyText"]
 
 
 class NotifyText(GpuWayText):
-    """The function `notifies`: the flags that `apply` stores for a vertex; 0 in a pass that nothing notifies."""
+    """The function `notifies`: the flags that `apply` stores for a vertex; 0 in a pass that skips no vertices."""
 
     name = "notify-pull"
 

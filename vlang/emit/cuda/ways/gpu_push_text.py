@@ -32,7 +32,7 @@ class PushText(GpuWayText):
         self._push = push_of(stage.writer, stage.cells, stage.cell_reason)
 
     def facts(self) -> Mapping[str, Any]:
-        """How the pass pushes, or why it does not."""
+        """How the pass pushes, or the reason why it does not push."""
         return {"push": self._push.kind, "push_reason": self._push.reason, "priority": self._push.priority}
 
     def switches(self) -> Mapping[str, int]:
@@ -64,7 +64,7 @@ def _glance(function: str) -> str:
 
 
 def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cell]) -> list[Function]:
-    """Functions for cells in global memory, one array for each; a vertex that does not gather ignores its cells."""
+    """Functions for cells in global memory, one array per cell; a vertex that does not gather ignores its cells."""
     scope = writer.scope()
     pointers = []
     for number, cell in enumerate(cells):
@@ -92,7 +92,7 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cel
 
 
 def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
-    """The function `priority`: the priority of a vertex, where lower values go first; constant without rule O."""
+    """The function `priority`: the priority of a vertex, where the least value goes first; 0 without rule O."""
     if not push.priority:
         return Function("priority", (), d.constant(0.0, F64))
     name = push.writes[0].fields[0]

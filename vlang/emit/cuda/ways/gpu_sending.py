@@ -1,4 +1,4 @@
-"""How active vertices push on a GPU, if the facts of a loop allow it, or why they cannot."""
+"""How active vertices push on a GPU, or the reason why the facts of a loop do not allow a push."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Push:
     """How active vertices push on a GPU.
 
     Attributes:
-        kind: "direct", "cells", or "" if they cannot push.
-        reason: why they push in this way, or cannot push.
-        writes: for each gather, in order, the write that it is joined into.
+        kind: "direct", "cells", or "" if active vertices cannot push.
+        reason: why active vertices push in this way, or cannot push.
+        writes: for each gather, in order, the write into which the gather is joined.
         priority: "ascending" or "descending" values of the first field of the first write; "" for no order.
     """
 
@@ -37,7 +37,7 @@ class Push:
 
 
 def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Push:
-    """How active vertices of a stage may push. cell_reason: why the stage has no cells; "" if it has."""
+    """How active vertices of a stage may push. cell_reason: why the stage has no cells; "" if it has cells."""
     plan, stage = writer.plan, writer.stage
     joined, reason = joined_writes(writer)
     if plan is None or reason:

@@ -36,7 +36,7 @@ class GpuPass:
 class GpuWayText:
     """Generates the code of a way for one pass over edges. A method that a way does not override adds nothing.
 
-    name: the name of the run half (vlang.runtime.gpu.ways).
+    name: the name of the way in vlang.runtime.gpu.ways that runs the loop.
     """
 
     name = ""
@@ -45,7 +45,7 @@ class GpuWayText:
         self.stage = stage
 
     def facts(self) -> Mapping[str, Any]:
-        """Values of `GpuStage` attributes that the run half reads."""
+        """Values of `GpuStage` attributes that the way in vlang.runtime.gpu.ways reads."""
         return {}
 
     def switches(self) -> Mapping[str, int]:
@@ -53,9 +53,9 @@ class GpuWayText:
         return {}
 
     def over_edges(self) -> Sequence[Function]:
-        """Functions of the struct that follow those on accumulators and contributions."""
+        """Functions of the struct, written after the functions on accumulators and contributions."""
         return ()
 
     def members(self) -> Sequence[Function]:
-        """Functions of the struct that follow all others."""
+        """Functions of the struct, written after all other functions."""
         return ()

@@ -1,0 +1,34 @@
+"""Counts the edges that each round of a run moves, for the history."""
+
+from __future__ import annotations
+
+from vlang.runtime.engine.machine import Machine
+from vlang.runtime.threads.moved import NOTHING, Moved
+
+__all__ = ["Moving"]
+
+
+class Moving:
+    """Counts the edges that were moved since the last round. `machine` provides the counts of the whole run."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._from = NOTHING  # the counts of the run when the present round began, less its own before an inner loop
+
+    def enter(self) -> Moved:
+        """Begin a loop. Returns the counts of the outer round so far, as an argument for `leave`."""
+        now = self._machine.moved()
+        outer, self._from = now.minus(self._from), now
+        return outer
+
+    def leave(self, outer: Moved) -> None:
+        """End a loop, and continue the outer round."""
+        self._from = self._machine.moved().minus(outer)
+
+    def round(self) -> Moved:
+        """End one round, or several that ran in one call, and return the counts of the edges that they moved."""
+        now = self._machine.moved()
+        if now == self._from:
+            return NOTHING
+        moved, self._from = now.minus(self._from), now
+        return moved

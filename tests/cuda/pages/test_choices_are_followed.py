@@ -1,0 +1,68 @@
+"""Choices that change no result are still followed: several streams, and updates in place.
+
+The third one, copies of an accumulator, is in tests/cuda/kernels/test_pull_kernels.py.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import pytest
+
+from tests.cuda.emulation.emulated import needs_compiler
+from tests.cuda.pages.test_next_pages import tight
+from tests.cuda.runs import assert_right, emulated, program, run
+from vlang import Graph
+from vlang.runtime.gpu.device.device import Event, Stream
+from vlang.runtime.gpu.topology.page_rows import Table
+from vlang.runtime.gpu.topology.topology import Launch, Topology
+from vlang.runtime.gpu.ways import full_passes
+
+pytestmark = needs_compiler
+
+
+class Noted(Topology):
+    """A topology that records the stream in which each page was processed, and whether the page was copied then."""
+
+    seen: ClassVar[list[tuple[int, bool]]] = []
+
+    def _run(self, launch: Launch, table: Table, page: int, work: Stream, ends: dict[int, tuple[Stream, Event]],
+             ) -> Event:
+        copied = self.traffic.copies > sum(copied for _, copied in self.seen)
+        self.seen.append((id(work), copied))
+        return super()._run(launch, table, page, work, ends)
+
+
+@pytest.mark.parametrize(("streams", "used"), [(1, 1), (2, 2), (32, 2), (None, 2)])
+def test_pages_are_copied_in_turn_by_all_streams(
+    streams: int | None, used: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory has two slots, so that two streams are of use at most; cached pages have a stream of their own."""
+    monkeypatch.setattr(full_passes, "Topology", Noted)
+    monkeypatch.setattr(Noted, "seen", [])
+    options: dict[str, Any] = tight("pagerank", "skewed", "pull", transfer="pages")
+    Noted.seen.clear()
+    if streams is not None:
+        options["streams"] = streams
+    result = run("pagerank", "skewed", **options)
+    assert_right("pagerank", "skewed", result)
+    copies = [stream for stream, copied in Noted.seen if copied]
+    assert len(copies) > 4
+    assert len(set(copies)) == used
+    assert used == 1 or all(one != other for one, other in pairwise(copies))
+    assert len({stream for stream, _ in Noted.seen}) == used + (used > 1)
+
+
+def test_loops_run_in_place_where_their_result_does_not_depend_on_order() -> None:
+    """In place, a distance travels along several edges in a superstep. A limit of supersteps keeps buffers apart."""
+    graph, rounds = Graph.read("path:300,weights=1..9"), list[int]()
+    cases: list[dict[str, Any]] = [{}, {"max_rounds": 1000}, {"max_rounds": 1000, "research": {"asynchronous": True}}]
+    for more in cases:
+        research = {"mode": "pull", **more.pop("research", {})}
+        with emulated("sssp"):
+            result = program("sssp")(graph, source=0, device="emulated", research=research, **more)
+        assert result["dist"].tolist() == program("sssp")(graph, source=0)["dist"].tolist()
+        rounds.append(result.rounds)
+    assert rounds[1] == 300
+    assert max(rounds[0], rounds[2]) < 300
