@@ -148,10 +148,10 @@ class Session:
                       f"{found['peak'] / MIB:.0f} MiB")
 
     def saving(self) -> Iterator[Row]:
-        """A run with 64 bytes a vertex, with checkpoints more often than by default."""
+        """A run with 72 bytes a vertex, with checkpoints more often than by default."""
         folder = self.folder / "saved"
         found = self.job("checkpoints", path=str(self.pages), folder=str(folder), memory=6 << 30,
-                         threads=self.threads, every=2.0, rounds=max(10, int(60 / self.part)))
+                         threads=self.threads, every=2.0, rounds=min(400, int(50 / self.part)))
         size, stall = f"checkpoint of {found['nbytes'] / 1e6:.0f} MB", found["stall"]
         yield Row(f"{size}, stall", f"{stall * 1e3:.0f} ms", "", "<= 100 ms", stall <= 0.1 and found["written"] > 0,
                   f"mean of {found['written']} checkpoints, one each 2 s")

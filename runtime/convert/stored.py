@@ -82,7 +82,12 @@ def _source(
 
 
 def from_archive(path: Path, weights: str | None, room: DiskArrays, threads: int) -> Source:
-    """Read the edges of an .npz file. See `from_page_file` for the arguments."""
+    """Read the edges of an .npz file.
+
+    Args:
+        path, weights, room: see `from_page_file`.
+        threads: how many threads check and expand a graph that vlang has saved.
+    """
     with Archive(path, room.empty) as archive:
         if is_own(archive):
             return _own(own_graph(Graph, archive, path, weights, threads), room, threads)
