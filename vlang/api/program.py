@@ -66,7 +66,8 @@ class Program:
         self.doc = file.doc
         declared = [param for param in program.params if param.name not in program.texts]
         decls: tuple[f.Decl, ...] = (*declared, *program.fields, *program.edges)
-        types = {d.name: str(program.shown.get(d.name, d.type)) for d in decls}
+        types = {d.name: str(program.shown.get(d.name, d.declared if isinstance(d, f.ParamDecl) else d.type))
+                 for d in decls}
         types |= sized_types(checked, self.source, types)
         self.params = tuple(described_parameters(self, checked, iter(declared), types))
         self.fields = tuple(FieldInfo(d.name, types[d.name], d.required) for d in program.fields if d.output)
