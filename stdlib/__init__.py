@@ -59,7 +59,10 @@ def summary(name: str) -> str:
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """The names of the programs by group, in the order of `GROUPS`; programs in none of them come last, as "other"."""
+    """The names of the programs by group, in the order of `GROUPS`.
+
+    Programs that are in no group come last, as "other".
+    """
     found = {group: members for group, (_, members) in GROUPS.items()}
     other = tuple(name for name in names() if not any(name in members for members in found.values()))
     return found | ({"other": other} if other else {})

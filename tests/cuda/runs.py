@@ -142,7 +142,7 @@ def _entries(plan: Plan) -> dict[str, str]:
 
 @functools.cache
 def _compiled(name: str, flags: tuple[str, ...], several: bool = False) -> dict[str, Library]:
-    """The usual kernels of a standard program in one library, by text, so that g++ is called only once.
+    """The usual kernels of a standard program, by their texts, compiled into one library by one call of g++.
 
     The device compiles rarely needed kernels on request.
     """

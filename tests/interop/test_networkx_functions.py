@@ -252,7 +252,7 @@ def test_views_that_hide_edges() -> None:
 
 
 def test_hits() -> None:
-    """NetworkX computes scores by ARPACK, so they only agree approximately.
+    """NetworkX computes scores by ARPACK, so the scores only agree approximately.
 
     On a graph of two equal parts, NetworkX returns one of many valid vectors.
     """

@@ -196,7 +196,7 @@ class Trials:
             own.rename(mutant.folder)
 
     def _run(self, tree: Path, tests: Sequence[str], cache: Path, ended: threading.Event) -> tuple[str, str]:
-        """Run tests until one fails. Returns the test that failed and the test that hung, each "" for none."""
+        """Run tests until one fails. Returns the test that failed and the test that hung; "" stands for no test."""
         log = self.folder / f"log{threading.get_ident()}"
         environment = {**os.environ, "VLANG_CACHE": str(cache), "PYTHONPATH": str(tree),
                        "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}

@@ -283,7 +283,7 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place; returns its address for kernels, 0 if they cannot read it."""
+        """Page-lock a host array in place; returns its address for kernels, 0 if kernels cannot read the array."""
         assert array.flags.c_contiguous
         self.locked += not self._is_registered(array)
         self._registered[array.ctypes.data, array.nbytes] = array
