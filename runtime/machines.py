@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vlang.options import Options
+from vlang.options import Options, device_names
 from vlang.runtime.cluster.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.gpu.device.device import Device
     from vlang.runtime.gpu.gpu_machine import GpuMachine
+    from vlang.runtime.policies.cost_models import StreamedPages
     from vlang.runtime.storage.ring import Reading
 
 __all__ = ["Opened", "open_machine", "placement_of"]
@@ -31,10 +32,11 @@ class Opened:
     Attributes:
         machine: the machine.
         plan: the plan.
-        device: "cpu" or "gpu:K".
+        device: "cpu", "gpu:K", or the names of several GPUs, such as "gpu:0,1".
         reason: why this device was chosen.
         placement: where the edges of a graph on disk are during the run; None for other graphs.
         reading: counts of the bytes read from disk so far; None if nothing is streamed.
+        streamed: returns the pages that are streamed to a GPU, by adjacency direction.
     """
 
     machine: Machine
@@ -43,6 +45,7 @@ class Opened:
     reason: str
     placement: Placement | None = None
     reading: Reading | None = None
+    streamed: Callable[[], Mapping[str, StreamedPages]] = dict
 
 
 @contextmanager
@@ -76,6 +79,10 @@ def open_machine(
         return
     from vlang.runtime.gpu.device.choose import choose  # start-up
 
+    if len(device_names(options.device)) > 1:
+        with _on_gpus(plan_for("cuda"), graph.loaded(), options) as opened:
+            yield opened
+        return
     placement = placement or placement_of(plan_for, graph, options)
     streams = placement is not None and placement.streams
     if streams and options.device == "auto":
@@ -92,7 +99,8 @@ def open_machine(
     choice.device.cache = options.device_cache
     try:
         with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
-            yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading)
+            yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading,
+                         machine.passes.streamed)
     finally:
         choice.device.close()
 
@@ -132,6 +140,30 @@ def _on_gpu(
     finally:
         if disk is not None:
             disk.close()
+
+
+@contextmanager
+def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
+    """A context manager for the machine of several GPUs."""
+    from vlang.runtime.gpu.device.choose import open_device  # start-up
+    from vlang.runtime.gpus.cut_graph import cut_graph  # start-up
+    from vlang.runtime.gpus.group_machine import GroupMachine  # start-up
+    from vlang.runtime.gpus.part_machine import PartMachine  # start-up
+
+    names = device_names(options.device)
+    chosen = replace(options, mode="pull")
+    with ExitStack() as stack:
+        parts: list[PartMachine] = []
+        for name, part in zip(names, cut_graph(plan, graph, len(names))):
+            device = open_device(name, options.gpu_memory)
+            stack.callback(device.close)
+            device.cache = options.device_cache
+            parts.append(PartMachine(device, plan, part, chosen, graph))
+            stack.callback(parts[-1].close)
+        machine = GroupMachine(parts)
+        stack.callback(machine.synchronize)
+        about = f"{len(names)} GPUs, as asked: {', '.join(dict.fromkeys(part.device.info.name for part in parts))}"
+        yield Opened(machine, plan, options.device, about)
 
 
 @contextmanager

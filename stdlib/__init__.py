@@ -41,7 +41,7 @@ def names() -> tuple[str, ...]:
 
 
 def path(name: str) -> Path:
-    """The file of the program `name`. Raises KeyError if there is none."""
+    """The file of the program `name`. Raises KeyError if there is no such program."""
     file = _FOLDER / f"{name}.vp"
     if not name.isidentifier() or not file.is_file():
         raise KeyError(name)
@@ -49,17 +49,20 @@ def path(name: str) -> Path:
 
 
 def source(name: str) -> str:
-    """The text of the program `name`. Raises KeyError if there is none."""
+    """The text of the program `name`. Raises KeyError if there is no such program."""
     return path(name).read_text(encoding="utf-8")
 
 
 def summary(name: str) -> str:
-    """A summary of the program `name`: the first line of its text. Raises KeyError if there is none."""
+    """A summary of the program `name`: the first line of its text. Raises KeyError if there is no such program."""
     return source(name).partition("\n")[0].lstrip("# ").strip()
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """The names of the programs by group, in the order of `GROUPS`; programs in none of them come last, as "other"."""
+    """The names of the programs by group, in the order of `GROUPS`.
+
+    Programs that are in no group come last, as "other".
+    """
     found = {group: members for group, (_, members) in GROUPS.items()}
     other = tuple(name for name in names() if not any(name in members for members in found.values()))
     return found | ({"other": other} if other else {})

@@ -1,7 +1,7 @@
 """Profiles for Hypothesis: `ci` draws the same examples every time, so that a failure repeats.
 
 Every test checks the compiler's own rules (`vlang.ir.verify`), also in the processes that it starts. Interrupts are
-enabled again, because a shell ignores them in the processes that it starts in the background.
+enabled again, because processes that a shell starts in the background ignore interrupts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Converts the options of a run from one flat dict, as tests keep them, to the keywords of a call."""
+"""Converts the options of a run from one flat dict, the form that tests use, to the keywords of a call."""
 
 from __future__ import annotations
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vlang.runtime.engine.trace import Round
 
-__all__ = ["EVERYDAY", "OPTIONS", "RENAMED", "RESEARCH", "Option", "Options", "parse_seconds", "parse_size"]
+__all__ = [
+    "ALL_GPUS", "EVERYDAY", "OPTIONS", "RENAMED", "RESEARCH", "Option", "Options", "device_names", "parse_seconds",
+    "parse_size",
+]
+
+ALL_GPUS = "gpus"
+"""The name of all GPUs of this machine together."""
 
 RENAMED: Mapping[str, str] = {"order": "schedule"}
 """Renamed options: the old name -> the new name."""
@@ -61,6 +67,12 @@ def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
     return {"option": Option("", kind, None, values, help, choices=choices, **more)}
 
 
+def device_names(text: str) -> tuple[str, ...]:
+    """The devices that the option `device` names: one, or several as in "gpu:0,1"."""
+    kind, _, numbers = text.partition(":")
+    return tuple(f"{kind}:{number}" for number in numbers.split(",")) if "," in numbers else (text,)
+
+
 @dataclass(frozen=True)
 class Options:
     """The options of a run.
@@ -73,8 +85,9 @@ class Options:
         "whole", "N",
         "Threads; default: VLANG_THREADS, or all processors. Never changes a result.", least=1))
     device: str = field(default="cpu", metadata=_about(
-        "device", "cpu|gpu|gpu:K|auto",
-        "Where to run. auto takes a GPU if it is there, fits and pays, and says so."))
+        "device", "cpu|gpu|gpu:K|gpu:0,1|gpus|auto",
+        "Where to run. gpu:0,1 are several GPUs together, and gpus all. auto takes a GPU if it is there, fits and "
+        "pays, and says so."))
     gpu_memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
         "GPU memory at most: 512M, 8G; default: what is free, less 300 MiB. Graphs that do not fit are "

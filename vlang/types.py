@@ -9,8 +9,8 @@ from vlang.times import UNITS
 
 __all__ = [
     "BOOL", "CATEGORY", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE",
-    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "NamedSize", "Scalar", "Tuple", "Type", "Vector",
-    "VertexSet", "common", "converts", "scalar_named",
+    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "Matrix", "NamedSize", "Scalar", "Tuple",
+    "Type", "Vector", "VertexSet", "common", "converts", "scalar_named",
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
@@ -24,9 +24,9 @@ class Scalar:
     """The type of a single value.
 
     kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the kind
-    "integer", "number" or "text". Their final type follows from the context. If the context decides no type, a number
-    becomes `int` or `float`, and a text has no type. At the end of lowering, `vlang.ir.forms.erase` replaces categories
-    and times by integers with the same number of bits.
+    "integer", "number" or "text". The final type of a literal or counter follows from the context. If the context
+    decides no type, a number becomes `int` or `float`, and a text has no type. At the end of lowering,
+    `vlang.ir.forms.erase` replaces categories and times by integers with the same number of bits.
     """
 
     name: str
@@ -74,8 +74,8 @@ class Scalar:
 class NamedSize(int):
     """A number of components that constants of the program decide, such as the `2 * k` of `float[2 * k]`.
 
-    The checker uses it before the values of the constants are known. It equals only a size of the same text. Its
-    value as an int is the largest number of components.
+    The checker uses a named size before the values of the constants are known. A named size equals only a size of the
+    same text. As an int, the named size is the largest number of components.
     """
 
     text: str
@@ -114,6 +114,23 @@ class Vector:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """The type of a matrix, `T[k, l]`, of a parameter or literal. The IR has the vector of its rows in its place."""
+
+    item: Scalar
+    rows: int
+    columns: int
+
+    def __str__(self) -> str:
+        return f"{self.item}[{self.rows}, {self.columns}]"
+
+    @property
+    def flat(self) -> Vector:
+        """The type of the vector of all components, row by row."""
+        return Vector(self.item, self.rows * self.columns)
+
+
+@dataclass(frozen=True)
 class Tuple:
     """The type of a tuple of scalars, `(T1, T2, ...)`."""
 
@@ -125,13 +142,13 @@ class Tuple:
 
 @dataclass(frozen=True)
 class VertexSet:
-    """The type `vertices`, a list of vertices. Only parameters may have it."""
+    """The type `vertices`, a list of vertices. Only parameters may have this type."""
 
     def __str__(self) -> str:
         return "vertices"
 
 
-Type = Scalar | Vector | Tuple | VertexSet
+Type = Scalar | Vector | Matrix | Tuple | VertexSet
 
 BOOL = Scalar("bool", "bool", 8)
 I8, I16, I32, I64 = (Scalar(f"i{b}", "int", b) for b in (8, 16, 32, 64))
@@ -174,10 +191,10 @@ def defaulted(type_: Type, precision: int = 32) -> Type:
 
 
 def common(a: Type, b: Type) -> Type | None:
-    """The type in which `a op b` is computed for a numeric operator; None if there is none.
+    """The type in which `a op b` is computed for a numeric operator; None if no such type exists.
 
     A literal takes the type of the other operand. An integer and a float give the float type. Two types of one kind
-    give the wider one. A signed and an unsigned integer need a signed type that holds the values of both. Scalars
+    give the wider type. A signed and an unsigned integer need a signed type that holds the values of both. Scalars
     broadcast over vectors. f16 is a storage type: it is computed as f32.
     """
     if isinstance(a, Vector) or isinstance(b, Vector):
@@ -208,7 +225,7 @@ def common(a: Type, b: Type) -> Type | None:
 def converts(source: Type, target: Type) -> bool:
     """Whether a value of `source` converts to `target` implicitly.
 
-    Integers convert to floats, and a type converts to a wider one that holds all of its values. Literals and counters
+    Integers convert to floats, and a type converts to a wider type that has all of its values. Literals and counters
     take the type that the context needs.
     """
     if source == target:
@@ -217,6 +234,9 @@ def converts(source: Type, target: Type) -> bool:
         if isinstance(source, Vector):
             return source.size == target.size and converts(source.item, target.item)
         return converts(source, target.item)
+    if isinstance(target, Matrix):
+        same = isinstance(source, Matrix) and (source.rows, source.columns) == (target.rows, target.columns)
+        return converts(source.item if isinstance(source, Matrix) and same else source, target.item)
     if isinstance(source, Tuple) and isinstance(target, Tuple):
         return len(source.items) == len(target.items) and all(map(converts, source.items, target.items))
     if not (isinstance(source, Scalar) and isinstance(target, Scalar)):

@@ -14,7 +14,7 @@ FAR = 1e30
 
 
 def same_distances(ours: Array, other: Array) -> None:
-    """Compare distances or hops. Raises AssertionError if they differ, as all functions of this module do.
+    """Compare distances or hops. Raises AssertionError if the results differ, as all functions of this module do.
 
     An unreachable vertex is infinite or the largest integer in `ours`, and huge or below 0 in `other`.
     """

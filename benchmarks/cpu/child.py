@@ -63,7 +63,7 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
         threads: how many threads to use.
 
     Returns:
-        peak: memory of the graph and a run on it, beyond what this process used after a run on a small graph.
+        peak: memory of the graph and a run on it, minus the memory that this process used after a run on a small graph.
         arrays: adjacency lists (an undirected graph has one), weights if they are used, and outputs.
     """
     from benchmarks.cpu.contests import program
@@ -95,7 +95,7 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
 
 
 def _warm_up(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], threads: int) -> None:
-    """Load everything that runs need, once."""
+    """Run small jobs once, so that everything that runs need is loaded."""
     for mode in ("pull", "notify-pull", "auto"):
         runs(graph(), research={"mode": mode}, threads=threads, **arguments)
 

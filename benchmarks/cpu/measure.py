@@ -81,7 +81,7 @@ class Rounds:
 
 
 def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds:
-    """Run all contestants in turn, so that a slow machine slows all of them; every second round is reversed.
+    """Run all contestants in turn, so that a slow machine slows all contestants; every second round is reversed.
 
     A round that other processes disturbed is repeated, with at most TRIES times `rounds` rounds in all. If fewer than
     `rounds` rounds are quiet, the least disturbed rounds are used. Long runs have FEW rounds.
@@ -135,7 +135,7 @@ def paired(name: str, unit: str, against: str, target: float | None, rounds: Rou
 
     Args:
         name, unit, against, target, graph: see `Figure`.
-        rounds: the times of both.
+        rounds: the times of both contestants.
     """
     return Figure(name, unit, rounds.median(0), rounds.median(1), against, rounds.ratio(0, 1), target, graph,
                   samples=rounds.samples, others=rounds.others)  # fmt: skip

@@ -20,7 +20,10 @@ TARGET = 0.2
 
 
 def measure_reading(text: Text, rounds: int, threads: int) -> Iterator[Figure]:
-    """The figure for a file that both sides read from the page cache. Their numbers of vertices must agree."""
+    """The figure for a file that both sides read from the page cache.
+
+    Both sides must find the same number of vertices.
+    """
     convert, against = _other()
     ours_of, other_of = _ours(text, threads), _theirs(text, convert)
     filled, theirs = ours_of()[1], other_of()[1]

@@ -54,7 +54,7 @@ def save(folder: Path, record: Mapping[str, Any], figures: Sequence[Figure], pee
     """Write a run to `folder`, in a file named after its date.
 
     Args:
-        folder: for the record.
+        folder: the folder for the record.
         record: machine, versions and limits.
         figures: the rows of the table.
         peers: the rows of the other systems.

@@ -93,7 +93,7 @@ class Session:
         return with_memory(figure, work, self.quick, self.threads) if self.memory else figure
 
     def parts(self, parts: list[str]) -> Iterator[Figure]:
-        """Reading, start, memory."""
+        """Measure reading, start and memory."""
 
         @cache
         def text() -> Text:

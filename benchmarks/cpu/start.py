@@ -24,7 +24,7 @@ RUNS = {"bfs": ["bfs", "karate", "source=1"], "sssp": ["sssp", "karate", "source
 
 
 def measure_start(quick: bool) -> Iterator[Figure]:
-    """The CPU time (user and system) of commands, which is independent of the load of the machine.
+    """The CPU time (user and system) of commands. CPU time hardly depends on the load of the machine.
 
     warm: everything is cached. first: the kernels of the program are compiled, and kernels of the engine that no
     earlier program needed. empty: nothing is cached.

@@ -18,8 +18,8 @@ class Work:
     """One row of the table.
 
     Attributes:
-        kind: of a program and its reference (contests.py).
-        graph: its name.
+        kind: the kind of the program and of its reference (contests.py).
+        graph: the name of the graph.
         sweeps: the target in sweeps of the C++ PageRank on the same graph; None for no target.
         ratio: the target relative to the C++ reference of the same workload; None for no target.
         sources: the number of sources of betweenness.

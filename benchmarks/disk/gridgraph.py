@@ -23,9 +23,9 @@ class GridGraph:
     """A built checkout.
 
     Attributes:
-        folder: of the checkout.
+        folder: the folder of the checkout.
         place: a folder for the converted graph.
-        budget: GiB of memory, an argument of its programs.
+        budget: GiB of memory, an argument of GridGraph's programs.
         prefix: words that are put before each command.
     """
 

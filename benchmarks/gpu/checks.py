@@ -46,10 +46,10 @@ def check_sweep(given: Input, before: Result, after: Result, damping: float = 0.
     Args:
         given: the graph.
         before, after: two results.
-        damping: of PageRank.
+        damping: the damping factor of PageRank.
 
     Raises:
-        AssertionError: a rank is wrong by more than 1e-5 of itself.
+        AssertionError: a rank has a relative error of more than 1e-5.
     """
     rank, degree = before["rank"].astype(np.float64), given.graph.out_degree
     share = np.divide(rank, degree, out=np.zeros_like(rank), where=degree > 0)

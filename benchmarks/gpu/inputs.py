@@ -1,4 +1,4 @@
-"""The graphs of the measurements: generated on the measuring machine, identical on every machine, never stored.
+"""The graphs of the measurements, which are generated on the measuring machine and are identical on every machine.
 
 Names and parameters are those of the peers' measurements:
 - rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;
@@ -127,7 +127,7 @@ def weights(
     Args:
         src, dst: shape [E].
         threads: how many threads to use.
-        most: at most 255.
+        most: the largest weight, at most 255.
     """
     out = np.empty(len(src), dtype=np.uint8)
 

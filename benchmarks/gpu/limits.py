@@ -54,7 +54,7 @@ class Limits:
 
 
 def measure_limits() -> Limits:
-    """All limits, in about two seconds. Raises ImportError without CuPy."""
+    """Measure all limits, which takes about two seconds. Raises ImportError without CuPy."""
     import cupy
 
     limits = Limits(

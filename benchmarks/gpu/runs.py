@@ -117,7 +117,7 @@ def least_budget(call: Call) -> int:
 
 
 def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) -> Timing:
-    """Check one run of a workload, then time it. As much data is resident as the budget allows.
+    """Check one run of a workload, then time it. The run keeps as many edges on the device as the budget allows.
 
     Args:
         work: the workload.

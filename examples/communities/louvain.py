@@ -27,7 +27,7 @@ def louvain(src: Labels, dst: Labels, weight: Weights, n: int, seed: int = 1) ->
         src, dst: the ends of each undirected edge, int64[m], from 0 to n - 1; each edge is listed once.
         weight: the weights, float64[m], >= 0.
         n: the number of vertices.
-        seed: of the random turns.
+        seed: the seed of the random turns.
     """
     community, best = np.arange(n), -1.0
     for level in range(64):
@@ -47,7 +47,7 @@ def moved(src: Labels, dst: Labels, weight: Weights, n: int, seed: int) -> tuple
 
     Args:
         src, dst, weight, n: the graph, as for `louvain`.
-        seed: of the random turns.
+        seed: the seed of the random turns.
     """
     k = np.bincount(src, weight, n) + np.bincount(dst, weight, n)
     m2 = float(k.sum())

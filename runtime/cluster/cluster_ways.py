@@ -1,11 +1,13 @@
 """The ways in which a rank runs a loop.
 
-The other ways of a CPU need the whole graph, so their loops run in supersteps here.
+The other ways of a CPU need the whole graph, so a rank runs the loops of these ways in supersteps.
 """
 
 from __future__ import annotations
 
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
+from vlang.runtime.cluster.rank_components import RankComponents
+from vlang.runtime.cluster.rank_priority import RankPriority
 from vlang.runtime.cluster.rank_reach import RankReach
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
@@ -29,7 +31,7 @@ class _RankSuperstep(Superstep):
 
 
 class RankSupersteps(Supersteps):
-    """Supersteps of full passes and notify-pull, of all ranks together."""
+    """Runs loops in supersteps of full passes and notify-pull, on all ranks together."""
 
     @property
     def running(self) -> type[Superstep]:
@@ -37,5 +39,5 @@ class RankSupersteps(Supersteps):
         return _RankSuperstep
 
 
-CLUSTER_WAYS: list[CpuWay] = [RankReach(), RankSupersteps()]
+CLUSTER_WAYS: list[CpuWay] = [RankComponents(), RankPriority(), RankReach(), RankSupersteps()]
 """The ways in order of preference."""

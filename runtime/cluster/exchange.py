@@ -46,7 +46,7 @@ class Exchange:
         self._known.pop(slot, None)
 
     def update(self, slots: Sequence[str], pads: Sequence[str], flags: NDArray[np.uint8] | None, where: str) -> None:
-        """Update the mirrors of some arrays; all ranks must call this with the same arrays.
+        """Update the mirrors of some arrays; all ranks must call this method with the same arrays.
 
         Args:
             slots: the arrays.
@@ -117,7 +117,7 @@ class Exchange:
         return [array] if twin is None or len(twin) != len(array) else [array, twin]
 
     def _is_known(self, slot: str, arrays: Sequence[NDArray[Any]]) -> bool:
-        """Whether the mirrors of some arrays have the values that were last sent; assumes that an update follows."""
+        """Whether the mirrors of some arrays have the values that were last sent; records that an update follows."""
         now = frozenset(array.ctypes.data for array in arrays)
         before = self._known.get(slot)
         if slot not in self._sent:

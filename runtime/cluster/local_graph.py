@@ -21,7 +21,7 @@ from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.memory import empty
 from vlang.types import OPPOSITE
 
-__all__ = ["RECEIVERS", "LocalGraph", "local_graph", "pulled_kinds"]
+__all__ = ["RECEIVERS", "LocalGraph", "assembled", "local_graph", "pulled_kinds", "read_columns", "rows_of", "work_of"]
 
 RECEIVERS = "to-"
 """The prefix of an adjacency direction that turns it: the row of a sender has its receivers on this rank."""
@@ -30,7 +30,7 @@ RECEIVERS = "to-"
 class LocalGraph(Graph):
     """A `Graph` with the rows of the vertices of one rank, for the passes of a run.
 
-    `adjacency("in")` has a row for each local vertex, which is empty unless the rank owns the vertex.
+    `adjacency("in")` has a row for each local vertex. The row is empty unless the rank owns the vertex.
     `adjacency("to-in")` has a row for each local vertex, which lists its receivers among the owned vertices. `m` is the
     number of edges of the whole graph, so that all ranks make the same choices.
 
@@ -42,13 +42,15 @@ class LocalGraph(Graph):
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """The rows of a direction that the plan reads, or of its transpose ("to-in" for "in")."""
-        kind = self._stored_kind(kind)
-        if kind not in self._rows:
+        """The rows of a direction of the plan, or of a turned direction with at least these columns."""
+        kind, names = self._stored_kind(kind), tuple(columns)
+        found = self._rows.get(kind)
+        if found is None or not all(found.holds(name) for name in names):
             rows = self._rows[kind.removeprefix(RECEIVERS)]
-            turned = build_rows(RowScan(rows.offsets, rows.targets), self.n, {}, self.threads)
-            self._rows[kind] = Adjacency(kind, turned, {}, _no_column, threading.RLock())
-        return self._rows[kind]
+            values = {name: rows.stored(name) for name in names}
+            turned = build_rows(RowScan(rows.offsets, rows.targets), self.n, values, self.threads)
+            found = self._rows[kind] = Adjacency(kind, turned, rows.columns, _no_column, threading.RLock())
+        return found
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:
         """For each local vertex the length of its row in the whole graph, uint32[n].
@@ -90,7 +92,7 @@ def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
     Raises DiskError, GraphError and OutOfMemory.
     """
     kinds = pulled_kinds(plan, graph.directed)
-    names = tuple(dict.fromkeys(name for stage in plan.stages for name, _ in stage.columns))
+    names = read_columns(plan)
     known, key = _PARTS.setdefault(graph, {}), (tuple(kinds), names, transport.rank, transport.size)
     if summed(transport, [int(key in known)], "the part of a graph")[0] < transport.size:
         known[key] = _made(kinds, names, graph, transport)
@@ -99,27 +101,50 @@ def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
 
 def _made(kinds: list[str], names: tuple[str, ...], graph: Graph, transport: Transport) -> LocalGraph:
     """Build the part of the graph for this rank, with the rows of some directions and with some columns."""
+    ranges = cut_ranges(work_of(graph, kinds), transport.size)
+    first, last = ranges.of(transport.rank)
+    found = {kind: rows_of(graph, kind, names, first, last) for kind in kinds}
+    numbers = number_vertices(ranges, transport, [rows.targets for rows in found.values()])
+    return assembled(graph, numbers, found)
+
+
+def read_columns(plan: Plan) -> tuple[str, ...]:
+    """The edge columns that the passes of a plan read."""
+    return tuple(dict.fromkeys(name for stage in plan.stages for name, _ in stage.columns))
+
+
+def work_of(graph: Graph, kinds: Iterable[str]) -> NDArray[np.int64]:
+    """The work of each vertex, int64[n], by which ranges are cut: one, and one for each edge of these directions."""
     work = np.ones(graph.n, np.int64)
     for kind in kinds:
         work += graph.row_lengths(kind)
-    ranges = cut_ranges(work, transport.size)
-    first, last = ranges.of(transport.rank)
-    found = {kind: _rows_of(graph, kind, names, first, last) for kind in kinds}
-    numbers = number_vertices(ranges, transport, [rows.targets for rows in found.values()])
+    return work
+
+
+def assembled(graph: Graph, numbers: LocalNumbers, found: dict[str, Rows]) -> LocalGraph:
+    """The part of a graph with some rows.
+
+    Args:
+        graph: the whole graph.
+        numbers: the local numbers.
+        found: the rows of the owned vertices by direction, with global numbers; the dictionary is emptied.
+    """
     local = object.__new__(LocalGraph)
     local.name, local.n, local.m, local.ids = graph.name, numbers.n, graph.m, graph.ids
     local.directed, local.threads = graph.directed, graph.threads
     local.numbers, local._adjacencies = numbers, graph._adjacencies
+    local.device_copies = graph.device_copies.part()
     dense = np.arange(graph.n, dtype=np.uint32) if graph.order is None else graph.order.dense
     local.order = Order(numbers.local(dense), np.zeros(1, np.uint32))
     table: NDArray[np.uint32] = empty(graph.n, np.uint32)
     local._rows = {}
-    for kind in kinds:
+    for kind in tuple(found):
         rows = found.pop(kind)
         offsets = np.concatenate([np.zeros(numbers.low, np.uint64), rows.offsets,
                                   np.full(numbers.n - numbers.high, rows.offsets[-1], np.uint64)])
         rows = Rows(offsets, numbers.translate(rows.targets, table), rows.columns)
-        local._rows[kind] = Adjacency(kind, rows, graph._adjacencies.columns, _no_column, threading.RLock())
+        columns, lock = graph._adjacencies.columns, threading.RLock()
+        local._rows[kind] = Adjacency(kind, rows, columns, _no_column, lock, (numbers.low, numbers.high))
     return local
 
 
@@ -127,8 +152,15 @@ def _no_column(name: str) -> NDArray[Any]:
     raise AssertionError(f"the column {name!r} was not read")
 
 
-def _rows_of(graph: Graph, kind: str, names: tuple[str, ...], first: int, last: int) -> Rows:
-    """The rows of the vertices from `first` to `last` - 1, with global vertex numbers and with the columns `names`."""
+def rows_of(graph: Graph, kind: str, names: tuple[str, ...], first: int, last: int) -> Rows:
+    """The rows of consecutive vertices, with global numbers.
+
+    Args:
+        graph: the whole graph.
+        kind: the adjacency direction.
+        names: the columns.
+        first, last: the vertices are `first` to `last` - 1.
+    """
     if graph.stored is not None:
         from vlang.runtime.cluster.stored_rows import stored_rows  # start-up
 

@@ -18,7 +18,7 @@ from vlang.runtime.cluster.ranges import Ranges
 from vlang.runtime.cluster.transport import Transport
 from vlang.runtime.plan.plan import BLOCK
 
-__all__ = ["LocalNumbers", "number_vertices"]
+__all__ = ["LocalNumbers", "mirrors_of", "number_all", "number_vertices"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class LocalNumbers:
 
     @property
     def lower(self) -> int:
-        """The number of mirrors of vertices below the owned ones."""
+        """The number of mirrors of vertices that are lower than the owned vertices."""
         return int(self.starts[self.rank])
 
     @property
@@ -105,17 +105,41 @@ def number_vertices(
         neighbours: all neighbours of the owned vertices, by their numbers in the whole graph.
     """
     rank = transport.rank
+    mirrors = mirrors_of(ranges, rank, neighbours)
+    parts = [part.view(np.uint8) for part in _by_owner(ranges, mirrors)]
+    found = transport.exchange(parts, "the lists of mirrors")
+    return _numbers(ranges, rank, mirrors, [part.view(np.uint32) for part in found])
+
+
+def number_all(ranges: Ranges, mirrors: Sequence[NDArray[np.uint32]]) -> list[LocalNumbers]:
+    """The local numbers of all ranks of a process; `mirrors` has those of each rank, as `mirrors_of` returns them."""
+    parts = [_by_owner(ranges, some) for some in mirrors]
+    return [_numbers(ranges, rank, some, [part[rank] for part in parts]) for rank, some in enumerate(mirrors)]
+
+
+def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    """The neighbours that other ranks own, uint32, in increasing order; `neighbours` as for `number_vertices`."""
     first, last = ranges.of(rank)
     seen = np.zeros(ranges.n, np.bool_)
     for some in neighbours:
         seen[some] = True
     seen[first:last] = False
-    mirrors = np.flatnonzero(seen).astype(np.uint32)
+    return np.flatnonzero(seen).astype(np.uint32)
+
+
+def _by_owner(ranges: Ranges, mirrors: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
+    """The mirrors that each rank owns."""
     starts = np.searchsorted(mirrors, ranges.bounds)
-    parts = [mirrors[starts[r] : starts[r + 1]].view(np.uint8) for r in range(ranges.size)]
-    found = transport.exchange(parts, "the lists of mirrors")
-    shift = _first_owned(int(starts[rank]), ranges, rank) - first
-    wanted = [(part.view(np.uint32).astype(np.int64) + shift).astype(np.uint32) for part in found]
+    return [mirrors[starts[r] : starts[r + 1]] for r in range(ranges.size)]
+
+
+def _numbers(
+    ranges: Ranges, rank: int, mirrors: NDArray[np.uint32], asked: Sequence[NDArray[np.uint32]]
+) -> LocalNumbers:
+    """The local numbers of a rank, whose owned vertices `asked[r]` are mirrored by rank r."""
+    starts = np.searchsorted(mirrors, ranges.bounds)
+    shift = _first_owned(int(starts[rank]), ranges, rank) - ranges.of(rank)[0]
+    wanted = [(part.astype(np.int64) + shift).astype(np.uint32) for part in asked]
     return LocalNumbers(ranges, rank, mirrors, starts, wanted)
 
 

@@ -84,7 +84,7 @@ class Mpi:
     def abort(self, reason: str) -> None:
         """See `Transport`.
 
-        The other ranks get the reason in their next exchange. If a rank makes none for 1 s, the job is ended.
+        The other ranks get the reason in their next exchange. If a rank makes no exchange for 1 s, the job is ended.
         """
         if self.failed or self.size == 1:
             return

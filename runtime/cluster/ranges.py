@@ -65,12 +65,13 @@ class Ranges:
         return np.searchsorted(self.bounds, vertices, side="right") - 1
 
 
-def cut_ranges(work: NDArray[np.integer], size: int) -> Ranges:
+def cut_ranges(work: NDArray[np.integer], size: int, step: int = 1) -> Ranges:
     """Cut the vertices into `size` ranges of about the same work.
 
     Args:
         work: the work of each vertex, such as its number of edges: integers, [n].
         size: the number of ranks.
+        step: ranges begin at multiples of this number, which divides BLOCK.
     """
     n = len(work)
     before = np.zeros(n + 1, np.int64)
@@ -81,6 +82,6 @@ def cut_ranges(work: NDArray[np.integer], size: int) -> Ranges:
     cuts -= (cuts > 0) & (np.abs(before[cuts - 1] - wanted) <= np.abs(before[cuts] - wanted))
     round_cuts = np.minimum((cuts + BLOCK // 2) // BLOCK * BLOCK, n)
     near = np.abs(before[round_cuts] - wanted) <= _ALIGNED * total / size
-    cuts = np.where(near & (round_cuts < n), round_cuts, cuts)
+    cuts = np.where(near & (round_cuts < n), round_cuts, np.minimum((cuts + step // 2) // step * step, n))
     bounds = np.concatenate([[0], np.maximum.accumulate(cuts), [n]]).astype(np.int64)
     return Ranges(bounds)

@@ -31,20 +31,22 @@ def refuse_options(options: Options) -> None:
                         "schedule=\"priority\" and mode=\"push\"")
 
 
-def refuse_plan(plan: Plan, common: int | None = None) -> None:
+def refuse_plan(plan: Plan, common: int | None = None, one: str = "machine", all_: str = "a cluster") -> None:
     """Raise BindError for a program that cannot run on several ranks.
 
     Args:
         plan: the program.
         common: the line of the first call of `common`; None if there is none.
+        one: what runs a rank, for messages.
+        all_: what all ranks are together, for messages.
     """
     whole = any(name == COMMON for stage in plan.stages for name, _ in stage.columns)
     if whole or "near:neighbours" in plan.far:
         line = common or plan.far.get("near:neighbours", 0)
         raise BindError(f"{plan.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
-                        "on any machines, so this program cannot run on a cluster; run it on one machine")
+                        f"on any {one}s, so this program cannot run on {all_}; run it on one {one}")
     if plan.far:
         slot, line = min(plan.far.items(), key=lambda item: item[1])
         name = field_of(slot) or slot.partition(":")[2]
         raise BindError(f"{plan.name}, line {line}: this reads `{name}` of a vertex that need not be a neighbour, and "
-                        "may be on any machine, so this program cannot run on a cluster; run it on one machine")
+                        f"may be on any {one}, so this program cannot run on {all_}; run it on one {one}")

@@ -1,4 +1,4 @@
-"""Ranks that are threads of one process, for tests. They exchange the same messages without MPI."""
+"""Ranks that are threads of one process, for tests. These ranks exchange the same messages without MPI."""
 
 from __future__ import annotations
 

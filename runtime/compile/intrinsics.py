@@ -149,7 +149,7 @@ def fetch_or(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
-    """`replace(p, i, old, new)`: compare-and-swap: p[i] = new if p[i] has the bits of `old`; returns whether it had.
+    """`replace(p, i, old, new)`: compare-and-swap: p[i] = new if p[i] has the bits of `old`; returns success.
 
     `old` and `new` are converted to the type of p[i], which is an integer or float of 8 to 64 bits.
     """

@@ -2,7 +2,8 @@
 
 All files have checksums, are written atomically, and are checked when they are read.
 
-An entry is used only if its checksum is right, and it is a regular file of this user that no other user can write to.
+An entry is used only if its checksum is right, and its file is a regular file of this user that no other user can
+write.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
 
 
 def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
-    """Write an entry. If the disk is full or the folder read-only, the entry is dropped.
+    """Write an entry. If the disk is full or the folder is read-only, the entry is dropped.
 
     The next process that needs a dropped entry computes the contents again. The first dropped entry of a process causes
     a CacheWarning.

@@ -258,7 +258,7 @@ def compiled() -> tuple[int, ...]:
 
 @cache
 def _environment() -> tuple[str, ...]:
-    """The versions of numba and LLVM, and the processor. Object code depends on all of them."""
+    """The versions of numba and LLVM, and the processor. Object code depends on the versions and on the processor."""
     return (_numba_version(), llvm.llvm_version_info.__repr__(), *cpu())
 
 

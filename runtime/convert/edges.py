@@ -114,8 +114,8 @@ class Source:
         warnings: sentences about values that may be misinterpreted.
         kept: self-loops and parallel edges, as far as they were not dropped (a part of KEPT). The last note lists the
             kinds that were kept.
-        sorted: whether the edges are in the order of the rows that the graph would have in memory. The order of the
-            edges decides the order of parallel edges if both directions of edges are stored.
+        sorted: whether the edges are in the order of the rows that the graph would have in memory. If both directions
+            of edges are stored, parallel edges are stored in the order of these edges.
         fresh: whether the edges come from a list of edges, not from a stored graph; the notes of a stored graph already
             say what was kept.
         kinds: for each column of categories or times, by name: the meaning of its integers.

@@ -250,7 +250,7 @@ class CpuMachine:
         return kept
 
     def moved(self) -> Moved:
-        """The pages of a graph on disk that the run has read, and found in memory."""
+        """The counts of the pages of a graph on disk that the run has read from disk, or found in memory."""
         ring = self._ring
         if ring is None:
             return NOTHING

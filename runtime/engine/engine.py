@@ -76,7 +76,7 @@ def run_plan(
         keep: the slots of arrays to return.
         goal: where to stop early; None to run to the end.
         watch: the values that are tested for infinities at the end of every block and of the run.
-        keeper: writes checkpoints, and restores the one from which the run continues; None for neither.
+        keeper: writes checkpoints, and restores the checkpoint from which the run continues; None without checkpoints.
 
     Raises OutOfMemory, GraphError (if a contract does not hold), DeviceError and InternalError.
     """
@@ -350,10 +350,7 @@ class _Run:
         return self.machine.loop(spec, bound, start)
 
     def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
-        """The CycleWatch of a loop.
-
-        If the loop continues from a checkpoint, the CycleWatch gets the copy stored there.
-        """
+        """The CycleWatch of a loop; if the loop continues from a checkpoint, with the copy that is stored there."""
         watch = CycleWatch(spec, self.machine)
         if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
             watch.keep(self._keeper.copy_of(here), here.numbers)
@@ -369,7 +366,10 @@ class _Run:
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, begin: float, seconds: float, done: Sequence[Done],
               bound: int | None) -> None:
-        """Add rounds to the history, and report them. The first has number `first`, and each took `seconds`."""
+        """Report rounds, and add them to the history.
+
+        Round number `first` is the first, and each round took `seconds`.
+        """
         number, moved = self._numbers[id(spec)], self._moving.round()
         self.outcome.history.add(number, first, seconds, done, moved)
         for one in listeners():

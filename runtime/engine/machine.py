@@ -39,7 +39,7 @@ class Start:
     Attributes:
         fields: the stored arrays of the fields that the loop writes, by name; a machine may ignore them.
         sent: the stored arrays of the values that vertices last sent to their neighbours, by name of the field.
-        flags: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves. None activates
+        flags: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves; None activates
             all vertices, which is always correct.
         placed: whether fields, sent values and active flags are in their slots already, because they were restored from
             a checkpoint that was written before a superstep of the same loop on the same graph.
@@ -63,9 +63,9 @@ class Loop(Protocol):
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run at least one superstep, and at most `room` supersteps unless `room` is None; returns one record for each.
 
-        Several supersteps may run only if the end of the loop depends only on the number of active vertices, and every
-        superstep but the last left active vertices. The result is empty for a single superstep that may still be
-        running.
+        Several supersteps may run in one call only if the end of the loop depends on nothing but the number of active
+        vertices, and if each of them except the last leaves active vertices. The result is empty for a single superstep
+        that may still be running.
         """
 
     def last(self) -> Done:
@@ -148,7 +148,7 @@ class Machine(Protocol):
         """Whether vertex arrays have the same bits as the copy `kept`."""
 
     def moved(self) -> Moved:
-        """The edges that the run has moved so far."""
+        """The counts of the edges that the run has moved so far."""
 
     def synchronize(self) -> None:
         """Wait until all launched kernels and copies have ended."""

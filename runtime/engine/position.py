@@ -1,8 +1,8 @@
 """The position of a run in its plan: the blocks in progress, from the outermost to the innermost.
 
-Lists of steps alternate with blocks in a position. The entry of a list contains the number of its next step. The entry
-of a block contains the number of complete passes through the block. A run can begin at a position if the state at this
-position has been restored (vlang.runtime.engine.checkpoint).
+Lists of steps alternate with blocks in a position. In a position, the entry of a list contains the number of the next
+step of the list, and the entry of a block contains the number of complete passes through the block. A run can begin at
+a position if the state at this position has been restored (vlang.runtime.engine.checkpoint).
 """
 
 from __future__ import annotations

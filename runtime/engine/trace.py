@@ -24,7 +24,8 @@ class Round:
     Attributes:
         loop: the number of the `repeat` or range in the program, from 0 in the order of the text.
         round: the number of the round in that loop, from 1.
-        active: the number of vertices that are active after the round and send in the next one; in a range, all.
+        active: the number of vertices that are active after the round and send in the next round; for a range, all
+            vertices.
         mode: "pull", "push", "notify-pull", ..., or "connect" for a whole loop that ran as a search for connected
             components (rule K, docs/internals/rule-k.md).
         seconds: wall-clock time.
@@ -32,6 +33,7 @@ class Round:
         bytes_copied, bytes_in_place, bytes_from_disk: the bytes of edges that were moved (see `Result.moved`).
         pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk: the pages that were used, by the way
             that their edges took.
+        expected: the seconds that the cost models of the policy expect; None without a model.
     """
 
     loop: int
@@ -48,6 +50,7 @@ class Round:
     pages_packed: int = 0
     pages_in_place: int = 0
     pages_from_disk: int = 0
+    expected: float | None = None
 
 
 class Done(NamedTuple):

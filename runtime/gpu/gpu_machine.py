@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import OutOfMemory
 from vlang.options import Options
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
 from vlang.runtime.engine.state import DTYPES
-from vlang.runtime.gpu.device.device import Buffer, Device, Kernel, Stream
+from vlang.runtime.gpu.device.device import Device, Kernel, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import grid
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
+from vlang.runtime.gpu.passes.gpu_copies import GpuCopies
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.passes.sparse import OnePage, OneSlice, SparseTopology
 from vlang.runtime.gpu.topology.resident import Resident
@@ -35,14 +34,6 @@ from vlang.runtime.threads.moved import Moved
 __all__ = ["GpuMachine"]
 
 _DEGREES = (("in", "in"), ("out", "out"), ("all", "both"))
-_COMPARING = 1024  # blocks of a kernel that compares arrays
-
-
-@dataclass(frozen=True)
-class _Copy:
-    """Copies of vertex arrays on the device."""
-
-    buffers: tuple[Buffer, ...]
 
 
 class GpuMachine:
@@ -66,10 +57,10 @@ class GpuMachine:
         self.n, self._disk = graph.n, disk
         self.ways: Sequence[Way] = WAYS
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
-        self._kept: list[_Copy] = []
+        self._copies = GpuCopies(self)
         self._in_place: dict[str, tuple[str, ...]] = {}
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan)])
-        self._state = GpuState(device, plan, graph.n, {}, self._set_words)
+        self._state = GpuState(device, plan, graph.n, self.blocks, self._set_words)
         self._parts = Resident(device, graph.device_copies)
         self.passes = FullPasses(self)
         try:
@@ -102,6 +93,22 @@ class GpuMachine:
             self._table("ids:dense", "u32", graph.n, lambda: order.dense)
         if order is not None and "ids:internal" in plan.slots:
             self._table("ids:internal", "u32", graph.n, lambda: order.internal)
+
+    # ----------------------------------------------------------------------- vertices
+    @property
+    def span(self) -> tuple[int, int]:
+        """The vertices over which passes run: the first one, and the one behind the last."""
+        return 0, self.n
+
+    @property
+    def blocks(self) -> int:
+        """The number of partial results of a reduction over all vertices."""
+        return -(-self.n // BLOCK)
+
+    def extent(self, slot: str) -> tuple[int, int]:
+        """The device address and the bytes of the entries of a vertex array over which passes run, in whole words."""
+        buffer = self.state.buffers[slot]
+        return buffer.pointer, buffer.nbytes
 
     # ------------------------------------------------------------------------ kernels
     def load(self, wanted: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
@@ -209,15 +216,28 @@ class GpuMachine:
         """The edges of an adjacency direction, with the given columns."""
         return side_of(self.graph, self._disk, kind, columns)
 
+    def whole_side(self, kind: str) -> Side:
+        """The edges by which kernels are chosen if the result must not depend on how the graph is cut."""
+        return self.side(kind)
+
     # ------------------------------------------------------------------------- passes
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute and store a graph-level value."""
-        blocks = -(-self.n // BLOCK)
-        struct = f"v{spec.index}"
         if spec.fold is not None:
-            self.launch("fold", struct, (), blocks, (self.frame, self.n), shared=shared_bytes("fold"))
+            self.fold(spec, (0, self.n), 0)
+        self.merge(spec)
+
+    def fold(self, spec: ScalarSpec, vertices: tuple[int, int], first: int) -> None:
+        """Reduce over the blocks of vertices low to high - 1, of which the first has number `first`."""
+        low, high = vertices
+        blocks = -(-max(0, high - low) // BLOCK)
+        self.launch("fold", f"v{spec.index}", (), blocks, (self.frame, low, high, first), shared=shared_bytes("fold"))
+
+    def merge(self, spec: ScalarSpec) -> None:
+        """Compute a graph-level value from the partial results of its reductions, if it has any, and store it."""
         threads = THREADS if spec.fold is not None else 32
-        self.launch("scalar", struct, (), 1, (self.frame, blocks), shared=shared_bytes("scalar"), threads=threads)
+        self.launch("scalar", f"v{spec.index}", (), 1, (self.frame, self.blocks), shared=shared_bytes("scalar"),
+                    threads=threads)
 
     def run_pass(self, stage: StageSpec) -> int:
         """Run a pass over all vertices. Returns the number of edges traversed."""
@@ -231,14 +251,22 @@ class GpuMachine:
         Returns:
             The number of edges traversed.
         """
+        self.send(stage)
+        return self.gather(stage)
+
+    def send(self, stage: StageSpec) -> None:
+        """Begin a pass over all vertices: clear its counts, and compute its messages."""
         if stage.loop_end:
             self.state.clear_stats()
+        if stage.domain is not None and "messages" in stage.kernels:
+            self.over_vertices("messages", stage)
+
+    def gather(self, stage: StageSpec) -> int:
+        """The rest of `run_full`, after `send`; returns the number of edges traversed."""
         edges = 0
         if stage.domain is None:
             self.over_vertices("compute", stage)
         else:
-            if "messages" in stage.kernels:
-                self.over_vertices("messages", stage)
             with timed("pass", stage.name, mode="full", over=stage.domain, queued=True) as about:
                 edges = about["edges"] = self.passes.run(stage)
         if stage.name not in self._in_place:
@@ -249,8 +277,9 @@ class GpuMachine:
     def over_vertices(self, template: str, stage: StageSpec) -> None:
         """Launch a kernel over all vertices."""
         assert stage.gpu is not None
-        blocks = grid(template, (), self.n) if self.n else 0
-        self.launch(template, stage.gpu.struct, (), blocks, (self.frame, 0, self.n),
+        low, high = self.span
+        blocks = grid(template, (), high - low) if high > low else 0
+        self.launch(template, stage.gpu.struct, (), blocks, (self.frame, low, high),
                     shared=shared_bytes(template, stage.gpu))
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
@@ -330,49 +359,19 @@ class GpuMachine:
 
     def keep(self, slots: Sequence[str]) -> object:
         """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""
-        buffers: list[Buffer] = []
-        for slot in slots:
-            source = self.state.buffers[slot]
-            try:
-                buffers.append(self.device.allocate(source.nbytes, "a copy of the state"))
-            except OutOfMemory:
-                break
-            self.device.copy(buffers[-1].pointer, source.pointer, source.nbytes)
-        kept = _Copy(tuple(buffers))
-        self._kept.append(kept)
-        if len(buffers) == len(slots):
-            return kept
-        self.forget(kept)
-        return None
+        return self._copies.keep(slots)
 
     def forget(self, kept: object) -> None:
         """Free a copy."""
-        assert isinstance(kept, _Copy)
-        self._kept.remove(kept)
-        for buffer in kept.buffers:
-            self.device.free(buffer)
-
-    def others(self, slot: str, value: int) -> int:
-        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
-        size = self.itemsize(slot)
-        args = (self.pointer(slot), self.n, value, self.state.stats)
-        self.state.clear_stats()
-        self.state.flush()
-        self.launch(f"count_other_{8 * size}", "", (), min(_COMPARING, -(-self.n // THREADS)), args)
-        _ = self.frame  # marks the host's copy of the frame and the counts as stale
-        return self.counted().changed
+        self._copies.forget(kept)
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays are equal, bit for bit, to a copy."""
-        assert isinstance(kept, _Copy)
-        self.state.clear_stats()
-        self.state.flush()
-        for slot, copy in zip(slots, kept.buffers):
-            words = copy.nbytes // 8
-            args = (self.pointer(slot), copy.pointer, words, self.state.stats)
-            self.launch("count_differing", "", (), min(_COMPARING, -(-words // THREADS)), args)
-        _ = self.frame  # marks the host's copy of the frame and the counts as stale
-        return self.counted().changed == 0
+        return self._copies.same(slots, kept)
+
+    def others(self, slot: str, value: int) -> int:
+        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
+        return self._copies.others(slot, value)
 
     # ---------------------------------------------------------------------------- end
     def moved(self) -> Moved:
@@ -396,8 +395,7 @@ class GpuMachine:
 
     def close(self) -> None:
         """Free the memory of the run on the device."""
-        for kept in tuple(self._kept):
-            self.forget(kept)
+        self._copies.close()
         self.state.close()
         self.passes.close()
         self._parts.close()

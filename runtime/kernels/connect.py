@@ -50,8 +50,8 @@ def start(offsets, targets, second, parents, tasks, count, counter):
     """Make the first neighbour of each vertex (the smallest one) its parent, or the vertex itself if that is smaller.
 
     second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first. If first and
-    second neighbour are equal (parallel edges, or one edge in both directions), the third neighbour is taken. This
-    choice is made without a branch, as a branch would often be mispredicted.
+    second neighbour are equal (parallel edges, or one edge in both directions), the third neighbour is taken. The
+    choice of the neighbour is made without a branch, because a branch would often be mispredicted.
     """
     while True:
         task = fetch_add(counter, 0, 1)
@@ -204,6 +204,21 @@ def hook_segments(pages, segments, parents, tasks, count, counter):
                 link(above, targets[k], parents)
 
 
+# ------------------------------------------------------------------------------- several ranks
+
+
+def used(parents, low, high, flags):
+    """Set the flags of the trees, each at its root, that have any of the vertices low..high-1."""
+    for v in range(low, high):
+        flags[parents[v]] = np.uint8(1)
+
+
+def pairs(ones, others, count, parents):
+    """Link the trees of pairs of vertices."""
+    for i in range(count):
+        link(ones[i], others[i], parents)
+
+
 # ------------------------------------------------------------------------------- joins
 
 
@@ -254,7 +269,8 @@ put = put_min  # a default; the engine appends an assignment for the reduction t
 def join(parents, values, tasks, count, counter):
     """Make the root the parent of every vertex, and combine the value of the vertex into the value of the root.
 
-    Roots are not skipped, as in graphs with many isolated vertices the branch would be mispredicted half of the time.
+    Roots are not skipped, because in graphs with many isolated vertices the branch would be mispredicted half of the
+    time.
     """
     while True:
         task = fetch_add(counter, 0, 1)

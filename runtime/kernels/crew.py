@@ -134,7 +134,7 @@ def serve(words, me):
 
 @inner
 def together(words, wanted):
-    """Open a launch for up to `wanted` helpers, run the kernel on this thread, too, close the launch and await them."""
+    """Run the kernel of a launch on this thread and on up to `wanted` helpers; returns when all of them have ended."""
     words[CREW_COUNTER] = 0
     words[CREW_STATUS] = 0
     words[CREW_WANTED] = wanted

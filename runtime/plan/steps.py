@@ -94,12 +94,13 @@ class StageSpec:
         swaps: the fields with two buffers that the pass writes.
         loop_end: whether the pass also decides which vertices are active.
         notify: the adjacency direction from a changed vertex to its receivers if the pass may skip vertices, else None.
-            The flags are then in work:notify.NAME: 1 if a vertex must notify its receivers, 2 if it must run again
-            itself.
+            If `notify` is not None, the flags are in work:notify.NAME: 1 if a vertex must notify its receivers, 2 if it
+            must run again itself.
         sole: whether no other pass of the loop writes the fields of this pass.
         gpu: the data for a GPU; None in a plan for the CPU.
         structures: the scratch structures ("mode32", "median64", "mex", ...) that a worker fills for a vertex, if one
-            worker must process all contributions of a vertex. On a CPU, long vertices are then tasks of "pull".
+            worker must process all contributions of a vertex. With structures, long vertices are tasks of "pull" on a
+            CPU.
         senders: in a sweep with messages, the level of the senders minus the current level; None if all vertices send.
         notes: the optimisations applied to the pass, as sentences for `explain`.
         ways: name of a way to run the loop on a CPU -> the data of the pass for this way (PushSpec, SumSpec, ...).
@@ -176,7 +177,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A graph-level value: after `fold`, if any, the kernel "scalars" with argument `index` stores it to scalar:`name`.
+    """A graph-level value. After the reductions `fold`, the kernel "scalars" stores it in the slot scalar:`name`.
 
     Attributes:
         name: the name of the scalar.
@@ -277,7 +278,7 @@ class SweepSpec:
     Attributes:
         field: the name of the field.
         up: True if the sweep goes from the smallest value to the largest, False for the opposite.
-        guard: the slot of a u8 array; only vertices with a nonzero entry take part. None if all vertices take part.
+        guard: the slot of a u8 array; only vertices with a nonzero entry take part; None if all vertices take part.
         level: the scalar that holds the current value.
         steps: the steps of the sweep.
         line: the line in the program.

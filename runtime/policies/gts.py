@@ -1,4 +1,4 @@
-"""GTS: state on the GPU, and the topology streamed to it page by page through a cache of pages."""
+"""GTS: state on the GPU, and the topology streamed to the GPU page by page through a cache of pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GTS = Policy(
         "kernels for sweeps that scatter along out-edges (appendix B): sweeps gather along in-edges",
         "a hybrid of vertex- and edge-centric kernels by the density of a page (6.2)",
         "several GPUs by strategy P or S (4)",
-        "its two cost models beside each run (5)",
     ),
     besides=("edges stay on the GPU if all of them fit", "early exit of searches where all edges are on the GPU"),
+    models=True,
 )

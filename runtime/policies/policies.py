@@ -1,13 +1,15 @@
-"""The table of policies. The option `policy` sets the options that the caller did not set, or the run is refused."""
+"""The table of policies. A policy sets the options that the caller did not set, or refuses contradicting options."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vlang.errors import BindError
 from vlang.options import RESEARCH, Options
+from vlang.runtime.engine.trace import Round
 from vlang.runtime.plan.plan import Plan
+from vlang.runtime.policies.cost_models import MODELS, StreamedPages, expected_rounds, model_text
 from vlang.runtime.policies.garaph import GARAPH
 from vlang.runtime.policies.gts import GTS
 from vlang.runtime.policies.hytgraph import HYTGRAPH
@@ -15,7 +17,8 @@ from vlang.runtime.policies.policy import Choice, Policy
 from vlang.runtime.policies.wolfgraph import WOLFGRAPH
 from vlang.runtime.policies.ws_vr import WS_VR
 
-__all__ = ["POLICIES", "choices_of", "device_of", "policy_lines", "policy_notes", "refuse_policy", "with_policy"]
+__all__ = ["POLICIES", "choices_of", "device_of", "policy_lines", "policy_notes", "refuse_policy", "with_models",
+           "with_policy"]
 
 POLICIES: Mapping[str, Policy] = {policy.name: policy for policy in (GARAPH, GTS, WOLFGRAPH, WS_VR, HYTGRAPH)}
 """Every policy but "auto", which leaves all choices to the engine, by name."""
@@ -74,6 +77,24 @@ def policy_notes(plan: Plan, options: Options) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def with_models(
+    plan: Plan, options: Options, rounds: Callable[[], Sequence[Round]], streamed: Mapping[str, StreamedPages]
+) -> tuple[Sequence[Round], str]:
+    """The rounds with the seconds that the cost models of the policy expect, and a note; nothing without such models.
+
+    Args:
+        plan: the program.
+        options: the options of the run.
+        rounds: returns the history of the run.
+        streamed: the pages that the run streamed to a GPU, by adjacency direction.
+    """
+    policy = POLICIES.get(options.policy)
+    if policy is None or not policy.models:
+        return (), ""
+    found = expected_rounds(plan, rounds(), streamed)
+    return found, model_text(found)
+
+
 def choices_of(options: Options) -> dict[str, Any]:
     """The research options of a run that differ from their defaults, by name."""
     found = {name: getattr(options, name) for name in RESEARCH}
@@ -95,6 +116,7 @@ def policy_lines(plan: Plan, options: Options) -> list[str]:
     lines += [f"    {_shown(name, value)} by the caller" for name, value in from_caller.items()]
     lines += [f"    not built here: {part}" for part in policy.left_out]
     lines += [f"    also in use: {part}" for part in policy.besides]
+    lines += [f"    {line}" for line in MODELS] if policy.models else []
     reason = _refused(plan, options)
     return [*lines, f"    cannot run this program: {reason}"] if reason else lines
 

@@ -19,8 +19,8 @@ class Choice:
         option: the name of the option.
         value: its value, as stored in `Options`.
         why: the reason, and the section of the paper.
-        defines: whether this value is an essential part of the system. If so, another value of the caller is refused;
-            otherwise the caller's value replaces the value of the policy.
+        defines: True if the system would not be the same with another value, so that another value of the caller is
+            refused; False if the caller's value replaces the value of the policy.
     """
 
     option: str
@@ -39,6 +39,7 @@ class Policy:
         choices: the choices for each kind of device that the system has, "cpu" or "gpu".
         left_out: the parts of the paper that are not built here, one phrase each.
         besides: the parts of this engine that stay in use and that the paper does not have, one phrase each.
+        models: whether the cost models of the paper (`vlang.runtime.policies.cost_models`) are compared with each run.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Policy:
     choices: Mapping[str, tuple[Choice, ...]]
     left_out: tuple[str, ...] = ()
     besides: tuple[str, ...] = ()
+    models: bool = False
 
     def refused(self, plan: Plan, device: str) -> str:
         """The reason why the policy cannot run a plan for a kind of device ("cpu", "gpu"); "" if it can."""

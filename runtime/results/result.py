@@ -79,8 +79,8 @@ class Result(Exported):
             the value of the target; else None. Other values are intermediate: `top`, summaries and files omit them.
         warnings: sentences that say why the result may not be the intended one.
         origin: the run that computed the result; None if no run can resume from it.
-        interrupted: with on_interrupt="write", whether an interrupt ended the run. Values are then from the last
-            superstep before the interrupt, and later statements have not run.
+        interrupted: with on_interrupt="write", whether an interrupt ended the run. After an interrupt, values are from
+            the last superstep before it, and later statements have not run.
         policy: the option `policy` of the run.
         choices: the research options of the run that differ from their defaults, by name: choices of the policy and of
             the caller.
@@ -224,7 +224,7 @@ class Result(Exported):
     def reached(self, name: str) -> NDArray[np.bool_]:
         """bool[vertices], whether the value of a field is neither `inf` nor `-inf` nor `none`.
 
-        For a vector, this must hold for all components.
+        For a vector, no component may be `inf`, `-inf` or `none`.
         """
         self[name]  # raises KeyError for an unknown name
         return proper_rows(self._host(name), self.types.get(name, ""))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -61,7 +61,14 @@ class DeviceCopies:
         self.number = next(_numbers)
         self.lock = threading.RLock()
         self._holders: tuple[Holder, ...] = ()
+        self._parts: tuple[DeviceCopies, ...] = ()
         self._process = os.getpid()
+
+    def part(self) -> DeviceCopies:
+        """The copies of a part of the graph, which count as copies of the graph."""
+        made = DeviceCopies()
+        self._parts = (*self._parts, made)
+        return made
 
     def join(self, holder: Holder) -> None:
         """Record that a device keeps parts of the graph. The caller holds `lock`."""
@@ -72,15 +79,19 @@ class DeviceCopies:
         """The parts that devices keep now; empty in a process that was forked from the process with the graph."""
         if self._process != os.getpid():
             return ()
-        return tuple(copy for holder in self._holders for copy in holder.copies(self.number))
+        own = tuple(copy for holder in self._holders for copy in holder.copies(self.number))
+        return own + tuple(copy for part in self._parts for copy in part.listed())
 
     def release(self) -> None:
         """Free the parts that devices keep. Parts that runs use now are freed when the last of these runs ends."""
         if self._process == os.getpid():
             for holder in self._holders:
                 holder.drop(self.number)
+            for part in self._parts:
+                part.release()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", None) == os.getpid():
+    def __del__(self, getpid: Callable[[], int] = os.getpid) -> None:
+        """getpid: bound here, since `os` is gone for a graph that lives until the interpreter ends."""
+        if getattr(self, "_process", None) == getpid():
             for holder in self._holders:
                 holder.abandon(self.number)

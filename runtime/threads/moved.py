@@ -1,4 +1,4 @@
-"""The edges that a run moved: bytes by the way they took, and pages by the place where they were found."""
+"""Counts of the edges that a run moved: bytes for each kind of transfer, and pages for each place of the edges."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ __all__ = ["NOTHING", "Moved"]
 
 
 class Moved(NamedTuple):
-    """Bytes and pages of edges that were moved. `Round` has a field of the same name for each of these counts.
+    """Counts of the edges that were moved, in bytes and in pages. `Round` has fields with the same names.
 
-    Pages count once for each pass that uses them. Edges that stay in memory, or on the device, are in no page here.
+    A page is counted once for each pass that uses the page. Edges that stay in memory or on the device are not counted
+    in pages.
 
     Attributes:
-        bytes_copied: bytes copied to a device: whole pages, rows that the CPU gathered, and edges that stay there.
-        bytes_in_place: bytes of the rows that kernels read directly from host memory. If one launch ran many
-            supersteps, this is the share of rows outside of the cached pages, with rows spread evenly over pages.
+        bytes_copied: bytes copied to a device: whole pages, rows that the CPU gathered, and edges that stay on the
+            device.
+        bytes_in_place: bytes of the rows that kernels read directly from host memory. For a launch of many supersteps,
+            this is an estimate: the share of rows outside of the cached pages, if rows are spread evenly over pages.
         bytes_from_disk: bytes read from disk.
         pages_cached: pages found in the cache: on a device for runs on a GPU, otherwise in memory.
         pages_copied: pages copied to a device whole.
@@ -35,7 +37,7 @@ class Moved(NamedTuple):
     pages_from_disk: int = 0
 
     def text(self) -> str:
-        """The counts that are not 0, as a sentence without its end."""
+        """The counts that are not 0, as a sentence without a full stop."""
         bytes_ = [f"{count / 1e6:,.4g} MB {name}" for count, name in zip(self, ("copied", "read in place", "from disk"))
                   if count]
         pages = [f"{count:,} {name.removeprefix('pages_').replace('_', ' ')}" for name, count in self._asdict().items()
@@ -43,18 +45,18 @@ class Moved(NamedTuple):
         return f"edges moved: {', '.join(bytes_) or '0 MB'}" + (f"; pages: {', '.join(pages)}" if pages else "")
 
     def plus(self, other: Moved) -> Moved:
-        """The sums of the counts."""
+        """Add the counts of `other` to the counts of this object."""
         return Moved(*(mine + its for mine, its in zip(self, other)))
 
     def minus(self, other: Moved) -> Moved:
-        """The differences of the counts."""
+        """Subtract the counts of `other` from the counts of this object."""
         return Moved(*(mine - its for mine, its in zip(self, other)))
 
     def over(self, edges: Sequence[int]) -> Iterator[Moved]:
-        """The counts of supersteps that ran in one launch, of which this object has the sum.
+        """Divide the counts of one launch, which this object contains, among the supersteps of the launch.
 
-        Bytes read in place are divided by the traversed `edges` of the supersteps. The first superstep has all else,
-        as pages are moved before a launch.
+        Bytes read in place are divided in proportion to `edges`, the traversed edges of each superstep. All other
+        counts belong to the first superstep, because pages are moved before a launch.
         """
         if not any(self):
             yield from (NOTHING for _ in edges)

@@ -86,7 +86,7 @@ class Task(Generic[_T]):
 
 
 def completed(work: Callable[[], _T]) -> _T:
-    """Return `work()`, which runs to its end even if an interrupt is raised in the calling thread meanwhile.
+    """Return `work()`, which runs to its end even if an interrupt is raised in the calling thread in the meantime.
 
     If the caller is the main thread, another thread runs `work`. This function is for calls into libraries whose state
     an interrupt could corrupt. `work` must not take locks that the caller holds.

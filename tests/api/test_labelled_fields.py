@@ -1,4 +1,4 @@
-"""Vertex fields given as a pandas Series or DataFrame or as a dict: aligned by vertex id, never by position."""
+"""Vertex fields as a pandas Series or DataFrame or as a dict: values are aligned by vertex id, never by position."""
 
 from __future__ import annotations
 

@@ -140,6 +140,7 @@ def test_json(tree: Result, tmp_path: Path) -> None:
     assert got["globals"] == {"reached_count": 3}
     assert got["history"][0] == {
         "loop": 0, "round": 1, "active": 3, "mode": "pull", "seconds": 0.5, "edges": 10, **NOTHING._asdict(),
+        "expected": None,
     }  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def test_a_function_that_ignores_its_argument_does_not_count_it() -> None:
 
 
 def test_the_checker_does_not_recurse_too_deep() -> None:
-    """The checker recurses into functions that are defined later, and into the expressions of each function."""
+    """The checker may recurse only to a limited depth into later functions and into their expressions."""
     body = "-" * 90 + "{}(x)"
     assert any(p.code is Code.TOO_LARGE for p in problems(functions(body, 90, upwards=False)))
 

@@ -26,7 +26,7 @@ from vlang.runtime.storage.state_folder import StateFolder
 
 @pytest.fixture
 def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two checkpoints of a run of `bfs_tree`. Its field `parent` holds vertices."""
+    """A folder with two checkpoints of a run of `bfs_tree`. The field `parent` of this program holds vertices."""
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         program_of("push")(graph_of("push"), checkpoint=tmp_path, every=0, progress=stopped_after(5), source=3)
@@ -151,7 +151,7 @@ FOREIGN: Mapping[str, tuple[Callable[[Path], object], str]] = {
 
 
 def identity(path: Path) -> tuple[int, ...]:
-    """Values that change when a file is written or replaced, but not when it is read."""
+    """The properties of a file that change when the file is written or replaced, but not when it is read."""
     facts = path.lstat()
     return facts.st_ino, facts.st_mode, facts.st_size, facts.st_mtime_ns
 

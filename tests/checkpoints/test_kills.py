@@ -1,4 +1,7 @@
-"""Killed and resumed runs end with the same bits as undisturbed runs. VLANG_KILLS=200 makes 200 kills."""
+"""Killed and resumed runs end with the same bits as undisturbed runs.
+
+VLANG_KILLS=200 sets the number of kills to 200.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vlang run` with options for a GPU where there is none: reported before anything is read."""
+"""`vlang run` with options for a GPU on a machine without a GPU: the error comes before anything is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_gpu_that_is_not_there(vlang: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--device", "gpus", "did you mean 'gpu'?"),
+        ("--device", "gpuu", "did you mean 'gpu'?"),
         ("--device", "gpu:x", "device is 'cpu', 'gpu', 'gpu:K'"),
         ("--gpu-memory", "lots", "`lots` is not a size; write for example 65536, 64K, 32M or 8G"),
         ("--research", "streams=33", "streams is 'auto' or a number from 1 to 32, not '33'"),

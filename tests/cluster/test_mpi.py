@@ -117,7 +117,7 @@ def test_python_under_mpiexec(tmp_path: Path) -> None:
 
 
 def test_a_rank_raises(tmp_path: Path) -> None:
-    """The job ends on all ranks, with the reason."""
+    """If a rank raises an error, the job ends on all ranks and shows the reason."""
     job = started(tmp_path, "raise", 3)
     text, _ = job.communicate(timeout=60)
     assert job.returncode != 0
@@ -126,7 +126,7 @@ def test_a_rank_raises(tmp_path: Path) -> None:
 
 
 def test_a_rank_is_killed(tmp_path: Path) -> None:
-    """The job ends within 2 s on all ranks."""
+    """If a rank is killed, the job ends on all ranks within 2 s."""
     job = started(tmp_path, "kill", 3)
     end = time.monotonic() + 60
     while len(pids(tmp_path)) < 3 and time.monotonic() < end and job.poll() is None:

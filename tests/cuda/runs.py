@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
-from tests.cuda.emulation.emulated import EmulatedDevice, EmulatedGpu, Library, compile_text
+from tests.cuda.emulation.emulated import EmulatedDevice, EmulatedGpu, EmulatedStream, Library, compile_text
 from tests.reference.cases import Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family
@@ -133,7 +133,7 @@ def _entries(plan: Plan) -> dict[str, str]:
 
 @functools.cache
 def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
-    """The usual kernels of a standard program in one library, by text, so that g++ is called only once.
+    """The usual kernels of a standard program, by their texts, compiled into one library by one call of g++.
 
     The device compiles rarely needed kernels on request.
     """
@@ -150,6 +150,8 @@ def emulated(
 ) -> Iterator[list[EmulatedDevice]]:
     """A context in which `device="emulated"` is an EmulatedDevice; yields the list of devices opened.
 
+    The devices of "emulated:0,1" run their streams in one random order, which respects events only.
+
     Args:
         name: the standard program whose kernels are compiled ahead.
         seed: for the order of streams, lanes and blocks.
@@ -160,10 +162,11 @@ def emulated(
     """
     libraries = _compiled(name, flags) if name else {}
     opened: list[EmulatedDevice] = []
+    world: list[EmulatedStream] = []
 
     def open_one(_: int, memory: int | None) -> EmulatedDevice:
-        device = EmulatedDevice(seed, memory or 1 << 28, flags=flags, lanes=lanes, libraries=libraries, unified=unified,
-                                gpu=gpu)
+        device = EmulatedDevice(seed + len(opened), memory or 1 << 28, flags=flags, lanes=lanes, libraries=libraries,
+                                unified=unified, gpu=gpu, world=world)
         opened.append(device)
         return device
 
@@ -173,9 +176,9 @@ def emulated(
 
 def run(
     name: str, graph: str, seed: int = 0, flags: tuple[str, ...] = ("-O0",), ahead: bool = True, lanes: int = 512,
-    unified: bool = True, **options: Any,
+    unified: bool = True, device: str = "emulated", **options: Any,
 ) -> Result:
-    """Run a standard program on one of GRAPHS on an emulated device. Raises AssertionError if it exceeds its budget.
+    """Run a standard program on one of GRAPHS on emulated devices. Raises AssertionError if one exceeds its budget.
 
     Args:
         name: the program.
@@ -185,12 +188,13 @@ def run(
         ahead: compile the usual kernels of the program in one go.
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
+        device: the option `device`: "emulated", or "emulated:0,1" for two devices.
         options: options of the run.
     """
     with emulated(name if ahead else "", seed, flags, lanes, unified) as opened:
-        result = engine_run(program(name), _given(name, graph), device="emulated", **{**_limits(name), **options})
-    assert len(opened) == 1
-    assert opened[0].most <= opened[0].budget()
+        result = engine_run(program(name), _given(name, graph), device=device, **{**_limits(name), **options})
+    assert len(opened) == device.count(",") + 1
+    assert all(one.most <= one.budget() for one in opened)
     return result
 
 

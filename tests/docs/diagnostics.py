@@ -1,4 +1,4 @@
-"""The pages about diagnostics: their titles come from the registry, their examples from tests/mistakes.
+"""The pages about diagnostics: titles come from the registry, examples from tests/mistakes.
 
 `python -m tests.docs.diagnostics` writes titles, examples, the index and the table of language.md. All other text is
 written by hand.

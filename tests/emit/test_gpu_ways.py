@@ -40,7 +40,7 @@ class PlodWay(FullWay):
     modes: tuple[str, ...] = ("plod",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot use this way; "" if it can."""
+        """The reason why a loop cannot use this way; "" if the loop can use it."""
         return "" if options.mode == "plod" else "another mode was requested"
 
 

@@ -1,4 +1,4 @@
-"""Skeletons are parsed once. The names that they define and call decide which functions a pass must provide."""
+"""Skeletons are parsed once. The names that skeletons define and call decide which functions a pass must provide."""
 
 from __future__ import annotations
 

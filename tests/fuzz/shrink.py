@@ -54,7 +54,7 @@ def _fixpoint(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fai
 
 
 def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Cases without some of the vertices and their edges, then without a half, a quarter, ... of the edges."""
+    """Cases without some vertices and their edges, then cases without a half, a quarter, ... of the edges."""
     n = case.graph.n
     for first, last in [(1, n), (n // 2, n), *((v, v + 1) for v in range(n - 1, -1, -1))]:
         if first < last and last - first < n:
@@ -190,7 +190,7 @@ def _expressions(node: Any) -> Iterator[Any]:
 
 
 def _children(node: Any, every: bool = False) -> Iterator[Any]:
-    """The nodes inside a node; only expressions, unless `every`."""
+    """The nodes inside a node; only expressions, unless `every` is true."""
     for name in node.__dataclass_fields__:
         value = getattr(node, name)
         for child in value if isinstance(value, tuple) else (value,):

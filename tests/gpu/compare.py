@@ -130,8 +130,8 @@ def on_cpu(name: str, graph: str) -> Result:
 def budget(name: str, graph: str, kind: str) -> dict[str, int]:
     """Run options by the share of edges that may stay on the device.
 
-    The shares are "resident" (all), "quarter" (of their bytes) and "two pages". The budgets allow for pages with
-    shards, which are the largest, so that every kernel can run.
+    The shares are "resident" (all edges), "quarter" (a quarter of the bytes of the edges) and "two pages". The budgets
+    allow for pages with shards, which are the largest, so that every kernel can run.
     """
     if kind == "resident":
         return {}

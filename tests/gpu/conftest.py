@@ -1,4 +1,4 @@
-"""Tests that need a GPU; without one they are skipped, with the reason."""
+"""Fixtures for tests that need a GPU. Without a GPU, these tests are skipped, with the reason."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ SMALL, LARGE = Ring(4003, 33), Ring((1 << 20) + 3, 2049)
 
 
 def _lacking() -> str:
-    """Why the large ring cannot run here; "" if it can."""
+    """The reason why the large ring cannot run here; "" if it can run."""
     need = 24 << 30
     text = Path("/proc/meminfo").read_text(encoding="ascii") if Path("/proc/meminfo").exists() else "MemAvailable: 0"
     free = next(int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith("MemAvailable"))

@@ -1,4 +1,4 @@
-"""Graphs made of graphs, and graphs as matrices, NetworkX graphs and frames, beside NetworkX and by round trips."""
+"""Graphs derived from graphs, and conversions to matrices, NetworkX graphs and frames, compared with NetworkX."""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 from vlang import Graph, compile, load
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
+from vlang.runtime.storage import device_copies
+from vlang.runtime.storage.device_copies import DeviceCopies
 
 SSSP = load("sssp")
 SRC, DST, WEIGHT = [0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [5, 1, 2, 9, 4]
@@ -181,3 +183,10 @@ def test_a_result_keeps_its_parameters() -> None:
         if not hasattr(centers, "__next__"):
             centers[0] = 3
         assert program.resume(result, added=[(3, 4)])["dist"].tolist() == [0.0, 1.0, 0.0, 1.0, 2.0]
+
+
+def test_a_graph_that_outlives_the_modules_is_freed_without_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of the interpreter, the names of modules are None."""
+    copies = DeviceCopies()
+    monkeypatch.setattr(device_copies, "os", None)
+    copies.__del__()

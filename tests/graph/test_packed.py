@@ -1,4 +1,4 @@
-"""Edges packed into one word."""
+"""Target and weight of an edge packed into one word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public functions and dataclasses with more than three parameters describe each of them in a list."""
+"""Public functions and dataclasses with more than three parameters describe each parameter in a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function of the NetworkX backend beside NetworkX: results, their order, and errors, on graphs of all kinds."""
+"""Every function of the NetworkX backend against NetworkX: results, their order, and errors, on graphs of all kinds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Call = Callable[[Graph, random.Random], dict[str, Any]]
 
 
 def _names(draw: random.Random, n: int) -> list[Any]:
-    """Nodes of one kind: consecutive, scattered or huge integers, texts, or all sorts of objects."""
+    """Nodes of one kind: consecutive, scattered or huge integers, texts, or objects of different types."""
     kinds = (lambda: list(range(n)), lambda: draw.sample(range(3 * n), n),
              lambda: draw.sample(range(-(10**12), 10**12), n),
              lambda: [f"n{i}" for i in draw.sample(range(n), n)],
@@ -252,7 +252,7 @@ def test_views_that_hide_edges() -> None:
 
 
 def test_hits() -> None:
-    """NetworkX computes scores by ARPACK, so they only agree approximately.
+    """NetworkX computes scores by ARPACK, so the scores only agree approximately.
 
     On a graph of two equal parts, NetworkX returns one of many valid vectors.
     """

@@ -154,7 +154,8 @@ def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Ran
 def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, push: bool) -> list[State]:
     """Run a loop phase by phase under rule P or N; returns the state after each superstep.
 
-        Under rule P only vertices that changed since the phase last ran send. Under rule N only their receivers run.
+        Under rule P only vertices that changed since the phase last ran send. Under rule N only the receivers of
+        changed vertices run.
 
     Args:
         program: The program.

@@ -23,7 +23,7 @@ def test_both_ends_are_in_a_range() -> None:
 
 @pytest.mark.parametrize("op", OPERATORS)
 def test_compared_values(op: str) -> None:
-    """Exactly the values of one side that satisfy the comparison with some value of the other."""
+    """The result has exactly the values of one side that satisfy the comparison with some value of the other side."""
     for a, b in itertools.product(SMALL, SMALL):
         left = range(a[0], a[1] + 1)
         found = [x for x in left if any(OPERATORS[op](x, y) for y in range(b[0], b[1] + 1))]
@@ -46,7 +46,10 @@ WITHIN: dict[str, Callable[[int, int], int]] = {
 
 @pytest.mark.parametrize("op", [*EXACT, *WITHIN])
 def test_arithmetic(op: str) -> None:
-    """Ranges contain every result; those of EXACT end at results. Nothing non-negative becomes negative."""
+    """Ranges contain every result, and the ranges of operations in EXACT end at results.
+
+    Ranges of other operations on non-negative ranges are non-negative.
+    """
     all_of = whole(I32)
     assert all_of is not None
     act = {**EXACT, **WITHIN}[op]

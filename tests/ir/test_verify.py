@@ -87,7 +87,7 @@ def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
 
 
 def _body(change: Callable[[f.Statement], tuple[f.Statement, ...]], body: tuple[f.Statement, ...]) -> Any:
-    """Statements, also those inside blocks, replaced by the results of `change`."""
+    """The statements, also inside blocks, replaced by the results of `change`."""
     found: list[f.Statement] = []
     for one in body:
         for other in change(one):
@@ -102,7 +102,7 @@ def _statements(change: Callable[[f.Statement], tuple[f.Statement, ...]]) -> f.P
 
 
 def _stages(change: Callable[[s.Stage], s.Stage], body: Any = None) -> Any:
-    """The schedule with passes changed."""
+    """The schedule with changed passes."""
     if body is None:
         return replace(steps(), steps=_stages(change, steps().steps))
     return tuple(change(step) if isinstance(step, s.Stage) else step if isinstance(step, s.ScalarStep) else
@@ -110,7 +110,7 @@ def _stages(change: Callable[[s.Stage], s.Stage], body: Any = None) -> Any:
 
 
 def _spec(**changes: Any) -> Plan:
-    """The plan with `changes` to the first pass of its loop."""
+    """The plan with the attributes `changes` in the first pass of its loop."""
     loop = next(step for step in plan().steps if isinstance(step, LoopSpec))
     stage = next(step for step in loop.steps if isinstance(step, StageSpec))
     new = replace(loop, steps=tuple(replace(stage, **changes) if step is stage else step for step in loop.steps))

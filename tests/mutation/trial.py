@@ -86,7 +86,7 @@ class Trials:
     Args:
         tree: The copy.
         folder: A folder beside the copy for the compiled kernels of the tree and for the trees with a mutation.
-        limit: Seconds for all tests of one mutation. A mutation not killed by then has survived.
+        limit: Seconds for all tests of one mutation. A mutation that no test has detected by then has survived.
         jobs: How many test files run at once, each on two processors.
     """
 
@@ -150,7 +150,10 @@ class Trials:
                 done.put(mutant)
 
     def _decides(self, mutant: _Mutant, file: str) -> bool:
-        """Run a test file with the mutation; returns whether it decides about it. Then the verdict is complete."""
+        """Run a test file with the mutation; returns whether this run decides about the mutation.
+
+        If so, the verdict is complete.
+        """
         self._plant(mutant)
         verdict = mutant.verdict
         if verdict.seconds > self.limit:
@@ -193,7 +196,7 @@ class Trials:
             own.rename(mutant.folder)
 
     def _run(self, tree: Path, tests: Sequence[str], cache: Path, ended: threading.Event) -> tuple[str, str]:
-        """Run tests until one fails. Returns the test that failed and the test that hung, each "" for none."""
+        """Run tests until one fails. Returns the test that failed and the test that hung; "" stands for no test."""
         log = self.folder / f"log{threading.get_ident()}"
         environment = {**os.environ, "VLANG_CACHE": str(cache), "PYTHONPATH": str(tree),
                        "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}

@@ -1,6 +1,6 @@
 """The table of docs/internals/streaming.md: how every program of the library runs on streamed pages.
 
-`.venv/bin/python -m tests.paged.test_documented` writes it.
+`.venv/bin/python -m tests.paged.test_documented` writes the table.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cpu.both import long_graph
 from tests.cpu.compare import same_bits
+from tests.cpu.rules.copying import connected, copying, values
 from tests.paged.stores import opened, store_of, streaming
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graphs import all_families, to_graph
@@ -71,6 +72,17 @@ def test_rings_pages_threads_and_late_pages(name: str) -> None:
                                                     (4096, 2, 0.0, 2, 0.0), (128, 5, 2.0, 2, 0.0005)):
         with streaming(buffers, kept):
             assert_same(want, run(name, given, opened(graph, page_size, late), threads=threads))
+
+
+@pytest.mark.parametrize(("reduction", "type_"), [("max", "i32"), ("min", "f64"), ("any", "bool"), ("min", "vertex")])
+def test_copied_values(reduction: str, type_: str) -> None:
+    """By components: the values are not the numbers of the vertices, so a forest is built beside them."""
+    copied, graph = copying(reduction, type_), to_graph(FAMILIES["rmat-undirected-int"])
+    x = values(type_, graph.n, np.random.default_rng(7))
+    with streaming(3, 0.3):
+        result = copied(opened(graph, 64), x=x, threads=2)
+    assert connected(result)
+    assert_same(copied(graph, x=x), result)
 
 
 @pytest.mark.parametrize("mode", ["pull", "notify-pull"])

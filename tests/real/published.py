@@ -52,7 +52,7 @@ class Published:
 
 
 def files(name: str) -> tuple[Path, Path]:
-    """The files of the graph and of its reference. Skips the test if they are missing."""
+    """The files of the graph and of its reference. Skips the test if the files are missing."""
     path, results = DATA / name / GRAPHS[name], DATA / name / "reference.npz"
     for file in (path, results):
         if not file.exists():

@@ -45,22 +45,25 @@ class RefGraph:
 
     @property
     def m(self) -> int:
-        """Stored directed edges: the `M` of the language."""
+        """The number of stored directed edges, which the language calls `M`."""
         return len(self.src)
 
     @property
     def indegree(self) -> Array:
-        """Stored edges into each vertex, int64[n]."""
+        """The number of stored edges into each vertex, int64[n]."""
         return np.bincount(self.dst, minlength=self.n)
 
     @property
     def outdegree(self) -> Array:
-        """Stored edges out of each vertex, int64[n]."""
+        """The number of stored edges out of each vertex, int64[n]."""
         return np.bincount(self.src, minlength=self.n)
 
     @property
     def degree(self) -> Array:
-        """Edge ends at each vertex, int64[n]: in-edges and out-edges if directed, otherwise each neighbour once."""
+        """The degree of each vertex, int64[n].
+
+        In a directed graph it is in-degree plus out-degree; in an undirected graph each neighbour counts once.
+        """
         return self.indegree + self.outdegree if self.directed else self.indegree
 
     def with_columns(self, **columns: Array) -> RefGraph:

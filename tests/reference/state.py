@@ -26,7 +26,7 @@ class Store:
 
 
 def _with_none(value: Value) -> Value:
-    """A value with one more row at the end, the zero of its type, which index -1 reads."""
+    """A value with one more row at the end, the zero of its type, so that index -1 reads a zero."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(_with_none(p) for p in value.data))
     return Value(value.type, np.concatenate([value.raw, zeros(value.type, 1).raw]))

@@ -22,7 +22,7 @@ N = 120
 
 
 class Direct:
-    """A graph as sets of neighbours: `out` and `into` of every vertex, `near` both; weights of the edges."""
+    """A graph as sets of out-neighbours (`out`), in-neighbours (`into`), all neighbours (`near`), and edge weights."""
 
     def __init__(self, graph: RefGraph) -> None:
         rng = np.random.default_rng(4)

@@ -1,4 +1,4 @@
-"""Values that would leave 32 bits on large, dense or deep graphs."""
+"""Values that would overflow 32 bits on large, dense or deep graphs."""
 
 from __future__ import annotations
 

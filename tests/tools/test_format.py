@@ -1,4 +1,4 @@
-"""`vlang fmt` keeps program and comments, gives one layout, and changes nothing the second time."""
+"""`vlang fmt` keeps program and comments, gives a canonical layout, and changes nothing the second time."""
 
 from __future__ import annotations
 

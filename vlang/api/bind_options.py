@@ -150,7 +150,7 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 
 
 def _fitting(options: Options) -> None:
-    """Refuse options that the device does not have, and options that exclude each other."""
+    """Refuse options that the device does not support, and options that exclude each other."""
     if options == _DEFAULTS:
         return
     for name, option in OPTIONS.items():
@@ -277,9 +277,9 @@ def _progress(option: Option, value: Any) -> Any:
 
 
 def _device(_option: Option, value: Any) -> str:
-    from vlang.runtime.gpu.device.choose import parse_device  # start-up
+    from vlang.runtime.gpu.device.choose import check_names  # start-up
 
-    parse_device(value)
+    check_names(value)
     return str(value)
 
 

@@ -135,7 +135,7 @@ def _superstep(
 
 
 def _of_neighbours(gather: f.Gather, facts: GatherFacts, without: frozenset[str]) -> Iterator[f.Expr]:
-    """The values of a neighbour that a gather reads per edge: stored messages, else fields and degrees."""
+    """The values of a neighbour that a gather reads per edge: a stored message, or fields and degrees."""
     messages = () if "hoist" in without else facts.messages
     reduce = gather.reduce
     return _values((reduce.body, *(() if reduce.cond is None else (reduce.cond,))), messages)

@@ -66,7 +66,8 @@ class Program:
         self.doc = file.doc
         declared = [param for param in program.params if param.name not in program.texts]
         decls: tuple[f.Decl, ...] = (*declared, *program.fields, *program.edges)
-        types = {d.name: str(program.shown.get(d.name, d.type)) for d in decls}
+        types = {d.name: str(program.shown.get(d.name, d.declared if isinstance(d, f.ParamDecl) else d.type))
+                 for d in decls}
         types |= sized_types(checked, self.source, types)
         self.params = tuple(described_parameters(self, checked, iter(declared), types))
         self.fields = tuple(FieldInfo(d.name, types[d.name], d.required) for d in program.fields if d.output)
@@ -101,8 +102,8 @@ class Program:
 
         Args:
             graph: the graph; it is not changed.
-            options: all run options at once, as `vlang.Options` or as a dict of its fields. They can also be passed as
-                the keyword `options`.
+            options: all run options at once, as `vlang.Options` or as a dict of its fields. The keyword `options` can
+                be used instead.
             arguments: parameters of the program, vertex fields, and run options. A vertex is given by its id in the
                 graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids; or
                 its values by vertex id in a dict, a pandas Series or a DataFrame. Fields without initializer must be
@@ -180,7 +181,7 @@ class Program:
         Returns:
             The result on the new graph; its attribute `graph` is the new graph.
 
-        Raises ResumeError, with the reason, if no loop may continue, and the errors of a call.
+        Raises ResumeError, with the reason, if no loop may continue, and the errors that a call raises.
         """
         from vlang.api.resume import resume  # start-up
         from vlang.runtime.results.result import Result  # start-up
@@ -254,7 +255,7 @@ class Program:
         return Program(self.source, self.filename, self.precision, form, self.constants)
 
     def with_constants(self, **values: Any) -> Program:
-        """The program compiled for other values of its constants, or the same one if they are its own.
+        """The program compiled for other values of its constants; this program itself if the values are unchanged.
 
         Raises BindError for an unknown constant or a wrong value, and ProgramError if the text is wrong for a value.
         """
@@ -309,7 +310,7 @@ class Program:
 
 
 def checked_graph(graph: object, name: str) -> Graph:
-    """Return the argument if it is a Graph. Raises BindError otherwise."""
+    """Return the argument if it is a Graph. Raises BindError for any other argument."""
     from vlang.runtime.graph.graph import Graph  # start-up
 
     if not isinstance(graph, Graph):
@@ -349,7 +350,7 @@ def compile(text: str, filename: str = "<text>", precision: int = 32, **constant
 
     Args:
         text: the text.
-        filename: its name in messages.
+        filename: the name of the text in messages.
         precision: the bits of `int` and `float`, 32 or 64.
         constants: values of the program's constants (`k: const`), in place of their defaults.
 

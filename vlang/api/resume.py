@@ -104,7 +104,7 @@ def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Opt
 
 
 def _loops(stages: Stages, result: Result, changed: Change) -> tuple[Going, ...]:
-    """The loops that may continue from the result. Raises ResumeError, with the reasons, if there are none."""
+    """The loops that may continue from the result. Raises ResumeError, with the reasons, if no loop may continue."""
     name, grows = stages.program.name, changed.graph.n > changed.old.n
     if grows and result.origin is not None and result.origin.fields:
         given = min(result.origin.fields)

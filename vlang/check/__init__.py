@@ -23,8 +23,8 @@ __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "p
 def parse(text: str, filename: str) -> t.File:
     """The tree of a program text.
 
-    Raises ProgramError if there are syntax errors (V001). The error lists them, and the problems that the checker finds
-    in the lines that could be parsed.
+    Raises ProgramError if there are syntax errors (V001). The error lists the syntax errors, and the problems that the
+    checker finds in the lines that could be parsed.
     """
     text = text.removeprefix("\ufeff")
     reading = read(text, filename)
@@ -57,8 +57,8 @@ def problems_of(file: t.File, precision: int = 32, broken: frozenset[str] = froz
                 values: Mapping[str, int] | None = None) -> tuple[Checked | None, tuple[Problem, ...]]:
     """The tables of a program (None if a problem is an error), and all of its problems.
 
-    A program with constants is checked twice: for all values of the constants, and for one value of each. The tables
-    are those of the second check, in whose tree literals replace the constants.
+    A program with constants is checked twice: for all values of the constants, and for one value of each. The function
+    returns the tables of the second check, for a tree with literals in place of the constants.
 
     Args:
         file: the tree.

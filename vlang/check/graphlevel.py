@@ -16,7 +16,7 @@ _FOLDS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
 
 
 def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: str) -> bool:
-    """Whether an expression has one value for the whole graph. Reports V105 if it does not.
+    """Whether an expression has one value for the whole graph. Reports V105 if the expression has more than one value.
 
     Args:
         x: the checker of expressions.

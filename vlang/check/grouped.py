@@ -59,7 +59,7 @@ def _groups(type_: Type) -> bool:
 def of_group(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
     """The context of e in `r(e for u)`, which reduces a group.
 
-    Outside of a grouped gather, reports it and returns None.
+    Outside of a grouped gather, reports the reduction and returns None.
     """
     run, outer = x.run, at.grouping
     if at.inside == "groups" and outer is not None and outer.domain.name == node.domain.name:

@@ -116,9 +116,9 @@ def judge_loops(run: Run) -> None:
 
 
 def _repeats(loop: _Loop) -> bool:
-    """Report each `x += e` where e is constant in the loop, or sums whole values of x instead of changes.
+    """Report each `x += e` where e is constant in the loop, or where e sums whole values of x instead of changes.
 
-    Returns whether it has reported one.
+    Returns whether it has reported a write.
     """
     found = False
     for write in loop.writes:
@@ -133,7 +133,7 @@ def _repeats(loop: _Loop) -> bool:
 
 
 def _added(loop: _Loop, write: _Write) -> t.Expr | None:
-    """The expression e of a write `x += e`, `x -= e`, `x = x + e`, `x = e + x` or `x = x - e`; None for others."""
+    """The expression e of a write `x += e`, `x -= e`, `x = x + e`, `x = e + x` or `x = x - e`; otherwise None."""
     node, symbols = write.node, loop.run.symbols
     if len(write.fields) != 1:
         return None
@@ -152,7 +152,7 @@ def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
     """How an expression depends on the fields that the loop writes: "constant", "linear" or None.
 
     "constant": the expression depends on none of these fields. "linear": it is linear in the x of neighbours, and
-    depends on no other of these fields. None: any other expression.
+    depends on no other of these fields. The result is None for any other expression.
     """
     run = loop.run
     symbol = run.symbols.get(node) if isinstance(node, (t.Name, t.Member)) else None

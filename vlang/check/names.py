@@ -116,7 +116,7 @@ def _compared(run: Run, node: t.Name, at: Sight) -> Iterator[str]:
 
 
 def _placed(run: Run, node: t.Expr, name: str, type_: Type | None, at: Sight, symbol: Symbol | None = None) -> Value:
-    """The type and level of a value of "this vertex". Reports an error in places where there is no such vertex."""
+    """The type and level of a value of "this vertex". Reports an error in places without a "this vertex"."""
     if at.place in ("fn", "reduction"):
         run.report(Code.UNKNOWN_NAME, f"`{name}` cannot be seen inside `{at.place}`", node.span,
                    "there is no \"this vertex\" here", help="pass it as an argument")
@@ -288,7 +288,7 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
 
 
 def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight, base: Symbol | None) -> Value:
-    """The type and level of a field of any vertex, neighbour or not. Reports places that do not allow it.
+    """The type and level of a field of any vertex, neighbour or not. Reports places where such a read is not allowed.
 
     Args:
         run: the running check.

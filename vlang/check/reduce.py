@@ -49,7 +49,7 @@ def word_for(reduction_name: str) -> str:
 
 
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
-    """The type and level of a reduction. Reports a reduction in a place where none is allowed."""
+    """The type and level of a reduction. Reports a reduction in a place where no reduction is allowed."""
     run = x.run
     if node.domain.kind == "group":
         around = of_group(x, node, at)

@@ -55,7 +55,7 @@ def _threads() -> str:
 
 
 def _costs() -> list[tuple[str, str]]:
-    """A row with the measured cost of edges on this processor; no row if it has not been measured."""
+    """A row with the measured cost of edges on this processor; no row if the cost has not been measured."""
     known = kept_costs()
     return [("measured", str(known))] if known else []
 

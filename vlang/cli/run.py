@@ -19,7 +19,7 @@ from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
 from vlang.errors import BindError, GraphError
-from vlang.options import EVERYDAY
+from vlang.options import ALL_GPUS, EVERYDAY, device_names
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -138,6 +138,7 @@ def _run(
         refuse_early(loaded, check_options(options))
         if not quiet:
             note(_ranks_note(rank, graph))
+    _refuse_gpus(loaded, options)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
     loaded, words = with_constants(loaded, words)
     with memory_budget(loaded, graph, reading, options, quiet), \
@@ -251,6 +252,15 @@ def _check_device(options: dict[str, Any]) -> None:
         text = str(error).replace('device="gpu"', "--device gpu").replace("checkpoint=FOLDER", "--checkpoint FOLDER")
         raise click.UsageError(text.replace("on_interrupt is", "--on-interrupt is")) from None
     check_device(options.get("device", "cpu"))
+
+
+def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
+    """Refuse what several GPUs cannot run, before a graph is read. Raises BindError."""
+    if options.get("device") == ALL_GPUS or len(device_names(options.get("device", "cpu"))) > 1:
+        from vlang.api.bind_options import check_options  # start-up
+        from vlang.api.running.on_gpus import refuse_early  # start-up
+
+        refuse_early(loaded, check_options(options))
 
 
 def _as_options(text: str) -> str:

@@ -1,6 +1,6 @@
 """Services for editors about names: definition, references, rename, outline, signatures and kinds of names.
 
-Like the services in `service`, they are functions of a program text and a character offset in it.
+Like the services in `service`, these services are functions of a program text and a character offset in it.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def build_server() -> LanguageServer:
 
 
 class _Document:
-    """An open document. Its methods return types of the protocol."""
+    """An open document. The methods return types of the protocol."""
 
     def __init__(self, server: LanguageServer, uri: str) -> None:
         document: TextDocument = server.workspace.get_text_document(uri)
@@ -206,7 +206,7 @@ def _signature(ls: LanguageServer, params: lsp.SignatureHelpParams) -> lsp.Signa
 
 
 def _tokens(ls: LanguageServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-    """The kinds of all names. Each token is five numbers; places are relative to the token before."""
+    """The kinds of all names. Each token is five numbers; places are relative to the previous token."""
     document = _Document(ls, params.text_document.uri)
     data: list[int] = []
     line = column = 0

@@ -98,8 +98,8 @@ class Use:
     Attributes:
         span: the place of the name.
         symbol: the symbol.
-        type: the type of the expression that uses it; None for that of the symbol.
-        level: the level of the expression; None for that of the symbol.
+        type: the type of the expression that uses the symbol; None if it is the type of the symbol.
+        level: the level of the expression; None if it is the level of the symbol.
     """
 
     span: t.Span

@@ -84,7 +84,7 @@ def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, 
 
 
 def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
-    """Whether a value is computed from reductions over all vertices that can be fused.
+    """Whether a value is computed from reductions over all vertices, and these reductions can be fused.
 
     Reductions of the next superstep (`next_one`) must not read past values, because that superstep has not begun.
     """

@@ -125,7 +125,7 @@ def _heeds_both(fact: LoopFacts) -> bool:
 
 
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
-    """Why statements outside the loop forbid a start from the old values; "" if they do not.
+    """The reason why statements outside the loop forbid a start from the old values; "" if no statement does.
 
     Such statements change the values after the loop, read them before it, or set initial values that depend on edges.
     """

@@ -209,7 +209,7 @@ class _Notes:
             yield statement
 
     def _graph_value(self, statement: f.Let | f.InitGlobal) -> Iterator[f.Statement]:
-        """Note whether a reduction over vertices, or an operation on such values, is infinite."""
+        """Add a note that is true if a reduction over vertices, or an operation on such values, is infinite."""
         parts: dict[f.Expr, f.Expr] = {}
         for part in dict.fromkeys(f.walk(statement.value)):
             if isinstance(part, f.Reduce):
@@ -220,7 +220,8 @@ class _Notes:
         yield from self._value(statement, _with(statement.value, parts))
 
     def _gather(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Note where a reduction is infinite although operands of an operation in it, or all terms, are finite."""
+        """Add a note that is true where a reduction is infinite because of a finite operation in it, or of finite
+        terms."""
         make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         found = list(_risky(reduce, self._ranges))
         value = _named(reduce, name)
@@ -239,7 +240,7 @@ class _Notes:
             yield self._note(statement, value, _both([_infinite(value), _not(_named(test, terms))]))
 
     def _value(self, statement: f.Apply | f.InitField | f.Let | f.InitGlobal, value: f.Expr) -> Iterator[f.Statement]:
-        """Note where a written value is infinite because an operation on finite values in it is infinite."""
+        """Add a note that is true where a written value is infinite because of an operation on finite values."""
         found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
         if found and isinstance(value.type, Scalar) and value.type.kind == "int":
             yield self._note(statement, value, _both([_infinite(value), _either(map(_leaves, found))]))

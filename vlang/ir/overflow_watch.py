@@ -99,7 +99,10 @@ class _Notes:
                         yield from self._sum(statement.span, part, None)
 
     def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
-        """Note where a sum is infinite but no term and no `default` is. name: the accumulator of the sum, if any."""
+        """Add a note that is true where a sum is infinite although no term and no `default` is infinite.
+
+        name: the accumulator of the sum, if any.
+        """
         make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         if name is None:
             name = self._fresh("summed")
@@ -113,7 +116,7 @@ class _Notes:
         yield self._note(span, self._value(reduce, name), finite, reduce.domain.edges)
 
     def _addition(self, apply: f.Apply) -> Iterator[f.Statement]:
-        """Note where the sum of two finite values is infinite."""
+        """Add a note that is true where the sum of two finite values is infinite."""
         value = apply.value
         while isinstance(value, f.Op) and value.op == "cast":
             (value,) = value.args

@@ -72,7 +72,7 @@ class Node:
 
     Attributes:
         expr: the expression.
-        level: as in Site, but at this place: inside a reduction over edges it is "edge".
+        level: the level at which the expression is evaluated: inside a reduction over edges "edge", else as in Site.
         site: the Site that it belongs to.
         outer: the expression directly around it; None for the outermost.
         reduce: the innermost reduction around it; None if there is none.

@@ -1,7 +1,7 @@
 """Constants: parameters `k: const = 8` whose values are known when a program is compiled (language.md section 5).
 
-A program with constants is checked for all of their values at once. It is then compiled for one value of each, which
-replaces the name of the constant wherever it is read.
+A program with constants is checked for all of their values at once. The program is then compiled for one value of each
+constant. This value replaces the name of the constant everywhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COMPUTED: Mapping[str, Callable[[int, int], int]] = {
 
 
 def constants_of(file: t.File) -> dict[str, int | None]:
-    """The constants of a program by name, each with its default; None if it has none, or a wrong one."""
+    """The constants of a program by name, each with its default; None for a constant without a correct default."""
     return {param.name: _default(param) for param in file.params
             if param.type is not None and param.type.kind == "const"}
 
@@ -38,7 +38,7 @@ def _default(param: t.Param) -> int | None:
 
 
 def in_range(value: object) -> bool:
-    """Whether a value can be that of a constant: an integer from 1 to MOST."""
+    """Whether a constant may have a value: an integer from 1 to MOST."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST
 
 

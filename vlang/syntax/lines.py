@@ -1,4 +1,4 @@
-"""Splits a program text into logical lines, and finds the problems that need no parsing.
+"""Splits a program text into logical lines, and finds the problems that can be found without parsing.
 
 This module is only used for texts with errors. A line is the unit of recovery: a line that does not parse is left out,
 and the others are parsed without it.

@@ -35,8 +35,8 @@ class Piece:
         depth: the number of brackets around it.
         spaced: whether a space is written before it.
         broken: whether it is the first token of a continuation line.
-        remark: of a broken piece, the comment at the end of the line before it.
-        notes: of a broken piece, the comment lines above it.
+        remark: for a broken piece, the comment at the end of the line before it.
+        notes: for a broken piece, the comment lines above it.
     """
 
     kind: str

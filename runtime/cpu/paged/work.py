@@ -28,7 +28,7 @@ def by_page(
         kind: the adjacency direction.
         columns: the edge columns of the pass.
         table: the page table of the pass; each batch writes the addresses of its pages into it.
-        work: lists of tasks. A batch has a part of each list.
+        work: lists of tasks. A batch contains a part of each list in `work`.
     """
     return _by_page(source, kind, columns, table, work) if isinstance(source, Streamed) else (work,)
 

@@ -26,8 +26,8 @@ def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int |
     """Whether the next full sweep should use cache blocks, which are built first if they do not exist.
 
     With "auto" blocks are used if they exist, or if past and announced sweeps are enough to repay the cost of building
-    them. Without an announcement this is the rent-or-buy rule: a run takes at most twice as long as if the number of
-    sweeps were known in advance.
+    them. Without an announced number of sweeps, the choice follows the rent-or-buy rule: a run takes at most twice as
+    long as if the number of sweeps were known in advance.
 
     Args:
         asked: "always", "never" or "auto".
@@ -43,7 +43,9 @@ def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int |
 
 
 class Trial:
-    """The choice between rows and blocks when blocks exist: whichever was faster so far. The results are identical.
+    """The choice between rows and blocks when blocks exist: whichever was faster so far.
+
+    Rows and blocks yield identical results.
 
     The gain depends on the graph, the program and the machine (docs/internals/performance.md). A graph keeps the trials
     of its programs, so that only the first run compares rows and blocks.

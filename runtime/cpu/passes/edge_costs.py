@@ -2,7 +2,7 @@
 
 The choice between push and pull depends only on ratios of these costs. The ratios differ by a factor of three between
 machines, because sequential reads depend on memory and prefetching, and random reads on the private caches of a core.
-Graphs with few edges use reference values, as the choice hardly matters there.
+Graphs with few edges use reference values, because the choice hardly matters for them.
 """
 
 from __future__ import annotations

@@ -97,7 +97,10 @@ class Freedoms:
 
     # ----------------------------------------------------------------------------------------------------- loops
     def choose(self, rule: str, decide: Callable[[], bool]) -> bool:
-        """A choice that a rule permits; `decide` makes it by comparing costs. `rule` is "" if no rule is involved."""
+        """Make a choice that a rule permits.
+
+        `decide` makes the choice by comparing costs. `rule` is "" if no rule is involved.
+        """
         return decide()
 
     def took(self, rule: str) -> None:

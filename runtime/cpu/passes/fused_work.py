@@ -59,7 +59,7 @@ class Ahead:
         return kernel in self._ready
 
     def clear(self) -> None:
-        """Forget all kernels, because a pass without fused work changes the state."""
+        """Mark the results of all kernels as outdated, because a pass without fused work changes the state."""
         self._ready = frozenset()
         self._state.frame[SLOT_FUSED] = 0
 

@@ -2,8 +2,8 @@
 
 Each level has a list of its vertices, so the cost of a level is proportional to the number of its vertices.
 
-If the sweep consists of passes over edges in memory, one call runs many levels (see script.py). In such a call a level
-with few vertices costs a microsecond.
+If the sweep consists of passes over edges in memory, one call runs many levels (see script.py). When one call runs many
+levels, a level with few vertices costs a microsecond.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Levels:
         return Levels(ordered[begins], vertices[order], np.append(begins, len(ordered)).astype(np.int64))
 
     def _among(self, table: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each entry of `order` is in a list of vertices, bool array."""
+        """For each entry of `order`, whether the entry is in a list of vertices; bool array."""
         marks = np.zeros(max(int(self.order.max(initial=0)), int(table.max(initial=0))) + 1, np.bool_)
         marks[table] = True
         found: NDArray[np.bool_] = marks[self.order]

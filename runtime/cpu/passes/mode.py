@@ -18,7 +18,7 @@ _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
 def should_notify(
     costs: Costs | None, reached: int, edges: int, random: float = 1.0, rows: float = 0.0, pulled: float = 0.0,
 ) -> bool:
-    """Whether a pass should run as notify-pull: mark the receivers of changed vertices, and pull only those.
+    """Whether a pass should run as notify-pull: mark the receivers of changed vertices, and let only these pull.
 
     Notify-pull is chosen if twice the cost of the notification, plus the cost of the pull by the receivers, is at most
     the cost of a full pass. The factor two accounts for the list of changed vertices. The factor _LISTED in the cost of

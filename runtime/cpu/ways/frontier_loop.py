@@ -18,7 +18,7 @@ class FrontierLoop:
 
     @property
     def stats(self) -> Stats:
-        """The counts of the last superstep. The vertices that changed are the active ones."""
+        """The counts of the last superstep. The changed vertices are also the active vertices."""
         return Stats(self._last.active, self._last.active)
 
     def last(self) -> Done:

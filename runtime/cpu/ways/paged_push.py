@@ -1,4 +1,4 @@
-"""Loops of one pass that pushes, over pages on disk. A superstep reads only the pages of active vertices.
+"""Runs loops of one pass that pushes, over pages on disk. A superstep reads only the pages of active vertices.
 
 The frontier is a bitmap, and contributions may be combined in any order, so pages may arrive in any order. If a full
 pull reads no more bytes and costs less, the superstep is a full pull, as for edges in memory
@@ -49,7 +49,7 @@ class PagedPushLoop(FrontierLoop):
         stage: the pass.
         passes: launches the pass; its source streams pages.
         other: whether supersteps may be full passes if that is cheaper.
-        start_flags: uint8[n], bit 0 is set for vertices that are active at the start. None activates all vertices whose
+        start_flags: uint8[n], bit 0 is set for vertices that are active at the start; None activates all vertices whose
             contribution differs from the identity (rule Z).
         free: the choices of the loop.
     """

@@ -79,7 +79,7 @@ def pushes_refused(loop: LoopSpec, options: Options) -> str:
 
 
 class Push(CpuWay):
-    """Loops whose only pass may push the contributions of active vertices (rule P)."""
+    """Runs loops whose only pass may push the contributions of active vertices (rule P)."""
 
     name = "push"
     modes = ("push",)

@@ -51,7 +51,7 @@ _CHUNK = 1 << 20  # about the maximum number of edges in a call; a run can be in
 
 
 class Sums(Supersteps):
-    """Loops in delta form. Supersteps push sums if few vertices changed, and otherwise run as in `Supersteps`."""
+    """Runs loops in delta form. Supersteps push sums if few vertices changed, and otherwise run as in `Supersteps`."""
 
     name = "sums"
     modes = ("push",)

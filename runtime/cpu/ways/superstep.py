@@ -26,7 +26,10 @@ __all__ = ["Pushes", "Superstep", "Supersteps"]
 
 
 class Supersteps(CpuWay):
-    """Supersteps of full passes, or of passes over notified vertices (rule N). Every loop may run this way."""
+    """Runs loops in supersteps of full passes, or of passes over notified vertices (rule N).
+
+    Every loop may run this way.
+    """
 
     name = "supersteps"
     modes: tuple[str, ...] = ("pull", "notify-pull", "dual")

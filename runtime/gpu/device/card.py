@@ -21,6 +21,7 @@ from vlang.runtime.gpu.device.staging import Staging
 __all__ = ["Card", "Lane", "card_of", "close_cards"]
 
 _NO_MORE = 2  # status of cudaMalloc: out of memory
+_REACHED = 704  # status of cudaDeviceEnablePeerAccess: enabled already, by other code of the process
 _MOST_LANES = 8  # idle lanes
 _MOST_MODULES = 128  # loaded modules of a lane
 _NON_BLOCKING = 1  # flag of a stream
@@ -83,6 +84,24 @@ class Card:
         self._lanes: list[Lane] = []
         self._blocks: dict[int, deque[int]] = {}  # idle memory by size
         self._idle = 0  # bytes of idle memory
+        self._reached: set[int] = set()  # the numbers of GPUs whose memory this one may read, where it can
+
+    def select(self) -> None:
+        """Make this the current device of the calling thread, if the process uses other devices, too."""
+        if len(_cards) > 1:
+            self.runtime.setDevice(self.gpu.index)
+
+    def reach(self, index: int) -> None:
+        """Let copies read the memory of another GPU directly, if the hardware can. This is the current device."""
+        if index in self._reached:
+            return
+        self._reached.add(index)
+        if self.runtime.deviceCanAccessPeer(self.gpu.index, index):
+            try:
+                self.runtime.deviceEnablePeerAccess(index)
+            except self.runtime.CUDARuntimeError as error:
+                if error.status != _REACHED:
+                    raise
 
     def free_memory(self) -> int:
         """The bytes that a run may use: free memory, and idle memory, which a run can reclaim. Raises DeviceError."""

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from vlang.errors import BindError, DeviceError
+from vlang.options import ALL_GPUS, device_names
 from vlang.runtime.gpu.device.arena import in_bytes
 from vlang.runtime.gpu.device.device import Device
 
-__all__ = ["AUTO_EDGES", "Choice", "check_device", "choose", "open_device", "parse_device", "stand_in"]
+__all__ = [
+    "AUTO_EDGES", "Choice", "all_gpus", "check_device", "check_names", "choose", "open_device", "parse_device",
+    "stand_in",
+]
 
 # The least number of edges for which `auto` takes a GPU. With fewer edges, opening the GPU and copying the graph to it
 # take longer than a run on the CPU.
@@ -62,7 +66,7 @@ class Choice:
 def parse_device(text: object) -> tuple[str, int]:
     """Parse a device name: "gpu:1" is ("gpu", 1), "gpu" is ("gpu", 0). Raises BindError."""
     kinds = ["cpu", "auto", *_factories()]
-    shown = "'cpu', 'gpu', 'gpu:K' (the GPU of number K) or 'auto'"
+    shown = "'cpu', 'gpu', 'gpu:K' (the GPU of number K), 'gpu:0,1' (several), 'gpus' (all) or 'auto'"
     if not isinstance(text, str):
         raise BindError(f"device is {shown}, not {text!r}")
     kind, colon, number = text.partition(":")
@@ -74,6 +78,24 @@ def parse_device(text: object) -> tuple[str, int]:
     return kind, int(number or 0)
 
 
+def check_names(text: object) -> None:
+    """Check the value of the option `device`. Raises BindError."""
+    if text == ALL_GPUS:
+        return
+    names = device_names(text) if isinstance(text, str) else (text,)
+    parsed = [parse_device(name) for name in names]
+    twice = next((f"{kind}:{number}" for kind, number in parsed if parsed.count((kind, number)) > 1), "")
+    if twice:
+        raise BindError(f"device={text!r} names {twice} twice; name each GPU once")
+
+
+def all_gpus() -> str:
+    """The name of all GPUs of this machine, such as "gpu:0,1". Raises DeviceError if there is none."""
+    from vlang.runtime.gpu.device.gpus import count_gpus, cuda  # start-up
+
+    return "gpu:" + ",".join(map(str, range(count_gpus(cuda()[0]))))
+
+
 def open_device(name: str, gpu_memory: int | None = None) -> Device:
     """Open the device "gpu" or "gpu:K". Raises DeviceError, which says why the device is missing."""
     kind, index = parse_device(name)
@@ -81,12 +103,12 @@ def open_device(name: str, gpu_memory: int | None = None) -> Device:
 
 
 def check_device(asked: str) -> None:
-    """Check that a device requested by name exists, without opening it. Raises DeviceError if it does not exist."""
-    kind, index = parse_device(asked)
-    if kind == "gpu":
-        from vlang.runtime.gpu.device.gpus import check_gpu  # start-up
+    """Check that the devices requested by name exist, without opening them. Raises DeviceError if not."""
+    for kind, index in map(parse_device, ("gpu",) if asked == ALL_GPUS else device_names(asked)):
+        if kind == "gpu":
+            from vlang.runtime.gpu.device.gpus import check_gpu  # start-up
 
-        check_gpu(index)
+            check_gpu(index)
 
 
 def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], int]) -> Choice:

@@ -60,7 +60,8 @@ class CudaDevice:
         self._card = card = card_of(index)
         runtime, driver, gpu = card.runtime, card.driver, card.gpu
         self._runtime, self._driver = runtime, driver
-        self._guard = Guard(f"gpu:{index} ({gpu.name})", (runtime.CUDARuntimeError, driver.CUDADriverError))
+        errors = (runtime.CUDARuntimeError, driver.CUDADriverError)
+        self._guard = Guard(f"gpu:{index} ({gpu.name})", errors, card.select)
         self._compiler, self._own_modules = compiler, compiler is not None
         self._index = index
         self._modules: list[int] = []
@@ -203,6 +204,18 @@ class CudaDevice:
         """Copy bytes from one device address to another."""
         with self._guard:
             self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
+
+    def copy_from(
+        self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
+    ) -> None:
+        """Copy from another device; the driver copies through host memory if the devices cannot reach each other."""
+        assert isinstance(other, CudaDevice)
+        with self._guard:
+            if other._index == self._index:
+                self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
+                return
+            self._card.reach(other._index)
+            self._runtime.memcpyPeerAsync(target, self._index, source, other._index, nbytes, self._handle(stream))
 
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place; returns its address for kernels, or 0 if the system does not allow it."""

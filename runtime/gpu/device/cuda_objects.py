@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
@@ -64,13 +64,19 @@ class CudaKernel:
 
 
 class Guard:
-    """Converts CuPy's errors to DeviceError."""
+    """A context of calls to CUDA: selects the device if the process uses several, and converts errors to DeviceError.
 
-    def __init__(self, gpu: str, kinds: tuple[type[Exception], ...]) -> None:
-        self.gpu, self.kinds = gpu, kinds
+    Args:
+        gpu: the name of the device, for messages.
+        kinds: the exceptions that CuPy raises.
+        select: makes the device that of the thread, or does nothing if the process uses no other device.
+    """
+
+    def __init__(self, gpu: str, kinds: tuple[type[Exception], ...], select: Callable[[], None]) -> None:
+        self.gpu, self.kinds, self._select = gpu, kinds, select
 
     def __enter__(self) -> None:
-        return None
+        self._select()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:

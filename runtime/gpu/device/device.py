@@ -145,6 +145,19 @@ class Device(Protocol):
             stream: None for the default stream.
         """
 
+    def copy_from(
+        self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
+    ) -> None:
+        """Copy from another device of the same kind, after the work queued on a stream of this device.
+
+        Args:
+            target: address on this device.
+            other: the other device, in the same thread.
+            source: address on the other device. Its values must be there when the copy runs: `wait` for an event.
+            nbytes: the length in bytes.
+            stream: None for the default stream.
+        """
+
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place, so that copies overlap with kernels.
 

@@ -32,8 +32,8 @@ class _LockedBlock(Block):
 
     def __del__(self) -> None:
         locks = getattr(self, "_locks", None)
-        if locks is not None and self._process == os.getpid():
-            with suppress(Exception):  # the device may be lost, or the process may be exiting
+        with suppress(Exception):  # the device may be lost, or the process may be exiting
+            if locks is not None and self._process == os.getpid():
                 locks.unlock_results(self.address)
 
 

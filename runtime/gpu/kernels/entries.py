@@ -28,7 +28,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "compute": (_FRAME, "u64 low", "u64 high"),
     "messages": (_FRAME, "u64 low", "u64 high"),
     "messages_list": (_FRAME, "const u32* list", "const u64* count"),
-    "fold": (_FRAME, "u64 n"),
+    "fold": (_FRAME, "u64 low", "u64 high", "u64 first"),
     "scalar": (_FRAME, "u64 blocks"),
     # passes over edges: vertices [low, high) of a page; pull_stream row blocks, pull_shards shards, segments segments
     "pull_thread": _PAGE,
@@ -75,6 +75,9 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
                       "const u32* chosen"),
     "count_unordered_32": ("const f32* values", "u64 n", "u64* unordered"),
     "count_unordered_64": ("const f64* values", "u64 n", "u64* unordered"),
+    # the exchange of values between devices
+    **{f"pack_{bits}": (f"const u{bits}* values", "const u32* places", "u64 count", "u64 width", f"u{bits}* packed")
+       for bits in (8, 16, 32, 64)},
     "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
 }
 """The parameters of each kernel that is not a template, for topology and state."""

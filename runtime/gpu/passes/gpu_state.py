@@ -7,7 +7,7 @@ reads one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, set_arrays
 from vlang.runtime.gpu.device.arena import in_bytes
 from vlang.runtime.gpu.device.device import Buffer, Device
-from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, SLOT_STATS, Plan, field_of
+from vlang.runtime.plan.plan import FIRST_SLOT, SLOT_STATS, Plan, field_of
 
 __all__ = ["GpuState"]
 
@@ -33,12 +33,12 @@ class GpuState:
         device: the device.
         plan: the compiled program.
         n: the number of vertices.
-        segments: the number of segments of each adjacency direction in use.
+        blocks: the number of blocks of vertices, with a partial result each in reductions over vertices.
         set_words: launches the kernel `set_words` with an address, a count, and pairs of index and value.
     """
 
     def __init__(
-        self, device: Device, plan: Plan, n: int, segments: Mapping[str, int], set_words: Callable[..., None]
+        self, device: Device, plan: Plan, n: int, blocks: int, set_words: Callable[..., None]
     ) -> None:
         self.device, self.plan, self.n = device, plan, n
         self.buffers: dict[str, Buffer] = {}
@@ -56,7 +56,7 @@ class GpuState:
         device.upload(self._frame.pointer, self._mirror)
         self._dirty: dict[int, int] = {}
         self._stale = False
-        self._allocate({"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()})
+        self._allocate({"vertices": n, "blocks": blocks, "one": 1})
 
     @property
     def frame(self) -> int:
@@ -73,7 +73,7 @@ class GpuState:
         """The device address of the counts of a pass."""
         return self._frame.pointer + 8 * self._stats_at
 
-    def _allocate(self, lengths: Mapping[str, int]) -> None:
+    def _allocate(self, lengths: dict[str, int]) -> None:
         """Allocate all arrays of the plan. If memory is short, the error message has the total size of all arrays."""
         fields = {field.name: field for field in self.plan.fields}
         specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
@@ -182,11 +182,14 @@ class GpuState:
         changed, active = self._mirror[self._stats_at : self._stats_at + 2].tolist()
         return Stats(changed, active)
 
-    def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
+    def set_scalar(self, name: str, value: bool | int | float | NDArray[Any]) -> None:
         """Store a graph-level value in its slot, converted to the slot's type.
 
-        A value that is an array represents a set of vertices.
+        An array is a set of vertices, or the components of a vector.
         """
+        if isinstance(value, np.ndarray) and f"given:{name}" in self.plan.slots:
+            self.device.upload(self.buffers[f"given:{name}"].pointer, value)
+            return
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():
                 if kind in self.plan.slots:

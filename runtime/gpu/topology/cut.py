@@ -78,7 +78,7 @@ class Cut:
 
     Attributes:
         starts: int64[P + 1], first edge of each page, then the number of edges.
-        lows: int64[P + 1], first vertex of each page, then n.
+        lows: int64[P + 1], first vertex of each page over which passes run, then the last such vertex plus 1.
         segment_ends: int64[P + 1], first segment of each page, then S.
         row_blocks: int64[P], number of row blocks in each page.
     """
@@ -130,7 +130,7 @@ class Cut:
         else:
             starts = page_starts(offsets, segments[:, 2], max(1, edges))
             firsts = first_vertices(offsets, starts[:-1])
-        lows = np.append(firsts, n)
+        lows = np.clip(np.append(firsts, n), *side.span)
         inside = offsets[lows]
         blocks = [row_block_count(e, v) for e, v in zip(np.diff(inside).tolist(), np.diff(lows).tolist())]
         return Cut(starts, lows, np.searchsorted(segments[:, 1], starts), np.array(blocks, dtype=np.int64))

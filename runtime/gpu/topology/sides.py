@@ -105,11 +105,13 @@ class DiskSide:
         offsets: uint64[n + 1].
         starts: int64[P + 1], the first edge of each page, then the number of edges.
         firsts: int64[P], the first vertex of each page.
+        span: the first vertex over which passes run, and the last one plus 1.
     """
 
     def __init__(self, pages: DiskPages, kind: str) -> None:
         stored, cuts = pages.stored, pages.stored.cuts(kind)
         self.kind, self.n = kind, stored.n
+        self.span = 0, stored.n
         self.starts, self.firsts = cuts.starts, cuts.firsts
         self.offsets = np.zeros(stored.n + 1, np.uint64)
         np.cumsum(_degrees(stored, kind), out=self.offsets[1:])

@@ -34,6 +34,7 @@ from vlang.runtime.gpu.ways.ways import attempts, candidates
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
+from vlang.runtime.policies.cost_models import StreamedPages
 from vlang.runtime.storage.ring import Reading
 from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.runtime.threads.processors import available_threads
@@ -148,7 +149,8 @@ class FullPasses:
         topology, options = self.topologies[stage.domain or "in"], self.machine.options
         side, cut, shared = topology.side, topology.layout.cut, self.machine.device.info.shared
         # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
-        pages = [whole_rows(side)] * cut.pages if options.deterministic else page_rows(side, cut.lows)
+        alike = options.deterministic
+        pages = [whole_rows(self.machine.whole_side(side.kind))] * cut.pages if alike else page_rows(side, cut.lows)
         if stage.structures:
             return [Choice("whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
                            "a group of lanes, or a block, sees all contributions of a vertex (rule R)")
@@ -291,6 +293,15 @@ class FullPasses:
         if reading is None:
             return found
         return found._replace(bytes_from_disk=reading.nbytes, pages_from_disk=reading.pages)
+
+    def streamed(self) -> dict[str, StreamedPages]:
+        """The pages that are streamed to the device, by adjacency direction, and the rates of the device."""
+        rates, found = self.rates, {}
+        for kind, topology in self.topologies.items():
+            if topology.pages and not topology.resident:
+                found[kind] = StreamedPages(topology.pages, topology.slots, topology.layout.slot_bytes,
+                                            topology.edges / topology.pages, rates.copied, rates.launch, rates.gather)
+        return found
 
     def _gathers(self, asked: str) -> bool:
         """Whether pushes may gather rows, because an option requests this or selects the published formulas."""

@@ -32,6 +32,7 @@ class Adjacency:
         kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
         offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]].
         targets: uint32[entries], increasing in each row, parallel edges in the order of the input.
+        span: the first vertex over which passes run, and the last one plus 1; all other rows are empty.
 
     Raises GraphError for a row of more than 2^31 - 2 edges.
     """
@@ -43,6 +44,7 @@ class Adjacency:
         columns: Mapping[str, Column],
         fetch: Callable[[str], Array],
         lock: threading.RLock,
+        span: tuple[int, int] | None = None,
     ) -> None:
         if len(rows.targets) > _MOST_IN_ROW:
             longest = int(np.argmax(np.diff(rows.offsets)))
@@ -50,6 +52,7 @@ class Adjacency:
             if edges > _MOST_IN_ROW:
                 raise GraphError(f"vertex number {longest} has {edges:,} edges; a vertex has at most {_MOST_IN_ROW:,}")
         self.kind = kind
+        self.span = span or (0, len(rows.offsets) - 1)
         self.offsets = frozen(rows.offsets)
         self.targets = frozen(rows.targets)
         self._columns = columns

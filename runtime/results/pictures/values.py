@@ -58,7 +58,7 @@ class _Values:
 
     @property
     def numbers(self) -> NDArray[Any]:
-        """The proper values."""
+        """The values of the rows that are proper."""
         return self.raw[self.proper]
 
 

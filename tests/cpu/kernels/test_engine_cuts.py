@@ -103,7 +103,7 @@ def test_stars(size: int) -> None:
 
 
 def test_larger_random_graphs() -> None:
-    """Graphs large enough for many tasks and several threads give the bits of one thread and one page."""
+    """Runs with many tasks and several threads give the same bits as a run with one thread and one page."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)

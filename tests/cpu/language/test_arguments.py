@@ -28,10 +28,10 @@ global large: u64 = big
 
 FITS: list[tuple[dict[str, Any], str, list[Any]]] = [
     ({"half": 0.25}, "h", [0.25] * 3),
-    ({"half": 1e9}, "h", [INF] * 3),
-    ({"h": [1e9, -0.0, 6e-8]}, "h", [INF, -0.0, 6e-8]),
-    ({"real": 1e300}, "f", [INF] * 3),
-    ({"f": [1e300, -1e300, 0]}, "f", [INF, -INF, 0]),
+    ({"half": INF}, "h", [INF] * 3),
+    ({"h": [INF, -0.0, 6e-8]}, "h", [INF, -0.0, 6e-8]),
+    ({"real": -INF}, "f", [-INF] * 3),
+    ({"f": [INF, -INF, 3e38]}, "f", [INF, -INF, np.float32(3e38)]),
     ({"real": np.float32(2)}, "f", [2.0] * 3),
     ({"l": [-(2.0**63), 0, INF]}, "l", [-(2**63), 0, 2**63 - 1]),
     ({"i": [INF, -INF, 3]}, "i", [2**31 - 1, -(2**31), 3]),
@@ -42,6 +42,11 @@ FITS: list[tuple[dict[str, Any], str, list[Any]]] = [
 ]
 
 WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"half": 1e9}, "`half` is an f16; 1e+09 does not fit, f16 ends at 65504; declare a wider type"),
+    ({"h": [0, -1e9, 1]}, "`h` is an array of f16; -1e+09 does not fit, f16 ends at 65504"),
+    ({"h": np.array([0, 70_000, 1])}, "`h` is an array of f16; 70000 does not fit, f16 ends at 65504"),
+    ({"real": 1e300}, "`real` is an f32; 1e+300 does not fit, f32 ends at 3.40282e+38; --precision 64"),
+    ({"f": [INF, 1e300, 0]}, "`f` is an array of f32; 1e+300 does not fit"),
     ({"real": 10**400}, "`real` is an f32; a number this large does not fit"),
     ({"half": 10**400}, "`half` is an f16; a number this large does not fit"),
     ({"small": 10**400}, "from -128 to 127; a number this large does not fit"),
@@ -96,6 +101,17 @@ def test_wrong(given: dict[str, Any], message: str) -> None:
             PROGRAM(GRAPH, **spelled(**given))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["f", "h", "pair"])
+def test_a_missing_number_is_said(name: str) -> None:
+    """A Series without a value for a vertex has NaN there, and a warning names the vertex."""
+    program = compile("program p\nvertex f: float = 0\nvertex h: f16 = 0\nvertex pair: float[2] = [0.0, 0.0]\n")
+    values = np.array([[0, 1], [2, np.nan], [3, 4]]) if name == "pair" else np.array([0, np.nan, np.nan])
+    result = program(GRAPH, **{name: values})
+    assert result.warnings == (f"vertex field `{name}` is NaN at vertex 7; results that depend on such values are NaN "
+                               "or skip them",)
+    assert program(GRAPH, **{name: np.nan_to_num(values)}).warnings == ()
 
 
 def test_globals_of_narrow_types() -> None:

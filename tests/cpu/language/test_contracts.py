@@ -1,4 +1,4 @@
-"""Edge contracts that the range of a column implies are not checked edge by edge, and violations are still found."""
+"""Edge contracts that follow from the range of a column are not checked edge by edge. Violations are still found."""
 
 from __future__ import annotations
 

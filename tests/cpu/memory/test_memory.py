@@ -1,4 +1,4 @@
-"""Memory of runs: blocks are kept for reuse, and an array owns its block as long as the array is referenced."""
+"""Memory of runs: freed blocks are kept for reuse, and an array owns its block as long as the array is referenced."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_a_larger_graph() -> None:
 
 
 def test_counted_once_a_graph() -> None:
-    """A graph without loops and parallel edges shares its lists, and the graph caches the counts."""
+    """The graph caches the counts. Lists without loops and parallel edges are used as they are."""
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 0, 0], directed=False)
     adjacency = graph.adjacency("both")
     assert adjacency.column(COMMON) is adjacency.column(COMMON)

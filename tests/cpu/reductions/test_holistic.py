@@ -137,7 +137,7 @@ def test_the_longest_come_first() -> None:
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 63, 64, 65, 1000])
 def test_room(degree: int) -> None:
-    """Scratch suffices: hash tables are at least half empty, and bitmaps and counts hold every result."""
+    """Scratch memory is large enough: hash tables are at least half empty, and bitmaps and counts hold every result."""
     assert 2 * degree <= words_of(["mode32"], degree) <= 4 * degree
     assert words_of(["mode64"], degree) == 2 * words_of(["mode32"], degree)
     assert 64 * words_of(["mex"], degree) > degree

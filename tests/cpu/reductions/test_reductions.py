@@ -39,7 +39,10 @@ def values(kind: str, n: int, seed: int = SEED) -> Array:
 
 
 class Body:
-    """A program text of consecutive gathers, each with its own output. Some have `if`, some `default`, in turn."""
+    """A program text of consecutive gathers, each with its own output.
+
+    Some gathers have `if`, and some have `default`.
+    """
 
     def __init__(self, *declarations: str) -> None:
         self.head = ["program all_reductions", *declarations]

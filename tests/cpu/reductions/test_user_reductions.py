@@ -155,7 +155,10 @@ global total: {type} = add(v.x for v in vertices if v.x < 0)
     ("i64", [1 << 62, 1 << 61, -5, 0], 0), ("i64", [1 << 62, 1 << 62, -5, 0], 4), ("i8", [-100, 120, -100, 0], 9),
 ])
 def test_leaving_the_type_ends_the_run(type_: str, values: list[int], line: int) -> None:
-    """The edges are 0, 1, 2 -> 3. Vertex 3 sums the first three values, and vertex 0 adds the last one to its own."""
+    """The graph has the edges 0 -> 3, 1 -> 3 and 2 -> 3.
+
+    Vertex 3 sums the first three values, and vertex 0 adds the last one to its own.
+    """
     graph = ref_graph(4, [(0, 3), (1, 3), (2, 3)])
     dtype = np.dtype(f"{type_[0]}{int(type_[1:]) // 8}")
     case = Case(graph, {}, {"x": np.array(values, dtype)})

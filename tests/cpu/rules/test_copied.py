@@ -87,7 +87,9 @@ def test_shapes(spec: str) -> None:
 @pytest.mark.parametrize("type_", ["vertex", "u32"])
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_of_vertices(seed: int, type_: str) -> None:
-    """If every value is the number of its vertex, the forest is the result. Otherwise the value is an ordinary field.
+    """If every value is the number of its vertex, the forest is the result.
+
+    Other values are treated as an ordinary field.
 
     Edges are listed in both directions, several times, and as loops, so that the first entries of few rows are two
     different neighbours.

@@ -1,6 +1,6 @@
 """Optimisations switched off one by one, and sweeps whose messages come from one level.
 
-The plan shows a switch, and results do not change.
+The plan shows that an optimisation is off, and results do not change.
 """
 
 from __future__ import annotations

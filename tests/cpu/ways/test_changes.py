@@ -85,7 +85,7 @@ def test_loops_on_long_vertices(name: str) -> None:
 
 
 def test_integers_with_infinities() -> None:
-    """`inf` absorbs in changes as in every difference."""
+    """A change from or to `inf` is infinite, like every difference with `inf`."""
     text = """program p
 vertex x: int
 vertex y: int = 0

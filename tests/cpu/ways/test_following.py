@@ -1,4 +1,4 @@
-"""Reductions and messages fused into a pass, block by block, have the bits of separate passes."""
+"""Reductions and messages that are computed inside a pass, block by block, have the bits of separate passes."""
 
 from __future__ import annotations
 

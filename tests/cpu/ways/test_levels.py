@@ -84,7 +84,7 @@ def test_levels_in_one_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_sweep_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path has one level per vertex. Nearly all of its passes run without returning to Python."""
+    """A path has one level per vertex. Nearly all passes of such a sweep run without returning to Python."""
     calls: list[int] = []
     plain = levels.ListedSweep.run_pass
     monkeypatch.setattr(levels.ListedSweep, "run_pass",

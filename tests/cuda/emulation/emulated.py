@@ -127,6 +127,7 @@ class EmulatedDevice:
         lanes: lanes that a multiprocessor runs at the same time.
         libraries: kernels compiled ahead, by text.
         gpu: the GPU whose memory outlives this object; None for a new GPU.
+        world: the streams of all devices of a run, whose work happens in any order; None for a single device.
 
     Attributes:
         launches: number of launches, by kernel name.
@@ -139,6 +140,7 @@ class EmulatedDevice:
         self, seed: int = 0, memory: int = 1 << 30, order: str | None = None, flags: Sequence[str] = (),
         unified: bool = True, multiprocessors: int = 2, shared: int = 96 << 10, lanes: int = 512,
         libraries: Mapping[str, Library] | None = None, gpu: EmulatedGpu | None = None,
+        world: list[EmulatedStream] | None = None,
     ) -> None:
         self._gpu, self._alone = gpu or EmulatedGpu(), gpu is None
         self.shelf, self.cache = self._gpu.shelf, cast("int | None", None)
@@ -151,6 +153,9 @@ class EmulatedDevice:
         self._libraries = libraries or {}
         self._main = EmulatedStream()
         self._streams = [self._main]
+        self._world = self._streams if world is None else world
+        if world is not None:
+            world.append(self._main)
         self._buffers: list[EmulatedBuffer] = []
         self._freed: list[EmulatedBuffer] = []
         self._registered: dict[tuple[int, int], NDArray[Any]] = {}
@@ -262,8 +267,18 @@ class EmulatedDevice:
         assert not np.shares_memory(to, of), "a copy between places that overlap"
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
+    def copy_from(
+        self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
+    ) -> None:
+        """Copy from another device of the same world."""
+        assert isinstance(other, EmulatedDevice)
+        assert other is not self
+        assert other._world is self._world
+        to, of = self._bytes(target, nbytes, "copying to"), other._bytes(source, nbytes, "copying from")
+        self._queue(stream, Operation(lambda: np.copyto(to, of)))
+
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place; returns its address for kernels, 0 if they cannot read it."""
+        """Page-lock a host array in place; returns its address for kernels, 0 if kernels cannot read the array."""
         assert array.flags.c_contiguous
         self.locked += not self._is_registered(array)
         self._registered[array.ctypes.data, array.nbytes] = array
@@ -289,6 +304,8 @@ class EmulatedDevice:
         """A new stream."""
         made = EmulatedStream()
         self._streams.append(made)
+        if self._world is not self._streams:
+            self._world.append(made)
         return made
 
     def record(self, stream: Stream | None = None) -> Event:
@@ -362,7 +379,7 @@ class EmulatedDevice:
 
     def _step(self) -> None:
         """Run one operation of a random stream that has one."""
-        ready = [stream for stream in self._streams if stream.queue and stream.queue[0].ready()]
+        ready = [stream for stream in self._world if stream.queue and stream.queue[0].ready()]
         if not ready:
             raise DeviceError("streams wait for events that cannot come")
         stream = self._random.choice(ready)

@@ -90,7 +90,7 @@ def place_of_cache() -> Path:
 
 
 def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) -> Path:
-    """The output of g++ for sources (name -> text) and arguments, cached by both."""
+    """The output of g++ for sources (name -> text) and arguments. The output is cached by sources and arguments."""
     key = hashlib.sha256(repr((sorted(sources.items()), list(arguments), suffix)).encode()).hexdigest()[:32]
     result = place_of_cache() / f"{key}{suffix}"
     if result.exists():

@@ -225,7 +225,7 @@ class SampleMachine:
         """Does nothing, as all edges are in one memory."""
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """Blocks that run at the same time."""
+        """The number of blocks that run at the same time."""
         return self.device.resident(self._kernels[template, struct, tuple(constants)], threads, shared)
 
     def pointer(self, slot: str) -> int:

@@ -278,7 +278,7 @@ def test_passes_over_vertices(threads: int) -> None:
         right[n // 2 :] = 2 * state.values[n // 2 :]
         right[listed[: min(n, 2)]] = 2 * state.values[listed[: min(n, 2)]]
         np.testing.assert_array_equal(state.results[0], right)
-        library().run("fold_folded", 2, threads, (frame, n), fold, order="random", seed=SEED)
+        library().run("fold_folded", 2, threads, (frame, 0, n, 0), fold, order="random", seed=SEED)
         library().run("scalar_folded", 1, threads, (frame, -(-n // BLOCK)), fold)
         value = state.frame[17:18].view(np.float64)[0]
         largest = state.numbers.max() if n else -(2**31)

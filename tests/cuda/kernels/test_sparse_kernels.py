@@ -252,7 +252,10 @@ def test_breadth_first_over_pages(device: EmulatedDevice) -> None:
 @pytest.mark.parametrize("graph", ["random", "hub"])
 @pytest.mark.parametrize("reading", ["pages", "either"])
 def test_cells_over_pages(device: EmulatedDevice, reading: str, graph: str) -> None:
-    """Cells over pages give the supersteps of cells over rows. With "either", small frontiers need no pages."""
+    """Pushes into cells (accumulators for atomic operations) run the same supersteps over pages as over rows.
+
+    With "either", small frontiers need no pages.
+    """
     arcs = random_arcs(52) if graph == "random" else hub_arcs()
     n, source = len(arcs.offsets) - 1, 5
     depth, _ = relax(arcs, depths(n, source), np.ones(len(arcs.targets), np.int32))

@@ -403,7 +403,7 @@ class Writer:
 
 
 def _plain(key: str) -> str:
-    """A key without a choice at its outermost level, which needs parentheses."""
+    """A key as text; a choice (`a if c else b`) is put in parentheses, as the grammar requires."""
     return f"({key})" if " if " in key else key
 
 

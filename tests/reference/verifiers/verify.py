@@ -160,7 +160,7 @@ def verify_bfs_tree(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_sssp(graph: RefGraph, params: Params, result: Result) -> None:
-    """`dist` against Dijkstra's algorithm."""
+    """Compare `dist` with the result of Dijkstra's algorithm."""
     weight = _column(graph, "weight", 1)
     want = _best_first(graph, params["source"], 0.0, lambda d, e: d + float(weight[e]), 1)
     _near(result["dist"], want, "dist")

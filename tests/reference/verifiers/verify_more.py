@@ -255,7 +255,7 @@ def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
-    """Check that `x` is an eigenvector without negative values, which belongs to the largest eigenvalue.
+    """Check that `x` is an eigenvector without negative values. Such a vector belongs to the largest eigenvalue.
 
     Iteration on defective matrices converges slowly.
     """

@@ -1,9 +1,9 @@
 """Verifiers of the programs of the standard library for graphs of thousands to hundred thousands of vertices.
 
 The verifiers make the same checks as `verify` and `verify_more`, with other algorithms: sparse algebra and searches of
-SciPy, algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Verifiers of the two
-modules that take linear time are used unchanged. Parallel edges count with their multiplicity. triangles and lcc, which
-are defined on simple undirected graphs, are verified only on such graphs.
+SciPy, algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Verifiers of `verify`
+and `verify_more` that take linear time are used unchanged. Parallel edges count with their multiplicity. triangles and
+lcc, which are defined on simple undirected graphs, are verified only on such graphs.
 """
 
 from __future__ import annotations

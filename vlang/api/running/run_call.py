@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from vlang.api.running.edge_notes import edge_notes
+from vlang.api.running.input_notes import input_notes
 from vlang.api.running.memory import within_budget
 from vlang.api.running.observed import observed
 from vlang.api.running.planned import planned
@@ -16,15 +16,17 @@ from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting
+from vlang.options import ALL_GPUS, device_names
 from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.machines import open_machine
 from vlang.runtime.plan.plan import NO_WATCH
-from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy
+from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy, with_models
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.outcomes import result_of
+from vlang.runtime.results.rounds import Rounds
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
@@ -44,6 +46,10 @@ __all__ = ["check_call", "run_call"]
 
 def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
     """Run a bound call of a program. With `draws`, the engine makes every free choice at random (chaos mode)."""
+    if call.options.device == ALL_GPUS:
+        from vlang.runtime.gpu.device.choose import all_gpus  # start-up
+
+        call = replace(call, options=replace(call.options, device=all_gpus()))
     graph, precision = call.graph, call.precision
     stages = program.stages(precision)
     arrays = {**call.fields, **call.old}
@@ -52,7 +58,8 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
     @cache
     def plan_for(target: str) -> Plan:
-        return program.plan(columns, given, precision, target, call.options.without, renumbered(graph), sizes)
+        return program.plan(columns, given, precision, target, call.options.without,
+                            renumbered(graph, call.options), sizes)
 
     plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
     refuse_policy(plan, call.options)
@@ -60,6 +67,10 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         from vlang.api.running.on_ranks import refuse  # start-up
 
         refuse(program, plan, call.options)
+    elif len(device_names(call.options.device)) > 1:
+        from vlang.api.running.on_gpus import refuse as refuse_gpus  # start-up
+
+        refuse_gpus(program, plan, call.options)
     elif call.options.cluster is not None:
         from vlang.api.running.on_ranks import as_mpi_rank  # start-up
 
@@ -71,6 +82,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         remembered = _remembered(opened.plan, graph)
         slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
         outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch, folder)
+        streamed = opened.streamed()
     warnings = _overflows(program, call, outcome) if outcome.infinite else ()
     if draws is None and not warnings:
         warnings = _integers(program, call, outcome)
@@ -83,11 +95,14 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     if opened.placement is not None:
         result.placement = opened.placement.text
         result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
-    result.warnings = (*graph.warnings, *call.notes, *short, *edge_notes(stages, graph, program.source), *warnings,
+    result.warnings = (*graph.warnings, *call.notes, *short, *input_notes(stages, call, program.source), *warnings,
                        *problems)
     result.resumed, result.remembered = resumed, remembered
     result.policy, result.choices = call.options.policy, choices_of(call.options)
     result.notes = policy_notes(opened.plan, call.options)
+    rounds, compared = with_models(opened.plan, call.options, lambda: result.history, streamed)
+    if compared:
+        result.history, result.notes = Rounds(rounds), (*result.notes, compared)
     return result
 
 
@@ -99,13 +114,16 @@ def _remembered(plan: Plan, graph: Graph) -> str:
     return "the graph kept the numbers of common neighbours from an earlier run, and this run did not count them again"
 
 
-def renumbered(graph: Graph) -> bool:
-    """Whether vertices are stored in another order than that of their ids, because of the graph or of several ranks."""
-    return graph.order is not None or here() is not None
+def renumbered(graph: Graph, options: Options) -> bool:
+    """Whether vertices are stored in another order than that of their ids, because of the graph or of several parts."""
+    return graph.order is not None or here() is not None or len(device_names(options.device)) > 1
 
 
 def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
-    """A context manager that opens and locks the checkpoint folder of a run; it yields None if there is none."""
+    """A context manager that opens and locks the checkpoint folder of a run.
+
+    Yields None for a run without checkpoints.
+    """
     if options.checkpoint is None:
         return nullcontext()
     from vlang.api.running.checkpoints import opened_folder  # start-up
@@ -115,7 +133,7 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
     """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
-    if call.graph.stored is None or here() is not None:
+    if call.graph.stored is None or here() is not None or len(device_names(call.options.device)) > 1:
         return None
     from vlang.api.running.on_disk import placed  # start-up
 
@@ -185,13 +203,13 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
-                                            renumbered(graph), sizes))
+                                            renumbered(graph, options), sizes))
     with within_budget(plan_for, graph, options), open_machine(plan_for, graph, options) as opened:
         return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 
 
 def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning after a run in which an integer became infinite from finite operands; () without one."""
+    """The warning after a run in which an integer became infinite from finite operands; () without such an integer."""
     from vlang.api.running.infinite import integer_warnings  # start-up
 
     given = frozenset({**call.fields, **call.old})

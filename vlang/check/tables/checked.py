@@ -76,7 +76,7 @@ class Checked:
             types follow from its declaration, not from its calls.
         symbols: the symbol of each use of a name, by the node that uses it (Name, Member for its field, Call for a `fn`
             or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Sweep for its field,
-            ForVertices for its set). Targets are in `targets` instead.
+            ForVertices for its set). The symbols of Target nodes are in `targets` instead.
         targets: the symbols that each Target writes, in order.
         declared: the symbols that each declaration declares, in the order of its names. A Reduction declares the
             reduction and its two operands, a Domain its vertex, a Param of a `fn` the argument.

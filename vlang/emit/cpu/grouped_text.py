@@ -115,8 +115,8 @@ def closed(writer: StageWriter, d: NumbaDialect, grouped: Grouped, number: int, 
         writer: the writer of the stage.
         d: the dialect.
         grouped: the grouped gather.
-        number: its number among the grouped gathers of the stage.
-        first: the number of its first component among all accumulators of the stage.
+        number: the number of the gather among the grouped gathers of the stage.
+        first: the number of the first component of the gather among all accumulators of the stage.
     """
     scope = writer.scope()
     scope.at_edge = True  # no operation here can be reported for the vertex

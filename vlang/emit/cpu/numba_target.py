@@ -56,7 +56,7 @@ def _blocks(writer: StageWriter) -> bool:
 def _runs(writer: StageWriter) -> bool:
     """Whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
 
-    Runs require that every vertex both gathers and applies. They also require that no vertex of a run reads new values
+    Runs require that every vertex both gathers and applies. Runs also require that no vertex of a run reads new values
     of another vertex of the run, so a pass must not update values in place.
     """
     plan, stage = writer.plan, writer.stage

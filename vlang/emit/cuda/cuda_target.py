@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).resolve().parent / "skeletons"
 SKELETONS = (
     "prelude", "words", "operators", "saturating", "common", "atomics", "vertices", "state", "topology", "pull",
     "shards", "frontier", "push", "early", "priority", "persistent", "notify", "paged", "scratch", "holistic", "relay",
-    "connect",
+    "connect", "mirrors",
 )
 """The skeleton files in the order of the text; the constants of runtime/plan/plan.py follow after the first file."""
 
@@ -66,7 +66,7 @@ class CudaTarget:
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
         fuses: Mapping[str, Sequence[str]],
     ) -> Module:
-        """The whole CUDA C text. Its kernels are templates, so the module exports no kernels."""
+        """The whole CUDA C text. The kernels in the text are templates, so the module exports no kernels."""
         first, *rest = (_skeleton(name) for name in SKELETONS)
         return Module("\n".join([first, _constants(), *rest, GENERATED, *(one.text for one in stages), *scalars]), {})
 

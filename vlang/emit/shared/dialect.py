@@ -178,7 +178,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def function(self, name: str, type_: Type, *arguments: str) -> str:
-        """A function of `vlang.maths`, of floats."""
+        """A function of `vlang.maths`, applied to floats."""
 
     @abstractmethod
     def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:

@@ -1,8 +1,8 @@
 """Grouped gathers: the accumulators of each group of edges, and the reduction over the groups of a vertex.
 
-One worker reads all edges of a vertex. This worker keeps a table in scratch memory with an entry for each key. An entry
-contains the key, and the accumulators of the reductions inside. When all edges have been read, the worker visits the
-groups.
+One worker reads all edges of a vertex. For a vertex, a worker keeps a table in scratch memory with an entry for each
+key. An entry contains the key, and the accumulators of the reductions inside. When all edges have been read, the worker
+visits the groups.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 One worker (on a GPU, a group of lanes) adds the contributions of a vertex one by one to a structure in scratch memory:
 a hash table that counts values, a bitmap, counts by size, or a list. Time and memory are linear in the number of
-contributions. A median takes at worst this time multiplied by the number of bits of a value. The result does not
-depend on the order.
+contributions. At worst, a median takes the time of the other reductions multiplied by the number of bits of a value.
+The result does not depend on the order of the contributions.
 """
 
 from __future__ import annotations

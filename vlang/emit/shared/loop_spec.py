@@ -23,7 +23,7 @@ class Reader:
         notifying: Fields read at neighbours; a vertex that changes one of them must notify its receivers.
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
-        reads_changes: Whether the pass reads changes of neighbours. If so, every active vertex must notify its
+        reads_changes: Whether the pass reads changes of neighbours. In such a pass, every active vertex must notify its
             receivers. A vertex that was active in the superstep before must notify its receivers, too, because they
             must run again without its change.
     """
@@ -45,13 +45,13 @@ class LoopPlan:
         fused: Whether the only pass of the loop also decides activity.
         reads_iteration: Whether a superstep depends on its number.
         skip: Whether rule N holds and is used.
-        skip_reason: Why it is used, or why not.
-        readers: For each pass over edges, the changes that make it run again for a vertex.
+        skip_reason: Why rule N is used, or why not.
+        readers: For each pass over edges, the changes that make the pass run again for a vertex.
         starts: Fields that need a copy from the start of the superstep.
         sent: Fields with an array of the values last sent.
         two_buffers: Fields whose value from before the pass is read after the pass.
         asynchronous: Whether updates in place are allowed.
-        asynchronous_reason: Why they are allowed, or why not.
+        asynchronous_reason: Why updates in place are allowed, or why not.
         together: Whether rule A holds as long as the parts of a neighbour's tuple are read together.
         copied: The result under rule K, or None.
         order: The rule that allows vertices to run in any order, as in LoopSpec.

@@ -211,7 +211,7 @@ class StageWriter:
         return tuple(slots)
 
     def send(self) -> Function:
-        """The function `send`: computes the messages of a vertex, which expressions read as the neighbour."""
+        """The function `send`: computes the messages of a vertex. In the expressions, this vertex is the neighbour."""
         d, scope = self.dialect, self.scope(there="v")
         scope.sends = True
         writer = self.writer(scope)
@@ -261,7 +261,7 @@ class StageWriter:
         return Function("apply", tuple(lines), flags)
 
     def _left(self, writer: Writer, span: Span, guard: str | None = None) -> None:
-        """Record for the vertex that a declared reduction left its type in a statement. guard: the statement's mask."""
+        """Record for a vertex that a declared reduction overflowed its type. guard: the mask of the statement."""
         if not writer.left:
             return
         d, slot = self.dialect, f"work:left.{span.line}.{span.column}"

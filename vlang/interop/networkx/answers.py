@@ -38,7 +38,7 @@ def parts(graph: VlangGraph, labels: Array) -> list[set[Any]]:
 
 
 def position(graph: VlangGraph, node: object, message: str, error: type[Exception] = networkx.NodeNotFound) -> int:
-    """The position of a node. Raises an error with the message if it is not in the graph.
+    """The position of a node. Raises an error with the message if the node is not in the graph.
 
     Args:
         graph: the graph.

@@ -115,7 +115,7 @@ def _core_subgraph(
         k: the core number to compare with; None for the largest core number minus `below`.
         given: the core numbers; None to compute them.
         keep: takes a core number and k, and returns whether nodes with this core number are kept.
-        below: see `k`.
+        below: the distance from the largest core number if `k` is None.
     """
     cores = core_number(G) if given is None else given
     if k is None:

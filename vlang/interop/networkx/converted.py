@@ -22,8 +22,7 @@ class VlangGraph:
 
     Vertex i of these graphs is the node `nodes[i]`. NetworkX drops its cached copy when a method changes the graph.
 
-    Attributes:
-        nodes: in the order of the graph.
+    Attributes: nodes: the nodes, in the order of the graph.
         directed, multigraph: whether the graph is directed, and whether it is a multigraph.
         ends: the pairs of adjacent nodes.
         original: the graph itself if a function needs all of its attributes, else None.
@@ -37,8 +36,7 @@ class VlangGraph:
     ) -> None:
         """Take over the arrays of a graph.
 
-        Args:
-            nodes: in the order of the graph.
+        Args: nodes: the nodes, in the order of the graph.
             directed: whether edges have a direction.
             multigraph: whether edges may be parallel.
             ends: the pairs of adjacent nodes.

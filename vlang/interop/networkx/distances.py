@@ -144,7 +144,7 @@ def global_efficiency(G: VlangGraph) -> Any:
 
 
 def _to_each(graph: Graph, sources: NDArray[np.int64] | None = None) -> _Sums:
-    """The sums over the hops from the sources (None: from all vertices) to each vertex."""
+    """Sum the hops from the sources to each vertex. `sources` None means all vertices."""
     sources = np.arange(graph.n) if sources is None else sources
     reached, far, farthest = (np.zeros(graph.n, dtype=np.int64) for _ in range(3))
     near = np.zeros(graph.n)
@@ -173,7 +173,10 @@ def _by_node_or(G: VlangGraph, given: Mapping[Any, Any] | None) -> Mapping[Any, 
 
 
 def _eccentricities(G: VlangGraph) -> Any:
-    """The hops to the farthest node, for each node. Raises `networkx.NetworkXError` if a node is not reached."""
+    """For each node, the number of hops to the node that is farthest from it.
+
+    Raises `networkx.NetworkXError` if a node is not reached.
+    """
     sums = _to_each(G.simple(backwards=True))
     if len(G) and int(sums.reached.min()) < len(G) - 1:
         raise networkx.NetworkXError(_infinite(G))

@@ -117,7 +117,9 @@ def hits(
 def _iterated(
     name: str, G: VlangGraph, weight: Hashable | None, max_iter: int, tol: float, **arguments: Any
 ) -> Result:
-    """Run a power iteration. Raises `networkx.PowerIterationFailedConvergence` if it does not converge in time.
+    """Run a power iteration.
+
+    Raises `networkx.PowerIterationFailedConvergence` if the iteration does not converge in `max_iter` steps.
 
     Args:
         name: the name of the program.

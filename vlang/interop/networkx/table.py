@@ -33,8 +33,8 @@ class Row(NamedTuple):
         programs: the programs of vlang that it runs.
         semantics: what a caller should know.
         tolerance: how far results may be from those of NetworkX.
-        work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. It decides from which graph size on the
-            backend is faster.
+        work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. The graph size from which on the
+            backend is faster depends on this kind.
         unless: the conditions under which a call is left to NetworkX.
     """
 

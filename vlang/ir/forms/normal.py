@@ -74,7 +74,7 @@ class Write:
 
     @property
     def direction(self) -> str | None:
-        """How the fields move under this write."""
+        """The direction in which this write changes the fields."""
         return self.operator.direction if self.operator else None
 
 
@@ -207,7 +207,10 @@ def _user(program: f.Program, name: str) -> Operator:
 
 
 def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | None:
-    """The gather whose result is e, or e before rounding, if it has the operator's reduction and no `default`."""
+    """The gather whose result is e, or e before rounding.
+
+    None if the gather has another reduction than the operator, or a `default`.
+    """
     if isinstance(rest, f.Op) and rounds(rest):
         (rest,) = rest.args
     if not isinstance(rest, f.Accumulator):

@@ -42,7 +42,7 @@ class Phase:
 
 
 def phases_of(scope: LoopScope) -> tuple[Phase, ...]:
-    """Cut the block of a loop into phases; `activate when` belongs to none."""
+    """Cut the block of a loop into phases; `activate when` belongs to no phase."""
     groups: list[list[f.Statement]] = [[]]
     written: set[str] = set()
     for statement in scope.loop.body:

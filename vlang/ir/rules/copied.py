@@ -14,7 +14,7 @@ __all__ = ["copied"]
 def copied(ctx: Context) -> Verdict:
     """Rule K: in each connected component, the loop ends with the join of the component's initial values.
 
-    The mark "undirected" says that this holds only in undirected graphs.
+    The mark "undirected" says that the rule holds only in undirected graphs.
     """
     refused = _unlike(ctx) or _not_alone(ctx)
     if refused is not None:

@@ -18,7 +18,7 @@ _DIVIDES = frozenset({"div", "floordiv", "mod"})
 
 
 def replicate(reduce: f.Reduce) -> Verdict:
-    """Rule R: partial results of a reduction may be combined in any bracketing and order."""
+    """Rule R: whether partial results of a reduction may be combined in any grouping and order."""
     if reduce.user:
         return Verdict(True, "a declared reduction, tested to be a commutative monoid: partial results may be combined "
                              "in any order, each starting at the identity")

@@ -2,8 +2,8 @@
 
 A worker takes a strip of vertices and keeps the accumulators of all its rows in level 2 of the cache, while it reads
 the messages of one range of senders after the other. `keep` and `kept`, which store and load the accumulators of a row,
-are generated from the program. So are `lay` and `laid` (see runs.py) and the functions that edges.py calls. Each vertex
-takes its contributions in the order of its row, as in pull, so the results have the same bits.
+are generated from the program. `lay` and `laid` (see runs.py) and the functions that edges.py calls are generated, too.
+Each vertex takes its contributions in the order of its row, as in pull, so the results have the same bits.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive
@@ -61,7 +61,10 @@ def batch(
     env: Env, columns: Columns, rows: Pointer[u16], senders: Pointer[u16], first: i64, sender: i64, base: i64,
     place: i64, end: i64, k: i64, take: i64 | int,
 ) -> None:
-    """Add `take` edges to each row in the places from `place` to `end`. Always inlined, as `take` may be a constant."""
+    """Add `take` edges to each row in the places from `place` to `end`.
+
+    The function is always inlined, because `take` may be a constant.
+    """
     while place < end:
         row = i64(rows[place])
         acc = kept(env, base + row)

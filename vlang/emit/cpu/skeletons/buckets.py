@@ -64,7 +64,7 @@ def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
 
 @inner
 def new_run(control: Pointer[i64], desk: Pointer[i64], links: Pointer[i64]) -> i64:
-    """Take a free run; returns 0 if there are no more."""
+    """Take a free run; returns 0 if no run is free."""
     run = desk[ORDER_FREE]
     if run != 0:
         desk[ORDER_FREE] = links[run]

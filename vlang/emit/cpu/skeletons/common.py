@@ -11,7 +11,7 @@ from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64
 def first_not_below(targets: Pointer[u32], low: i64, high: i64, wanted: u32) -> i64:
     """The first index in targets[low:high] whose value is at least `wanted`: galloping, then bisection.
 
-    Bentley, Yao: An almost optimal algorithm for unbounded searching, IPL 5, 1976.
+    The algorithm is from Bentley, Yao: An almost optimal algorithm for unbounded searching, IPL 5, 1976.
     """
     step = i64(1)
     while low + step < high and targets[low + step] < wanted:

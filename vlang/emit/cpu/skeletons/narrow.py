@@ -90,7 +90,7 @@ def send_on(
 ) -> i64:
     """Push from queue entries, whose row bounds begin at `place`.
 
-    Vertices found are appended from index `at` on; returns the new end of the queue.
+    Append the vertices found to the queue from index `at` on; returns the new end of the queue.
     """
     for i in range(first, last):
         prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))

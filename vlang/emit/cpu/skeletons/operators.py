@@ -106,7 +106,7 @@ def floor_u64(x):
 
 @inner
 def half_to_float(h):
-    """An IEEE half, given as its 16 bits, as f32."""
+    """Convert an IEEE half, given as its 16 bits, to f32."""
     sign = np.float32(-1.0) if h & 0x8000 else np.float32(1.0)
     exponent = (np.int64(h) >> 10) & 31
     fraction = np.float32(np.int64(h) & 1023)

@@ -61,7 +61,7 @@ def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: 
 
 @inner
 def leave(found: Pointer[u64], counts: Pointer[i64], at: i64, end: i64, active: i64, edges: i64) -> None:
-    """At the end of a worker's tasks, add its counts, and fill the rest of its part of the queue with empty entries."""
+    """Add a worker's counts at the end of its tasks, and fill the rest of its part of the queue with empty entries."""
     while at < end:
         found[at] = u64(WALK_NOBODY)
         at += 1

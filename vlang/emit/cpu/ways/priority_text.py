@@ -162,7 +162,8 @@ def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 def _key(value: str, low: bool, log: bool) -> str:
     """Code of the priority of a value; the least priority goes first.
 
-    If values are multiplied (`log`), the priority is the value's bit pattern, a piecewise linear base-2 logarithm.
+    If values are multiplied (`log`), the priority is the bit pattern of the value, which is a piecewise linear
+    approximation of its base-2 logarithm.
     """
     if log:
         return f"-f64(bits_of(f64({value}))) * 2.0**-52 if {value} > 0.0 else f64(np.inf)"

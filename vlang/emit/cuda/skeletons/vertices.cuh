@@ -29,21 +29,22 @@ template <class S> __device__ __forceinline__ void messages_list(u64* frame, con
 
 enum : u32 { FOLD_BYTES = 1024 };  // space for the accumulators of one reduction over vertices (entries.py)
 
-// Reductions over n vertices, with one partial result for each BLOCK vertices. One thread block reduces these vertices
+// Reductions over vertices [low, high), with one partial result for each BLOCK vertices. One thread block reduces these vertices
 // in a fixed order: thread t processes vertices t, t + threads, ..., then trees merge the accumulators of the threads.
-template <class V> __device__ __forceinline__ void fold(u64* frame, u64 n) {
+// The first partial result has number `first` among all partial results. `low` is a multiple of BLOCK.
+template <class V> __device__ __forceinline__ void fold(u64* frame, u64 low, u64 high, u64 first) {
   static_assert(sizeof(typename V::Acc) <= FOLD_BYTES, "too many reductions in one value");
   const typename V::Env env = V::bind(frame);
-  for (u64 block = blockIdx.x; block * BLOCK < n; block += gridDim.x) {
-    const u64 end = block * BLOCK + BLOCK < n ? block * BLOCK + BLOCK : n;
+  for (u64 block = blockIdx.x; low + block * BLOCK < high; block += gridDim.x) {
+    const u64 begin = low + block * BLOCK, end = begin + BLOCK < high ? begin + BLOCK : high;
     typename V::Acc acc = V::identity(env);
     UNROLL_4
-    for (u64 v = block * BLOCK + threadIdx.x; v < end; v += blockDim.x) {
+    for (u64 v = begin + threadIdx.x; v < end; v += blockDim.x) {
       acc = V::gather(env, acc, u32(v));
     }
     acc = block_merge<V>(env, acc, shared_memory<typename V::Acc>(0));
     if (threadIdx.x == 0) {
-      V::put(env, i64(block), acc);
+      V::put(env, i64(first + block), acc);
     }
   }
 }

@@ -1,4 +1,4 @@
-"""How active vertices push on a GPU, if the facts of a loop allow it, or why they cannot."""
+"""How active vertices push on a GPU, or the reason why the facts of a loop do not allow a push."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Push:
     """How active vertices push on a GPU.
 
     Attributes:
-        kind: "direct", "cells", or "" if they cannot push.
-        reason: why they push in this way, or cannot push.
+        kind: "direct", "cells", or "" if active vertices cannot push.
+        reason: why active vertices push in this way, or cannot push.
         writes: for each gather, in order, the write into which the gather is joined.
         priority: "ascending" or "descending" values of the first field of the first write; "" for no order.
     """

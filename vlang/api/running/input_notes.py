@@ -1,33 +1,53 @@
-"""Warnings about edge fields with values that the user may not expect."""
+"""Warnings about given vertex fields and edge fields with values that the user may not expect."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from vlang.ir.forms import forms as f
 from vlang.syntax.tree import EdgeField
+from vlang.types import Scalar, Vector
 
 if TYPE_CHECKING:
-    from vlang.api.calls import Stages
+    from vlang.api.calls import Call, Stages
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["edge_notes"]
+__all__ = ["input_notes"]
 
 
-def edge_notes(stages: Stages, graph: Graph, source: str) -> tuple[str, ...]:
-    """A warning for each edge field with a NaN or an infinity, or with a default although the graph has unused columns.
+def input_notes(stages: Stages, call: Call, source: str) -> tuple[str, ...]:
+    """Warnings about the inputs of a call.
+
+    There is a warning for each vertex field that is NaN at some vertex, and for each edge field with a NaN or an
+    infinity, or with a default although the graph has unused columns.
 
     source: the text of the program.
     """
-    if not stages.program.edges:
-        return ()
+    program, graph = stages.program, call.graph
+    fields = tuple(_fields_with_nan(program, graph, call.fields))
+    if not program.edges:
+        return fields
     edges = [item for item in stages.checked.file.items if isinstance(item, EdgeField)]
     defaults = {name: source[item.init.span.start : item.init.span.end]
                 for item in edges if item.init is not None for name in item.names}
-    return (*_hidden_columns(stages.program, graph, defaults), *_columns_with_nan(stages.program, graph),
-            *_infinite_columns(stages.program, graph))
+    return (*fields, *_hidden_columns(program, graph, defaults), *_columns_with_nan(program, graph),
+            *_infinite_columns(program, graph))
+
+
+def _fields_with_nan(program: f.Program, graph: Graph, given: Mapping[str, Any]) -> Iterator[str]:
+    """A warning for each vertex field of a call that is NaN at some vertex."""
+    for decl in program.fields:
+        item = decl.type.item if isinstance(decl.type, Vector) else decl.type
+        if decl.name in given and isinstance(item, Scalar) and item.floating:
+            values = given[decl.name].view(f"f{item.bits // 8}")
+            if len(values) and np.isnan(values.min()):  # the minimum of values with a NaN is NaN
+                vertex = graph.label(int(np.isnan(values).argmax()) * graph.n // len(values))
+                yield (f"vertex field `{decl.name}` is NaN at vertex {vertex}; results that depend on such values are "
+                       "NaN or skip them")
 
 
 def _infinite_columns(program: f.Program, graph: Graph) -> Iterator[str]:

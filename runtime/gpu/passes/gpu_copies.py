@@ -1,0 +1,90 @@
+"""Copies of vertex arrays on a GPU, and comparisons of vertex arrays with copies and with values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vlang.errors import OutOfMemory
+from vlang.runtime.gpu.device.device import Buffer
+from vlang.runtime.plan.plan import THREADS
+
+if TYPE_CHECKING:
+    from vlang.runtime.gpu.gpu_machine import GpuMachine
+
+__all__ = ["GpuCopies"]
+
+_COMPARING = 1024  # blocks of a kernel that compares arrays
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """Copies of vertex arrays on the device."""
+
+    buffers: tuple[Buffer, ...]
+
+
+class GpuCopies:
+    """The copies that a run has on its device."""
+
+    def __init__(self, machine: GpuMachine) -> None:
+        self._machine = machine
+        self._kept: list[_Copy] = []
+
+    def keep(self, slots: Sequence[str]) -> object:
+        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for it."""
+        machine, buffers = self._machine, list[Buffer]()
+        for slot in slots:
+            source, nbytes = machine.extent(slot)
+            try:
+                buffers.append(machine.device.allocate(max(16, nbytes), "a copy of the state"))
+            except OutOfMemory:
+                break
+            machine.device.copy(buffers[-1].pointer, source, nbytes)
+        kept = _Copy(tuple(buffers))
+        self._kept.append(kept)
+        if len(buffers) == len(slots):
+            return kept
+        self.forget(kept)
+        return None
+
+    def forget(self, kept: object) -> None:
+        """Free a copy."""
+        assert isinstance(kept, _Copy)
+        self._kept.remove(kept)
+        for buffer in kept.buffers:
+            self._machine.device.free(buffer)
+
+    def same(self, slots: Sequence[str], kept: object) -> bool:
+        """Whether vertex arrays are equal, bit for bit, to a copy."""
+        assert isinstance(kept, _Copy)
+        machine = self._machine
+        machine.state.clear_stats()
+        machine.state.flush()
+        for slot, copy in zip(slots, kept.buffers):
+            pointer, nbytes = machine.extent(slot)
+            words = nbytes // 8
+            args = (pointer, copy.pointer, words, machine.state.stats)
+            machine.launch("count_differing", "", (), min(_COMPARING, -(-words // THREADS)), args)
+        return self._counted() == 0
+
+    def others(self, slot: str, value: int) -> int:
+        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
+        machine = self._machine
+        (low, high), size = machine.span, machine.itemsize(slot)
+        args = (machine.pointer(slot) + low * size, high - low, value, machine.state.stats)
+        machine.state.clear_stats()
+        machine.state.flush()
+        machine.launch(f"count_other_{8 * size}", "", (), min(_COMPARING, -(-(high - low) // THREADS)), args)
+        return self._counted()
+
+    def _counted(self) -> int:
+        """The number that kernels have counted; waits for them."""
+        _ = self._machine.frame  # marks the host's copy of the frame and the counts as stale
+        return self._machine.counted().changed
+
+    def close(self) -> None:
+        """Free all copies."""
+        for kept in tuple(self._kept):
+            self.forget(kept)

@@ -1,0 +1,41 @@
+"""Cuts a graph into one part for each GPU: the rows of consecutive vertices, with local numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from vlang.runtime.cluster.local_graph import LocalGraph, assembled, pulled_kinds, read_columns, rows_of, work_of
+from vlang.runtime.cluster.local_numbers import mirrors_of, number_all
+from vlang.runtime.cluster.ranges import cut_ranges
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.plan.plan import Plan
+
+__all__ = ["cut_graph"]
+
+_STEP = 32
+"""Ranges begin at multiples of a warp. So a warp of `pull_segmented` has the same vertices as in the whole graph."""
+
+_PARTS: WeakKeyDictionary[Graph, dict[Any, tuple[LocalGraph, ...]]] = WeakKeyDictionary()
+"""The parts of each graph, by directions, columns and number of parts. Parts do not refer to the graph."""
+
+
+def cut_graph(plan: Plan, graph: Graph, count: int) -> tuple[LocalGraph, ...]:
+    """The parts of a graph in memory that `count` GPUs need to run a plan, with about the same number of edges each.
+
+    Parts are kept as long as the graph, for later runs that read the same directions and columns.
+
+    Raises OutOfMemory and GraphError.
+    """
+    kinds, names = pulled_kinds(plan, graph.directed), read_columns(plan)
+    known, key = _PARTS.setdefault(graph, {}), (tuple(kinds), names, count)
+    if key not in known:
+        known[key] = _cut(graph, kinds, names, count)
+    return known[key]
+
+
+def _cut(graph: Graph, kinds: list[str], names: tuple[str, ...], count: int) -> tuple[LocalGraph, ...]:
+    ranges = cut_ranges(work_of(graph, kinds), count, _STEP)
+    rows = [{kind: rows_of(graph, kind, names, *ranges.of(rank)) for kind in kinds} for rank in range(count)]
+    mirrors = [mirrors_of(ranges, rank, [some.targets for some in found.values()]) for rank, found in enumerate(rows)]
+    return tuple(assembled(graph, numbers, found) for numbers, found in zip(number_all(ranges, mirrors), rows))

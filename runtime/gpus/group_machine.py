@@ -1,0 +1,187 @@
+"""The machine of several GPUs: each runs passes over its own vertices, and they exchange the values of mirrors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+from numpy.typing import NDArray
+
+from vlang.runtime.engine.machine import Loop, Start, Stats, Values
+from vlang.runtime.engine.nesting import MaskedSweep
+from vlang.runtime.gpus.group_loop import GroupLoop
+from vlang.runtime.gpus.mirrors import Mirrors
+from vlang.runtime.gpus.part_machine import PartMachine
+from vlang.runtime.gpus.traffic import Move, Traffic
+from vlang.runtime.plan.plan import Fold, LoopSpec, ScalarSpec, StageSpec, SweepSpec, field_of
+from vlang.runtime.threads.moved import Moved
+
+__all__ = ["GroupMachine"]
+
+
+class GroupMachine:
+    """A machine (see `vlang.runtime.engine.machine`) with several GPUs, which one host thread drives.
+
+    Every GPU has all graph-level values, computed from the same partial results in the same order.
+
+    Args:
+        parts: the machines of the GPUs, in the order of their ranges; the caller closes them.
+    """
+
+    def __init__(self, parts: Sequence[PartMachine]) -> None:
+        self._parts = parts
+        self.plan = parts[0].plan
+        self.traffic = Traffic([part.device for part in parts])
+        self.mirrors = Mirrors(parts, self.traffic)
+
+    # ------------------------------------------------------------------------------------------- values of the run
+    def set_scalar(self, name: str, value: bool | int | float) -> None:
+        """Store a graph-level value."""
+        for part in self._parts:
+            part.set_scalar(name, value)
+
+    def scalar(self, name: str) -> Any:
+        """A graph-level value."""
+        return self._parts[0].scalar(name)
+
+    def give(self, field: str, array: NDArray[Any]) -> None:
+        """Store the values of a vertex field, array[n]."""
+        self.give_slot(f"field:{field}", array)
+
+    def give_slot(self, slot: str, array: NDArray[Any]) -> None:
+        """Store the values of a vertex array."""
+        for part in self._parts:
+            part.give_local(slot, array)
+        self.mirrors.written(slot)
+
+    def array(self, slot: str) -> NDArray[Any]:
+        """A copy of a vertex array of the whole graph in host memory."""
+        first = self._parts[0]
+        dtype, size = first.state.dtypes[slot], first.itemsize(slot)
+        found: NDArray[Any] = first.device.host(first.numbers.ranges.n * (size // dtype.itemsize), dtype)
+        for part in self._parts:
+            part.fetch(slot, found)
+        return found
+
+    def others(self, slot: str, value: int) -> int:
+        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
+        return sum(part.others(slot, value) for part in self._parts)
+
+    def moved(self) -> Moved:
+        """The edges that all GPUs have moved so far."""
+        return reduce(Moved.plus, (part.moved() for part in self._parts))
+
+    def values(self) -> Values:
+        """The values of the output fields and of the globals."""
+        return Values({spec.name: self.array(f"field:{spec.name}") for spec in self.plan.fields if spec.output},
+                      {name: self.scalar(name) for name, _ in self.plan.globals})
+
+    def counted(self) -> Stats:
+        """The counts of the last pass; waits for it."""
+        each = [part.counted() for part in self._parts]
+        return Stats(sum(stats.changed for stats in each), sum(stats.active for stats in each))
+
+    # ------------------------------------------------------------------------------------------- passes
+    def run_pass(self, stage: StageSpec) -> int:
+        """Run a pass over all vertices; returns the number of edges traversed."""
+        for part in self._parts:
+            part.send(stage)
+        if "messages" in stage.kernels:
+            for slot in stage.near:
+                if not slot.startswith("field:"):
+                    self.mirrors.changed(slot)
+        self.mirrors.refresh(stage.near)
+        edges = sum([part.gather(stage) for part in self._parts])
+        self.mirrors.ran(stage)
+        return edges
+
+    def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
+        """Begin a loop of supersteps of full passes."""
+        return GroupLoop(self, spec, start)
+
+    def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
+        """Begin a sweep, whose passes are full passes with a mask."""
+        return MaskedSweep(spec, self)
+
+    # ------------------------------------------------------------------------------------------- reductions
+    def evaluate(self, spec: ScalarSpec) -> None:
+        """Compute and store a graph-level value."""
+        if spec.fold is not None:
+            self.traffic.move(self._pads(spec.fold))
+            for part in self._parts:
+                part.fold_own(spec)
+            self.traffic.move(self._partials(spec.fold))
+        for part in self._parts:
+            part.merge(spec)
+
+    def _pads(self, fold: Fold) -> Iterator[Move]:
+        """The copies of the vertices of a GPU's first block that other GPUs own."""
+        arrays = {spec.slot for spec in self.plan.arrays if spec.length == "vertices"}
+        slots = [slot for slot in dict.fromkeys(fold.arrays) if field_of(slot) is not None or slot in arrays]
+        for rank, part in enumerate(self._parts):
+            ranges = part.numbers.ranges
+            begin, end = ranges.padded(rank)
+            for owner, other in enumerate(self._parts):
+                first, last = ranges.of(owner)
+                low, high = max(begin, first), min(end, last)
+                for slot in slots if low < high else ():
+                    size = part.itemsize(slot)
+                    source = other.pointer(slot) + (low - first + other.numbers.low) * size
+                    target = part.pointer(slot) + (part.first_pad + low - begin) * size
+                    yield Move(owner, source, rank, target, (high - low) * size)
+
+    def _partials(self, fold: Fold) -> Iterator[Move]:
+        """The copies of the partial results of a reduction from each GPU to all others."""
+        blocks = {spec.slot for spec in self.plan.arrays if spec.length == "blocks"}
+        for slot in dict.fromkeys(fold.arrays):
+            for rank, part in enumerate(self._parts) if slot in blocks else ():
+                at, nbytes = part.partials(slot)
+                for other, target in enumerate(self._parts):
+                    if other != rank:
+                        yield Move(rank, part.pointer(slot) + at, other, target.pointer(slot) + at, nbytes)
+
+    # ------------------------------------------------------------------------------------------- copies
+    def copy(self, slot: str, source: str) -> None:
+        """Copy one vertex array over another, mirrors included."""
+        if slot in self.mirrors.read:
+            self.mirrors.refresh([source])
+            self.mirrors.written(slot)
+        for part in self._parts:
+            part.copy(slot, source)
+
+    def fill(self, slot: str, byte: int) -> None:
+        """Set every byte of a vertex array, mirrors included."""
+        for part in self._parts:
+            part.fill(slot, byte)
+        self.mirrors.written(slot)
+
+    def keep(self, slots: Sequence[str]) -> object:
+        """Copy vertex arrays. Returns the copies of all GPUs, or None if one has no memory for its copy."""
+        kept = [part.keep(slots) for part in self._parts]
+        if None not in kept:
+            return kept
+        for part, one in zip(self._parts, kept):
+            if one is not None:
+                part.forget(one)
+        return None
+
+    def forget(self, kept: object) -> None:
+        """Free copies."""
+        assert isinstance(kept, list)
+        for part, one in zip(self._parts, kept):
+            part.forget(one)
+
+    def same(self, slots: Sequence[str], kept: object) -> bool:
+        """Whether vertex arrays are equal, bit for bit, to a copy."""
+        assert isinstance(kept, list)
+        return all(part.same(slots, one) for part, one in zip(self._parts, kept))
+
+    # ------------------------------------------------------------------------------------------- end
+    def synchronize(self) -> None:
+        """Wait until all queued kernels and copies have ended."""
+        for part in self._parts:
+            part.synchronize()
+
+    def close(self) -> None:
+        """Does nothing, as the parts are closed by the code that has opened them."""

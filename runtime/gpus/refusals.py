@@ -1,0 +1,37 @@
+"""Which programs and options cannot run on several GPUs, and why."""
+
+from __future__ import annotations
+
+from vlang.errors import BindError
+from vlang.options import Options
+from vlang.runtime.cluster.refusals import refuse_plan as refuse_far
+from vlang.runtime.plan.plan import Plan
+
+__all__ = ["refuse_options", "refuse_plan"]
+
+def refuse_options(options: Options) -> None:
+    """Raise BindError for an option that a run on several GPUs does not have."""
+    if options.memory is not None:
+        raise BindError("several GPUs and memory do not go together: budgets of host memory for several GPUs are not "
+                        "there yet")
+    if options.device_arrays:
+        raise BindError("device_arrays are on one GPU, and each of several GPUs has a part of the values: leave one of "
+                        "them out")
+    if options.asynchronous or options.mode not in ("auto", "pull"):
+        asked = "asynchronous=True" if options.asynchronous else f"mode={options.mode!r}"
+        raise BindError(f"several GPUs run supersteps of full passes (mode=\"pull\"), and {asked} was asked for: leave "
+                        "it out, or name one GPU")
+
+
+def refuse_plan(plan: Plan, common: int | None = None) -> None:
+    """Raise BindError for a program that cannot run on several GPUs.
+
+    Args:
+        plan: the program.
+        common: the line of the first call of `common`; None if there is none.
+    """
+    refuse_far(plan, common, "GPU", "several GPUs")
+    for stage in plan.stages:
+        if stage.pointer:
+            raise BindError(f"{plan.name}: a pass gathers along `{stage.pointer}`, which leads to vertices on any GPU, "
+                            "so this program cannot run on several GPUs; run it on one GPU")

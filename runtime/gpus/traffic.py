@@ -1,0 +1,60 @@
+"""Copies between the devices of a run, in the order of their default streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vlang.runtime.gpu.device.device import Device
+
+__all__ = ["Move", "Traffic"]
+
+
+@dataclass(frozen=True)
+class Move:
+    """A copy between two devices.
+
+    Attributes:
+        source, target: the numbers of the devices in the run.
+        begin, at: the device addresses on the two devices.
+        nbytes: the length in bytes.
+    """
+
+    source: int
+    begin: int
+    target: int
+    at: int
+    nbytes: int
+
+
+class Traffic:
+    """The copies between the devices of a run.
+
+    Attributes:
+        nbytes: the bytes copied so far.
+    """
+
+    def __init__(self, devices: Sequence[Device]) -> None:
+        self._devices = devices
+        self.nbytes = 0
+
+    def move(self, moves: Iterable[Move]) -> None:
+        """Queue copies on the default streams of the targets.
+
+        A copy begins when the work that is queued now on the default stream of its source has ended. Later work of the
+        source waits for its copies, so that it may overwrite the values.
+        """
+        real = [move for move in moves if move.nbytes]
+        if not real:
+            return
+        devices = self._devices
+        ready = {rank: devices[rank].record() for rank in dict.fromkeys(move.source for move in real)}
+        pairs = dict.fromkeys((move.source, move.target) for move in real)
+        for source, target in pairs:
+            devices[target].wait(ready[source])
+        for move in real:
+            devices[move.target].copy_from(move.at, devices[move.source], move.begin, move.nbytes)
+            self.nbytes += move.nbytes
+        done = {rank: devices[rank].record() for rank in dict.fromkeys(move.target for move in real)}
+        for source, target in pairs:
+            devices[source].wait(done[target])

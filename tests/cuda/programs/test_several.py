@@ -1,0 +1,101 @@
+"""Several emulated GPUs: every program gives the interpreter's result, and deterministic runs the bits of one GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import same_bits
+from tests.cuda.emulation.emulated import needs_compiler
+from tests.cuda.runs import APPROXIMATE, assert_right, given, least_memory, run
+from tests.reference.cases import STDLIB
+from vlang import BindError, Graph, Result, load
+from vlang.api.running.on_gpus import refuse_early
+from vlang.options import Options
+from vlang.runtime.gpu.device.choose import stand_in
+
+pytestmark = needs_compiler
+
+TWO, THREE = "emulated:0,1", "emulated:0,1,2"
+GRAPHS = ("skewed", "sparse", "dense", "components", "messy", "empty")
+KERNELS = ("auto", "thread", "virtual-warp-8", "warp-segmentation", "stream", "edge")
+
+
+@pytest.mark.parametrize("name", STDLIB)
+def test_program(name: str) -> None:
+    """Resident and streamed edges, and every kernel; graphs of fewer vertices than a warp leave GPUs without any."""
+    start = STDLIB.index(name)
+    for seed in (start, start + 1, start + 4):
+        graph = GRAPHS[seed % len(GRAPHS)]
+        if given(name, graph) is None:
+            continue
+        options: dict[str, Any] = {"kernel": KERNELS[seed // 2 % len(KERNELS)], "page_size": (None, 256)[seed // 3 % 2]}
+        print(f"{name} on {graph}, seed {seed}: {options}")
+        assert_right(name, graph, run(name, graph, seed, device=(TWO, THREE)[seed % 2], **options))
+
+
+def assert_same(first: Result, again: Result) -> None:
+    for field in first.fields:
+        assert same_bits(np.asarray(first[field]), np.asarray(again[field])), field
+    assert first.globals == again.globals
+    assert (first.rounds, first.reason) == (again.rounds, again.reason)
+    assert [row.active for row in first.history] == [row.active for row in again.history]
+    assert [row.edges for row in first.history] == [row.edges for row in again.history]
+
+
+@pytest.mark.parametrize("name", APPROXIMATE)
+def test_the_same_bits_as_on_one_gpu(name: str) -> None:
+    """Ranges end inside of blocks of a reduction; strips of a warp, long rows and sums keep their order."""
+    for graph, kernel, device in (("wide", "auto", THREE), ("skewed", "warp-segmentation", TWO), ("long", "auto", TWO)):
+        asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "kernel": kernel, "mode": "pull"}
+        first = run(name, graph, **asked)
+        assert_same(first, run(name, graph, device=device, page_size=4096 if graph == "long" else None, **asked))
+
+
+@pytest.mark.parametrize("name", ["betweenness", "cdlp", "hits", "pagerank_delta"])
+def test_sweeps_scratch_and_both_directions(name: str) -> None:
+    assert_same(run(name, "skewed", deterministic=True, mode="pull"),
+                run(name, "skewed", device=THREE, deterministic=True))
+
+
+def test_streamed() -> None:
+    """Each GPU has too little memory for its edges, and copies pages in each superstep."""
+    asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "mode": "pull", "page_size": 2048}
+    least = least_memory("pagerank", "wide", device=TWO, **asked)
+    assert_same(run("pagerank", "wide", **asked), run("pagerank", "wide", device=TWO, gpu_memory=least, **asked))
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("triangles", "triangles, line 15: .* which may be on any GPUs, so this program cannot run on several GPUs"),
+    ("components_jump", "components_jump, line 14: this reads `.*` of a vertex that need not be a neighbour"),
+])
+def test_refused_programs(name: str, text: str) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], directed=False)
+    with stand_in("emulated", lambda _, memory: pytest.fail("a device was opened")), \
+            pytest.raises(BindError, match=text):
+        load(name)(graph, device=TWO)
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    ({"memory": "1G"}, "several GPUs and memory do not go together"),
+    ({"device_arrays": True}, "device_arrays are on one GPU"),
+    ({"research": {"mode": "push"}}, "full passes .* and mode='push' was asked for"),
+    ({"research": {"asynchronous": True}}, "asynchronous=True was asked for"),
+    ({"device": "gpu:0,0"}, "names gpu:0 twice"),
+    ({"device": "gpu:0,x"}, "device is .*'gpu:0,1'"),
+    ({"device": "cpu:0,1"}, "device is .*'gpu:0,1'"),
+])
+def test_refused_options(options: dict[str, Any], text: str) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2])
+    with stand_in("emulated", lambda _, memory: pytest.fail("a device was opened")), \
+            pytest.raises(BindError, match=text):
+        load("sssp")(graph, source=0, **{"device": TWO, **options})
+
+
+@pytest.mark.parametrize("device", ["gpu:0,1", "gpus"])
+def test_refused_before_the_graph_is_read(device: str) -> None:
+    with pytest.raises(BindError, match="line 15"):
+        refuse_early(load("triangles"), Options(device=device))
+    refuse_early(load("sssp"), Options(device=device))
