@@ -63,8 +63,8 @@ def test_refined_values_arrive(dtype: str, width: int, share: float) -> None:
     changed = picked[places]
     words, warps = -(-count // 32), -(-count // 1024)
     at, its = card.put(values), card.put(places)
-    sent, bits, sums = map(card.put, (before[places], np.zeros(words, np.uint32), np.zeros(warps, np.uint32)))
-    total = card.put(np.zeros(1, np.uint64))
+    sent, total = card.put(before[places]), card.put(np.zeros(1, np.uint64))
+    bits, sums = (card.put(np.zeros(length, np.uint32)) for length in (words, warps))
     card.run(f"refine_values_{dtype}", at, its, count, width, 1, sent, bits, sums)
     card.run("sum_counts_kernel", sums, warps, total, threads=32, blocks=1)
     assert card.get(total, np.zeros(1, np.uint64))[0] == changed.sum()
@@ -95,7 +95,8 @@ def test_first_values_are_all_sent() -> None:
     values = np.arange(100, dtype=np.uint32)
     at, its = card.put(values), card.put(np.arange(count, dtype=np.uint32))
     sent = card.device.allocate(4 * count, "the outbox").pointer
-    bits, sums, total = map(card.put, (np.zeros(3, np.uint32), np.zeros(1, np.uint32), np.zeros(1, np.uint64)))
+    bits, sums = (card.put(np.zeros(length, np.uint32)) for length in (3, 1))
+    total = card.put(np.zeros(1, np.uint64))
     card.run("refine_values_u32", at, its, count, 1, 0, sent, bits, sums)
     card.run("sum_counts_kernel", sums, 1, total, threads=32, blocks=1)
     assert card.get(total, np.zeros(1, np.uint64))[0] == count
