@@ -208,8 +208,8 @@ class Options:
         "(pushes only) as rows that the CPU gathers.", devices="gpu", research=True))
     exchange: str = field(default="auto", metadata=_about(
         "choice", "auto|ms|vr|all",
-        "What several GPUs send each other: all values that the other one reads (ms), those of them that have changed "
-        "(vr), or all values (all). Never changes a result.", devices="gpu", research=True))
+        "What several GPUs send each other: ms, the values that the other GPU reads; vr, if they have changed; "
+        "all, the values of all vertices. Never changes a result.", devices="gpu", research=True))
 
 
 OPTIONS: Mapping[str, Option] = {
