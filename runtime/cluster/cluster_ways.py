@@ -6,6 +6,8 @@ The other ways of a CPU need the whole graph, so a rank runs the loops of these 
 from __future__ import annotations
 
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
+from vlang.runtime.cluster.rank_components import RankComponents
+from vlang.runtime.cluster.rank_priority import RankPriority
 from vlang.runtime.cluster.rank_reach import RankReach
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
@@ -37,5 +39,5 @@ class RankSupersteps(Supersteps):
         return _RankSuperstep
 
 
-CLUSTER_WAYS: list[CpuWay] = [RankReach(), RankSupersteps()]
+CLUSTER_WAYS: list[CpuWay] = [RankComponents(), RankPriority(), RankReach(), RankSupersteps()]
 """The ways in order of preference."""

@@ -42,13 +42,15 @@ class LocalGraph(Graph):
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """The rows of a direction that the plan reads, or of its transpose ("to-in" for "in")."""
-        kind = self._stored_kind(kind)
-        if kind not in self._rows:
+        """The rows of a direction of the plan, or of a turned direction with at least these columns."""
+        kind, names = self._stored_kind(kind), tuple(columns)
+        found = self._rows.get(kind)
+        if found is None or not all(found.holds(name) for name in names):
             rows = self._rows[kind.removeprefix(RECEIVERS)]
-            turned = build_rows(RowScan(rows.offsets, rows.targets), self.n, {}, self.threads)
-            self._rows[kind] = Adjacency(kind, turned, {}, _no_column, threading.RLock())
-        return self._rows[kind]
+            values = {name: rows.stored(name) for name in names}
+            turned = build_rows(RowScan(rows.offsets, rows.targets), self.n, values, self.threads)
+            found = self._rows[kind] = Adjacency(kind, turned, rows.columns, _no_column, threading.RLock())
+        return found
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:
         """For each local vertex the length of its row in the whole graph, uint32[n].

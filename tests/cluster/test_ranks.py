@@ -97,6 +97,8 @@ def test_blocks_that_ranges_cut(name: str, directed: bool, keywords: dict[str, o
     for size in (2, 5):
         for found in on_ranks(size, name, graph, keywords):
             assert_same(want, found)
+            ways = {"connect", "priority"}  # the loops of one process run as such on ranks, too
+            assert ways & {row.mode for row in want.history} == ways & {row.mode for row in found.history}
 
 
 def test_cache_blocks() -> None:
@@ -111,6 +113,37 @@ def test_cache_blocks() -> None:
     for research in ({"blocking": "always"}, {"blocking": "never"}):
         for found in on_ranks(3, "pagerank", graph, {"max_rounds": 3, "research": research}):
             assert_same(want, found)
+
+
+def random_path(n: int) -> Graph:
+    """A path in random order, so that every rank has many trees."""
+    order = np.random.default_rng(n).permutation(n)
+    return Graph.from_edges(order[:-1], order[1:], directed=False, n=n)
+
+
+def skipped_bridge(n: int) -> Graph:
+    """Two large trees that are linked by an edge alone that two ranks skip at first, as both have other neighbours.
+
+    Vertex 2 is the hub of the lower half, and n / 2 that of the upper half. The last vertex is next to 0, 1 and 2, and
+    in the tree of the upper hub by way of n / 2 + 1.
+    """
+    half = n // 2
+    low, high = np.arange(3, half), np.arange(half + 2, n - 1)
+    tails = np.concatenate([np.full(len(low), 2), low[:-1], np.full(len(high), half), high[:-1], [half, half + 1],
+                            np.arange(3)])
+    heads = np.concatenate([low, low[1:], high, high[1:], [half + 1, n - 1], np.full(3, n - 1)])
+    return Graph.from_edges(tails, heads, directed=False, n=n)
+
+
+@pytest.mark.parametrize("graph", [random_path(3000), skipped_bridge(3000)], ids=["path", "bridge"])
+def test_components_of_all_ranks(graph: Graph) -> None:
+    """Rule K on ranks gives the values of one process, in one superstep."""
+    want = program("components")(graph, threads=1)
+    assert {row.mode for row in want.history} == {"connect"}
+    for size in (1, 2, 5):
+        for found in on_ranks(size, "components", graph, {}):
+            assert_same(want, found)
+            assert {row.mode for row in found.history} == {"connect"}
 
 
 def test_local_numbers() -> None:
