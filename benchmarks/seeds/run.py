@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None, device: str | None = None) -> l
     parser.add_argument("systems", nargs="*", choices=[*SYSTEMS, []], help="the papers; default: all")
     parser.add_argument("--scale", type=int, default=22, help="2^scale vertices (default: 22)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the median counts (default: 3)")
-    parser.add_argument("--page-size", type=int, default=1 << 20, help="bytes of a streamed page (default: 1 MiB)")
+    parser.add_argument("--page-size", type=int, default=4 << 20, help="bytes of a streamed page (default: 4 MiB)")
     parser.add_argument("--device", default="gpu", help="gpu or gpu:K")
     parser.add_argument("--json", metavar="FILE", help="write the tables and the conditions to a file")
     options = parser.parse_args(arguments)

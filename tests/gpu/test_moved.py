@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.gpu.compare import PAGE, assert_equal, budget, given, needs_gpu, on_cpu
+from tests.gpu.compare import PAGE, assert_equal, given, least_memory, needs_gpu, on_cpu
 from vlang.runtime.threads.moved import NOTHING, Moved
 
 pytestmark = needs_gpu
@@ -17,7 +17,8 @@ pytestmark = needs_gpu
     ("sssp", {"mode": "push", "transfer": "direct"}), ("sssp", {"policy": "hytgraph"}), ("sssp", {"policy": "gts"}),
 ])  # fmt: skip
 def test_rounds_have_their_traffic(name: str, options: dict[str, Any]) -> None:
-    result = given(name, "hubs")(device="gpu", **budget(name, "hubs", "two pages"), **options)
+    run, paged = given(name, "hubs"), {"page_size": PAGE, **options}
+    result = run(device="gpu", gpu_memory=least_memory(run, paged), **paged)
     assert_equal(result, on_cpu(name, "hubs"), options)
     assert result.moved != NOTHING
     assert result.moved.bytes_from_disk == 0
