@@ -9,8 +9,8 @@ from vlang.times import UNITS
 
 __all__ = [
     "BOOL", "CATEGORY", "CONVERSIONS", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE",
-    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "NamedSize", "Scalar", "Tuple", "Type", "Vector",
-    "VertexSet", "common", "converts", "scalar_named",
+    "TEXT", "TIMES", "U8", "U16", "U32", "U64", "VERTEX", "VERTICES", "Matrix", "NamedSize", "Scalar", "Tuple",
+    "Type", "Vector", "VertexSet", "common", "converts", "scalar_named",
 ]
 
 OPPOSITE = {"in": "out", "out": "in", "both": "both"}
@@ -24,9 +24,9 @@ class Scalar:
     """The type of a single value.
 
     kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the kind
-    "integer", "number" or "text". Their final type follows from the context. If the context decides no type, a number
-    becomes `int` or `float`, and a text has no type. At the end of lowering, `vlang.ir.forms.erase` replaces categories
-    and times by integers with the same number of bits.
+    "integer", "number" or "text". The final type of a literal or counter follows from the context. If the context
+    decides no type, a number becomes `int` or `float`, and a text has no type. At the end of lowering,
+    `vlang.ir.forms.erase` replaces categories and times by integers with the same number of bits.
     """
 
     name: str
@@ -114,6 +114,23 @@ class Vector:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """The type of a matrix, `T[k, l]`, of a parameter or literal. The IR has the vector of its rows in its place."""
+
+    item: Scalar
+    rows: int
+    columns: int
+
+    def __str__(self) -> str:
+        return f"{self.item}[{self.rows}, {self.columns}]"
+
+    @property
+    def flat(self) -> Vector:
+        """The type of the vector of all components, row by row."""
+        return Vector(self.item, self.rows * self.columns)
+
+
+@dataclass(frozen=True)
 class Tuple:
     """The type of a tuple of scalars, `(T1, T2, ...)`."""
 
@@ -125,13 +142,13 @@ class Tuple:
 
 @dataclass(frozen=True)
 class VertexSet:
-    """The type `vertices`, a list of vertices. Only parameters may have it."""
+    """The type `vertices`, a list of vertices. Only parameters may have this type."""
 
     def __str__(self) -> str:
         return "vertices"
 
 
-Type = Scalar | Vector | Tuple | VertexSet
+Type = Scalar | Vector | Matrix | Tuple | VertexSet
 
 BOOL = Scalar("bool", "bool", 8)
 I8, I16, I32, I64 = (Scalar(f"i{b}", "int", b) for b in (8, 16, 32, 64))
@@ -217,6 +234,9 @@ def converts(source: Type, target: Type) -> bool:
         if isinstance(source, Vector):
             return source.size == target.size and converts(source.item, target.item)
         return converts(source, target.item)
+    if isinstance(target, Matrix):
+        same = isinstance(source, Matrix) and (source.rows, source.columns) == (target.rows, target.columns)
+        return converts(source.item if isinstance(source, Matrix) and same else source, target.item)
     if isinstance(source, Tuple) and isinstance(target, Tuple):
         return len(source.items) == len(target.items) and all(map(converts, source.items, target.items))
     if not (isinstance(source, Scalar) and isinstance(target, Scalar)):

@@ -81,7 +81,7 @@ class Rounds:
 
 
 def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds:
-    """Run all contestants in turn, so that a slow machine slows all of them; every second round is reversed.
+    """Run all contestants in turn, so that a slow machine slows all contestants; every second round is reversed.
 
     A round that other processes disturbed is repeated, with at most TRIES times `rounds` rounds in all. If fewer than
     `rounds` rounds are quiet, the least disturbed rounds are used. Long runs have FEW rounds.

@@ -1,4 +1,4 @@
-"""The graphs of the measurements. They are generated on the measuring machine, and are identical on every machine.
+"""The graphs of the measurements, which are generated on the measuring machine and are identical on every machine.
 
 Names and parameters are those of the peers' measurements:
 - rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;

@@ -13,7 +13,7 @@ class Work:
 
     Attributes:
         kind: "pagerank" (a sweep), "bfs", "sssp" or "components".
-        graph: its name.
+        graph: the name of the graph.
         must, aim: the target and a more ambitious time in milliseconds; for streamed sweeps, shares of the link rate.
         peer: the best published system measured on the same GPU, and its milliseconds.
         resident: the share of the edges that may stay on the device.

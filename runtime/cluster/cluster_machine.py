@@ -58,7 +58,8 @@ class ClusterMachine(CpuMachine):
         super().__init__(plan, graph, options, RankFreedoms(transport.beside))
         for stage in plan.stages:  # built before the clock starts
             if options.mode != "pull" and (stage.notify is not None or "reach" in stage.ways):
-                graph.adjacency(f"{RECEIVERS}{stage.domain}")
+                names = tuple(name for name, _ in stage.columns) if "priority" in stage.ways else ()
+                graph.adjacency(f"{RECEIVERS}{stage.domain}", names)
 
     @property
     def ways(self) -> Sequence[CpuWay]:

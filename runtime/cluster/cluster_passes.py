@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
@@ -111,11 +111,15 @@ class ClusterPasses(Passes):
         """The arrays that a pass reads at mirrors, if these mirrors may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
-    def refresh(self, stage: StageSpec) -> None:
-        """Update the mirrors that a pass reads."""
-        slots = self._near(stage)
+    def refresh(self, stage: StageSpec, but: Container[str] = ()) -> None:
+        """Update the mirrors that a pass reads, except for the arrays `but`."""
+        self.renew([slot for slot in self._near(stage) if slot not in but], f"pass {stage.name}")
+
+    def renew(self, slots: Sequence[str], where: str) -> None:
+        """Update the mirrors of arrays that may be out of date."""
+        slots = [slot for slot in slots if slot not in self._fresh]
         if slots:
-            self.exchange.update(slots, (), None, f"pass {stage.name}")
+            self.exchange.update(slots, (), None, where)
             self._renewed(slots)
 
     def _renewed(self, slots: Iterable[str]) -> None:

@@ -21,6 +21,8 @@ from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.memory import empty
 from vlang.types import OPPOSITE
 
+_ROW = 3  # the time that a row takes in a full pass, apart from its edges, divided by that of an edge (kron:20)
+
 __all__ = ["RECEIVERS", "LocalGraph", "assembled", "local_graph", "pulled_kinds", "read_columns", "rows_of", "work_of"]
 
 RECEIVERS = "to-"
@@ -42,13 +44,15 @@ class LocalGraph(Graph):
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """The rows of a direction that the plan reads, or of its transpose ("to-in" for "in")."""
-        kind = self._stored_kind(kind)
-        if kind not in self._rows:
+        """The rows of a direction of the plan, or of a turned direction with at least these columns."""
+        kind, names = self._stored_kind(kind), tuple(columns)
+        found = self._rows.get(kind)
+        if found is None or not all(found.holds(name) for name in names):
             rows = self._rows[kind.removeprefix(RECEIVERS)]
-            turned = build_rows(RowScan(rows.offsets, rows.targets), self.n, {}, self.threads)
-            self._rows[kind] = Adjacency(kind, turned, {}, _no_column, threading.RLock())
-        return self._rows[kind]
+            values = {name: rows.stored(name) for name in names}
+            turned = build_rows(RowScan(rows.offsets, rows.targets), self.n, values, self.threads)
+            found = self._rows[kind] = Adjacency(kind, turned, rows.columns, _no_column, threading.RLock())
+        return found
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:
         """For each local vertex the length of its row in the whole graph, uint32[n].
@@ -112,8 +116,9 @@ def read_columns(plan: Plan) -> tuple[str, ...]:
 
 
 def work_of(graph: Graph, kinds: Iterable[str]) -> NDArray[np.int64]:
-    """The work of each vertex, int64[n], by which ranges are cut: one, and one for each edge of these directions."""
-    work = np.ones(graph.n, np.int64)
+    """The work of each vertex, int64[n], by which ranges are cut: _ROW, and the number of its edges in some directions.
+    """
+    work = np.full(graph.n, _ROW, np.int64)
     for kind in kinds:
         work += graph.row_lengths(kind)
     return work

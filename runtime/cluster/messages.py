@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from vlang.runtime.cluster.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
 
-__all__ = ["Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part"]
+__all__ = ["Picks", "Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part",
+           "words_of"]
 
 _WORD = 8
 _NOTHING, _LISTED, _BITMAP, _ALL = range(4)
@@ -87,20 +88,45 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
 
 
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that lists the vertices with bit 0 set in `flags`; see `value_part` for `places`."""
-    return _bit_part("flagged", flags, places)
-
-
-def front_part(front: NDArray[np.uint64], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that lists the vertices set in a bitmap over the local vertices; see `value_part` for `places`."""
-    return _bit_part("picked", front, places)
-
-
-def _bit_part(kernel: str, chosen: NDArray[Any], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that lists the vertices of `places` that a kernel of `mirror_kernels` selects."""
+    """The part that says which vertices have bit 0 in their flags; arguments as for `value_part`."""
     count = len(places)
     bits = np.empty(-(-count // 64), np.uint64)
-    changes = mirror_kernels()[kernel](chosen, places, count, bits) if count else 0
+    return _bit_part(mirror_kernels()["flagged"](flags, places, count, bits) if count else 0, count, bits)
+
+
+@dataclass(frozen=True)
+class Picks:
+    """The vertices that a rank mirrors, as a bitmap over the local vertices of their owner.
+
+    Attributes:
+        count: the number of these vertices.
+        bits: uint64[w], the bitmap.
+        before: uint32[w], the number of them in the words before each word.
+    """
+
+    count: int
+    bits: NDArray[np.uint64]
+    before: NDArray[np.uint32]
+
+    @staticmethod
+    def of(places: NDArray[np.uint32], n: int) -> Picks:
+        """The bitmap of `places`, which increase, over n local vertices."""
+        flags = np.zeros(-(-n // 64) * 64, np.uint8)
+        flags[places] = 1
+        begins = np.arange(0, n, 64, dtype=np.int64)
+        return Picks(len(places), np.packbits(flags, bitorder="little").view(np.uint64),
+                     np.searchsorted(places, begins).astype(np.uint32))
+
+
+def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
+    """The part that says which vertices of `picks` are in a bitmap over the local vertices."""
+    bits = np.zeros(-(-picks.count // 64), np.uint64)
+    changes = mirror_kernels()["picked"](front, picks.bits, picks.before, len(picks.bits), bits)
+    return _bit_part(changes, picks.count, bits)
+
+
+def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer]:
+    """The part that says which of `count` places are set in a bitmap; `changes` is their number."""
     if not changes:
         return [_head(_NOTHING, 0)]
     listed, bitmap, _ = bytes_of(count, changes, 0)
@@ -142,8 +168,8 @@ class Reader:
         self.at += _whole(nbytes)
         return found
 
-    def values(self, arrays: Sequence[NDArray[Any]], size: int) -> None:
-        """Store the values of a part in the mirrors.
+    def values(self, arrays: Sequence[NDArray[Any]], size: int) -> NDArray[np.uint32]:
+        """Store the values of a part in the mirrors; returns the places of the values, in increasing order.
 
         Args:
             arrays: the arrays to fill, over the mirrors of one rank. All these arrays get the same values.
@@ -151,23 +177,20 @@ class Reader:
         """
         form, count = self._head()
         if form == _NOTHING:
-            return
+            return np.zeros(0, np.uint32)
         bits_of, width = words_of(arrays[0], size)
-        kernels, name, dtype = mirror_kernels(), str(bits_of), f"u{bits_of // 8}"
+        kernels, dtype = mirror_kernels(), f"u{bits_of // 8}"
         mirrors = [array.view(dtype).reshape(-1) for array in arrays]
         if form == _ALL:
             found = self._next(size * count).view(dtype)
             for array in mirrors:
                 np.copyto(array, found)
-        elif form == _BITMAP:
-            bits = self._next(_WORD * -(-len(mirrors[0]) // width // 64)).view(np.uint64)
-            found = self._next(size * count).view(dtype)
-            for array in mirrors:
-                kernels["put_" + name](found, bits, len(bits), width, array)
-        else:
-            places, found = self._next(4 * count).view(np.uint32), self._next(size * count).view(dtype)
-            for array in mirrors:
-                kernels["put_listed_" + name](found, places, count, width, array)
+            return np.arange(count, dtype=np.uint32)
+        places = self._places(form, count, len(mirrors[0]) // width)
+        found = self._next(size * len(places)).view(dtype)
+        for array in mirrors:
+            kernels[f"put_listed_{bits_of}"](found, places, count, width, array)
+        return places
 
     def flags(self, flags: NDArray[np.uint8]) -> None:
         """Set bit 0 in the flags of the mirrors that a part lists."""
@@ -179,8 +202,11 @@ class Reader:
             mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
 
     def places(self, mirrors: int) -> NDArray[np.uint32]:
-        """The positions that a part lists, among a number of mirrors."""
-        form, count = self._head()
+        """The places that a part names, of so many mirrors."""
+        return self._places(*self._head(), mirrors)
+
+    def _places(self, form: int, count: int, mirrors: int) -> NDArray[np.uint32]:
+        """The places in a list or a bitmap; none for another form."""
         if form == _LISTED:
             return self._next(4 * count).view(np.uint32)
         found: NDArray[np.uint32] = np.zeros(count, np.uint32)

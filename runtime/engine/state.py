@@ -89,7 +89,8 @@ class State:
         self._halves = {name for name, type_ in plan.globals if type_ == "f16"}  # stored as their 16 bits
         self.frame = np.zeros(FIRST_SLOT + len(plan.slots), dtype=np.uint64)
         self.arrays: dict[str, NDArray[Any]] = {}
-        lengths = {"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()}
+        lengths = {"vertices": n, "blocks": -(-n // BLOCK), "one": 1}
+        lengths |= {f"segments:{k}": v for k, v in segments.items()}
         fields = {field.name: field for field in plan.fields}
         specs = {array.slot: (array.dtype, array.width * lengths.get(array.length, 0)) for array in plan.arrays}
         written = _written_first(plan)
@@ -154,8 +155,14 @@ class State:
         arrays[slot], arrays[other] = arrays[other], arrays[slot]
         frame[a], frame[b] = frame[b], frame[a]
 
-    def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
-        """Store a graph-level value in its slot, converted to the slot's type. An array value is a set of vertices."""
+    def set_scalar(self, name: str, value: bool | int | float | NDArray[Any]) -> None:
+        """Store a graph-level value in its slot, converted to the slot's type.
+
+        An array is a set of vertices, or the components of a vector.
+        """
+        if isinstance(value, np.ndarray) and f"given:{name}" in self.plan.slots:
+            self.arrays[f"given:{name}"][:] = value
+            return
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():
                 if kind in self.plan.slots:

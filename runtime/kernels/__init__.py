@@ -17,6 +17,7 @@ _WIDTHS = (8, 16, 32, 64)
 
 _FRONTIER = {
     "split_flags": "void(u64*, i64, i64, i64*, i64, u32*, u32*, i64*, u8*)",
+    "wait": "void(u32*, i64, i64, u64*)",
     "reached": "i64(u8*, i64, u32*)",
     "notify_vertices": "void(u64*, u32*, i64*, i64, i64*, u8*)",
     "notify_segments": "void(u64*, i64*, i64*, i64, i64*, u8*)",
@@ -109,14 +110,15 @@ _MIRRORS = {
     **{f"changed_{w}": f"i64(u{w}*, u32*, i64, i64, u{w}*, u64*)" for w in _WIDTHS},
     **{f"every_{w}": f"i64(u{w}*, u32*, i64, i64, u{w}*, u64*)" for w in _WIDTHS},
     **{f"taken_{w}": f"void(u{w}*, u64*, i64, i64, u{w}*)" for w in _WIDTHS},
-    **{f"put_{w}": f"void(u{w}*, u64*, i64, i64, u{w}*)" for w in _WIDTHS},
     **{f"put_listed_{w}": f"void(u{w}*, u32*, i64, i64, u{w}*)" for w in _WIDTHS},
-    "listed": "void(u64*, i64, u32*)",
+    **{f"same_{w}": f"void(u{w}*, u32*, i64, i64, i64, u{w}*)" for w in _WIDTHS},
+    "listed": "i64(u64*, i64, u32*)",
     "flagged": "i64(u8*, u32*, i64, u64*)",
     "set_flags": "void(u64*, i64, u8*)",
     "set_listed_flags": "void(u32*, i64, u8*)",
-    "picked": "i64(u64*, u32*, i64, u64*)",
-    "spread": "void(u32*, i64, i64, u64*, u64*)",
+    "picked": "i64(u64*, u64*, u32*, i64, u64*)",
+    "wait": "void(u32*, i64, i64, u64*)",
+    "reached": "i64(u32*, i64, i64, u64*, u64*, u64*, u64*, i64)",
 }
 
 

@@ -204,6 +204,21 @@ def hook_segments(pages, segments, parents, tasks, count, counter):
                 link(above, targets[k], parents)
 
 
+# ------------------------------------------------------------------------------- several ranks
+
+
+def used(parents, low, high, flags):
+    """Set the flags of the trees, each at its root, that have any of the vertices low..high-1."""
+    for v in range(low, high):
+        flags[parents[v]] = np.uint8(1)
+
+
+def pairs(ones, others, count, parents):
+    """Link the trees of pairs of vertices."""
+    for i in range(count):
+        link(ones[i], others[i], parents)
+
+
 # ------------------------------------------------------------------------------- joins
 
 

@@ -6,7 +6,8 @@ that rank, in the same order. A value has `width` words. Bitmaps have a bit for 
 
 import numpy as np
 
-from vlang.runtime.compile.intrinsics import lowest
+from vlang.runtime.compile.intrinsics import inner, lowest
+from vlang.runtime.plan.layouts.reach_words import REACH_LONG
 
 
 def changed_8(values, places, count, width, sent, bits):
@@ -47,19 +48,6 @@ def taken_8(sent, bits, words, width, out):
                 k += 1
 
 
-def put_8(values, bits, words, width, mirrors):
-    """Store consecutive values in the mirrors whose bits are set."""
-    k = np.int64(0)
-    for w in range(words):
-        there = bits[w]
-        while there != np.uint64(0):
-            i = 64 * w + lowest(there)
-            there &= there - np.uint64(1)
-            for j in range(width):
-                mirrors[i * width + j] = values[k]
-                k += 1
-
-
 def put_listed_8(values, listed, count, width, mirrors):
     """Store consecutive values in the listed mirrors."""
     for k in range(count):
@@ -71,12 +59,11 @@ def put_listed_8(values, listed, count, width, mirrors):
 changed_16 = changed_32 = changed_64 = changed_8
 every_16 = every_32 = every_64 = every_8
 taken_16 = taken_32 = taken_64 = taken_8
-put_16 = put_32 = put_64 = put_8
 put_listed_16 = put_listed_32 = put_listed_64 = put_listed_8
 
 
 def listed(bits, words, out):
-    """Write the numbers of the bits that are set."""
+    """Write the numbers of the bits that are set; returns how many there are."""
     k = np.int64(0)
     for w in range(words):
         there = bits[w]
@@ -84,6 +71,7 @@ def listed(bits, words, out):
             out[k] = np.uint32(64 * w + lowest(there))
             there &= there - np.uint64(1)
             k += 1
+    return k
 
 
 def flagged(flags, places, count, bits):
@@ -114,24 +102,66 @@ def set_listed_flags(listed, count, flags):
         flags[listed[k]] |= np.uint8(1)
 
 
-def picked(front, places, count, bits):
-    """Set the bits of the places whose vertex is in the bitmap `front`; returns the number of these places."""
+@inner
+def ones(word):
+    """The number of bits that are set in a word."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    pairs = np.uint64(0x3333333333333333)
+    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+def picked(front, wanted, before, words, bits):
+    """Set the bits of the places whose vertex is in the bitmap `front`; returns how many there are.
+
+    `wanted` is a bitmap of the vertices that the other rank mirrors, and before[w] is the number of them below vertex
+    64 * w. `bits` is zero at the call.
+    """
     found = np.int64(0)
-    for w in range((count + 63) >> 6):
-        word = np.uint64(0)
-        for i in range(64 * w, min(64 * w + 64, count)):
-            v = np.int64(places[i])
-            bit = (front[v >> 6] >> np.uint64(v & 63)) & np.uint64(1)
-            word |= bit << np.uint64(i & 63)
-            found += np.int64(bit)
-        bits[w] = word
+    for w in range(words):
+        there = front[w] & wanted[w]
+        while there != np.uint64(0):
+            below = (there & (np.uint64(0) - there)) - np.uint64(1)
+            i = np.int64(before[w]) + ones(wanted[w] & below)
+            there &= there - np.uint64(1)
+            bits[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+            found += 1
     return found
 
 
-def spread(listed, count, first, front, left):
-    """For listed places i, set the bit of vertex `first` + i in `front`, and clear the bit in `left`."""
+def reached(listed, count, first, front, left, offsets, longs, cut):
+    """Add the vertices `first` + i of listed places i to the frontier.
+
+    Their bits are set in `front` and cleared in `left`. The edges of a long vertex are divided among entries of
+    `longs`, from entry `cut` on (see REACH_LONGS); returns the number of entries afterwards.
+    """
     for k in range(count):
         v = first + np.int64(listed[k])
         bit = np.uint64(1) << np.uint64(v & 63)
         front[v >> 6] |= bit
         left[v >> 6] &= ~bit
+        degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
+        if degree > REACH_LONG:
+            for part in range((degree + REACH_LONG - 1) // REACH_LONG):
+                longs[cut] = (np.uint64(part) << np.uint64(32)) | np.uint64(v)
+                cut += 1
+    return cut
+
+
+def same_8(value, listed, count, first, width, values):
+    """Store one value for the vertices `first` + i of all listed places i."""
+    for k in range(count):
+        at = (first + np.int64(listed[k])) * width
+        for j in range(width):
+            values[at + j] = value[j]
+
+
+same_16 = same_32 = same_64 = same_8
+
+
+def wait(listed, count, first, waiters):
+    """Set the bits of the vertices `first` + i of all listed places i."""
+    for k in range(count):
+        v = first + np.int64(listed[k])
+        waiters[v >> 6] |= np.uint64(1) << np.uint64(v & 63)

@@ -9,6 +9,7 @@ names the others:
 
     scalar:NAME   a parameter, let, global, limit or until value, with the type in `Plan.scalars`. The scalar of a set
                   of vertices is its number of members. A vector or tuple has the scalars NAME.0, NAME.1, ...
+    given:NAME    the components of a parameter that is a vector or matrix, row by row
     set:NAME      u32, the members of a set of vertices; sorted:NAME has them in increasing order, and places:NAME the
                   index in set:NAME of each member of sorted:NAME
     field:F       the values of field F before the pass; next:F is the array to which the pass writes them (the same
@@ -147,7 +148,8 @@ class ArraySpec:
             "segments:pointing:FIELD" is the most that pointers can need.
             "set:S": one per member of S. "blocked": for each worker, one per row of a strip of cache blocks; allocated
             when a pass first runs by blocks. "pushed": one per vertex; allocated when a pass first pushes sums.
-            "later": one per vertex; allocated when a pass first sends messages for the pass after it.
+            "later": one per vertex; allocated when a pass first sends messages for the pass after it. "one": a single
+            element, for the whole graph.
         width: the number of consecutive entries per element.
         type: the type in the program; "" if the array is not part of the program.
     """

@@ -1,4 +1,7 @@
-"""The summary of a loop with a tolerance shows the value that `until` compared. An error bound follows from it."""
+"""The summary of a loop with a tolerance shows the value that `until` compared.
+
+An error bound follows from this value.
+"""
 
 from __future__ import annotations
 

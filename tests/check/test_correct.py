@@ -133,7 +133,10 @@ def test_accepted(body: str) -> None:
 
 
 def test_messages_of_a_normal_loop_with_gated_growth() -> None:
-    """Loops that end by themselves are not reported. Their values grow under a condition or by unsent changes."""
+    """Loops that end by themselves are not reported.
+
+    In these loops, values grow under a condition or by unsent changes.
+    """
     table = checked("""
 vertex x: int = 0
 vertex todo: int = degree

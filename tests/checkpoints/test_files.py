@@ -26,7 +26,7 @@ from vlang.runtime.storage.state_folder import StateFolder
 
 @pytest.fixture
 def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two checkpoints of a run of `bfs_tree`. Its field `parent` holds vertices."""
+    """A folder with two checkpoints of a run of `bfs_tree`. The field `parent` of this program holds vertices."""
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         program_of("push")(graph_of("push"), checkpoint=tmp_path, every=0, progress=stopped_after(5), source=3)

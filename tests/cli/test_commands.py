@@ -1,4 +1,4 @@
-"""check, explain, list, info, convert, doctor, and the group itself."""
+"""The commands check, explain, list, info, convert and doctor, and the command group itself."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, random_graph, to_graph
 from vlang import BindError, Graph, Program, Result, compile, load
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
+from vlang.runtime.cluster.rank_memory import rank_memory
 from vlang.runtime.cluster.thread_ranks import run_ranks
 from vlang.runtime.cluster.transport import Transport
 from vlang.runtime.graph.paged.in_memory import save
@@ -97,6 +98,8 @@ def test_blocks_that_ranges_cut(name: str, directed: bool, keywords: dict[str, o
     for size in (2, 5):
         for found in on_ranks(size, name, graph, keywords):
             assert_same(want, found)
+            ways = {"connect", "priority"}  # the loops of one process run as such on ranks, too
+            assert ways & {row.mode for row in want.history} == ways & {row.mode for row in found.history}
 
 
 def test_cache_blocks() -> None:
@@ -111,6 +114,37 @@ def test_cache_blocks() -> None:
     for research in ({"blocking": "always"}, {"blocking": "never"}):
         for found in on_ranks(3, "pagerank", graph, {"max_rounds": 3, "research": research}):
             assert_same(want, found)
+
+
+def random_path(n: int) -> Graph:
+    """A path in random order, so that every rank has many trees."""
+    order = np.random.default_rng(n).permutation(n)
+    return Graph.from_edges(order[:-1], order[1:], directed=False, n=n)
+
+
+def skipped_bridge(n: int) -> Graph:
+    """Two large trees that are linked by an edge alone that two ranks skip at first, as both have other neighbours.
+
+    Vertex 2 is the hub of the lower half, and n / 2 that of the upper half. The last vertex is next to 0, 1 and 2, and
+    in the tree of the upper hub by way of n / 2 + 1.
+    """
+    half = n // 2
+    low, high = np.arange(3, half), np.arange(half + 2, n - 1)
+    tails = np.concatenate([np.full(len(low), 2), low[:-1], np.full(len(high), half), high[:-1], [half, half + 1],
+                            np.arange(3)])
+    heads = np.concatenate([low, low[1:], high, high[1:], [half + 1, n - 1], np.full(3, n - 1)])
+    return Graph.from_edges(tails, heads, directed=False, n=n)
+
+
+@pytest.mark.parametrize("graph", [random_path(3000), skipped_bridge(3000)], ids=["path", "bridge"])
+def test_components_of_all_ranks(graph: Graph) -> None:
+    """Rule K on ranks gives the values of one process, in one superstep."""
+    want = program("components")(graph, threads=1)
+    assert {row.mode for row in want.history} == {"connect"}
+    for size in (1, 2, 5):
+        for found in on_ranks(size, "components", graph, {}):
+            assert_same(want, found)
+            assert {row.mode for row in found.history} == {"connect"}
 
 
 def test_local_numbers() -> None:
@@ -133,6 +167,31 @@ def test_local_numbers() -> None:
         own = known[numbers.low : numbers.high]
         begin, end = (int(graph.adjacency("in").offsets[v]) for v in (own[0], own[-1] + 1))
         assert np.array_equal(known[rows.targets], graph.adjacency("in").targets[begin:end])
+
+
+@pytest.mark.parametrize(("name", "keywords"), [("pagerank", {}), ("sssp", {"source": 7})])
+def test_memory_of_a_rank(name: str, keywords: dict[str, object]) -> None:
+    """The estimate covers the rows of every rank, and is at most twice the rows of the largest."""
+    graph = skewed(True)
+    plan = program(name).plan(frozenset(graph.columns), renumbered=True)
+
+    def work(transport: Transport) -> int:
+        program(name)(graph, threads=1, **keywords)
+        rows = local_graph(plan, graph, transport)._rows.values()
+        return sum(one.offsets.nbytes + one.targets.nbytes + sum(one.stored(column).nbytes for column in one.columns
+                                                                 if one.holds(column)) for one in rows)
+
+    for size in (1, 4):
+        found, said = max(run_ranks(size, work)), rank_memory(plan, graph, size)
+        assert found <= said.rows <= 2 * found + 3 * 8 * 2 * BLOCK
+        assert said.values > 0 < said.results
+
+
+def test_explained() -> None:
+    """`explain` names loops that ranks run in another way."""
+    assert "on several ranks: full passes or notify-pull" in program("pagerank_delta").explain("plan")
+    for name in ("bfs", "sssp", "components", "pagerank"):
+        assert "on several ranks" not in program(name).explain("plan")
 
 
 @pytest.mark.parametrize("layout", ["degree", "ids"])

@@ -1,4 +1,4 @@
-"""Page-locked arrays: counted, shared, refused."""
+"""Page-locked arrays are counted and shared, and may be refused."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
     Args:
         case: The program with its inputs.
         program: The compiled text, if it exists already.
-        cut: Chooses the ways. Odd numbers also use many workers on few vertices.
+        cut: Chooses the ways. Odd values of `cut` also use many workers on few vertices.
         gpu: Run on an emulated GPU, in one way.
 
     Raises AssertionError, or the errors of the engine or the compiler. If the result of a declared reduction does not

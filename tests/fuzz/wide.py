@@ -248,7 +248,10 @@ class _Wide(Nested):
         acc, (domain, cond) = self.fresh("a"), self._ends()
         body = e.pick([f"u.{name}", f"reverse(u.{name})"])
         after = self.fresh("y")
-        self.after.append((f"vertex {after}: {SPELLED[kind]} = {e.pick(['min', 'max'])}({name})", after, kind))
+        if e.chance(30):
+            self.after.append((f"vertex {after}: int = {e.pick(['argmin', 'argmax'])}({name})", after, "int"))
+        else:
+            self.after.append((f"vertex {after}: {SPELLED[kind]} = {e.pick(['min', 'max'])}({name})", after, kind))
         return (f"gather {acc} = {word}({body} for {domain}{cond})", f"apply {name} = {text.format(name, acc)}",
                 {name: "vector"})
 

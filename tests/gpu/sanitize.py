@@ -1,9 +1,9 @@
 """The standard programs under compute-sanitizer: python tests/gpu/sanitize.py [--tools memcheck,...]
 
-Each tool must first find its bug in planted.cu. Then it watches every program with every kind of kernel, in every mode,
-resident and streamed. The graphs have a few hundred vertices (one has long adjacency lists), and runs a few supersteps.
-Programs of KINDS launch the kernels that no other program launches. The tools run concurrently, in about five minutes.
-The exit code is 1 if a tool reported an error or missed a planted bug.
+Each tool must first find its bug in planted.cu. Then the tool watches every program with every kind of kernel, in every
+mode, resident and streamed. The graphs have a few hundred vertices (one has long adjacency lists), and runs a few
+supersteps. Programs of KINDS launch the kernels that no other program launches. The tools run concurrently, in about
+five minutes. The exit code is 1 if a tool reported an error or missed a planted bug.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A plain evaluator of loops in the IR that can use the rules which facts grant, for small graphs, integers and bools.
 
-It tests facts: it runs a loop as written and under a rule, and the results must be equal.
+Tests of facts run a loop as written and under a rule, and the results must be equal.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Graph:
 
 @dataclass
 class _Sight:
-    """The place where an expression is evaluated: vertex v, and inside a reduction neighbour u over an edge."""
+    """The place where an expression is evaluated: a vertex v and, inside a reduction, an edge with the neighbour u."""
 
     v: int
     accumulators: dict[str, Any]

@@ -46,7 +46,10 @@ WITHIN: dict[str, Callable[[int, int], int]] = {
 
 @pytest.mark.parametrize("op", [*EXACT, *WITHIN])
 def test_arithmetic(op: str) -> None:
-    """Ranges contain every result; those of EXACT end at results. Nothing non-negative becomes negative."""
+    """Ranges contain every result, and the ranges of operations in EXACT end at results.
+
+    Ranges of other operations on non-negative ranges are non-negative.
+    """
     all_of = whole(I32)
     assert all_of is not None
     act = {**EXACT, **WITHIN}[op]

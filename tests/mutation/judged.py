@@ -17,6 +17,8 @@ JUDGED: Mapping[str, str] = {
         "how many ends are renumbered at once, for the memory that this takes",
     "vlang/emit/shared/holistic.py: return d.constant(1, types[0]), d.false":
         "the value of a contribution that does not count: nothing reads it",
+    "runtime/gpu/topology/sides.py: some = (lasts >= firsts)":
+        "the pages that this adds lie inside one long row, whose end is compared with that of the page itself",
     "runtime/convert/entries.py: MOST_BUCKETS = 1 << 11  # more buckets would thrash the caches and the system's page "
     "cache":
         "how many buckets a conversion writes at once: only its time differs",

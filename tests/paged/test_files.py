@@ -116,7 +116,7 @@ def test_values_whose_order_matters_are_copied_in_passes(graph: Graph, path: Pat
 
 
 def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, path: Path, tmp_path: Path) -> None:
-    """Searches read fewer bytes than full passes. On a grid they read each page about once in the whole run."""
+    """Searches read fewer bytes than full passes. On a grid, searches read each page about once in the whole run."""
     bfs, disk = load("bfs"), Graph.open(path)
     found = bfs(disk, source=0, memory="400K")
     assert {row.mode for row in found.history} == {"push", "early-exit pull"}

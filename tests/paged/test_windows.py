@@ -103,7 +103,10 @@ def test_which_arrays_move() -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "cdlp"])
 def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, weighted: Path) -> None:
-    """A run with the least budget of the error message succeeds and, apart from pages, uses nearly all of it."""
+    """A run with the least budget of the error message succeeds.
+
+    Apart from pages, the run uses nearly all of the budget.
+    """
     program, options = load(name), {"source": 1} if name == "sssp" else {}
     file = weighted if name == "sssp" else path
     want, disk, least = program(Graph.read(file), **options), Graph.open(file), 2200 << 10

@@ -36,8 +36,9 @@ def _with_sizes(node: Any, values: Mapping[str, int]) -> Any:
     if not isinstance(node, t.Node):
         return node
     new = {part.name: _with_sizes(getattr(node, part.name), values) for part in fields(node)}
-    if isinstance(node, t.TypeExpr) and node.size is not None:
-        new["size"] = t.Literal(node.size.span, _size(node.size, values), "")
+    for part in ("size", "columns") if isinstance(node, t.TypeExpr) else ():
+        written = getattr(node, part)
+        new[part] = None if written is None else t.Literal(written.span, _size(written, values), "")
     return replace(node, **new)
 
 

@@ -31,7 +31,7 @@ from tests.reference.values import (
 )
 from vlang.syntax import tree as t
 from vlang.times import time_of
-from vlang.types import BOOL, CATEGORY, TEXT, VERTEX, Tuple, Type, scalar_named
+from vlang.types import BOOL, CATEGORY, TEXT, VERTEX, Tuple, Type, Vector, scalar_named
 
 
 def walk(node: object) -> Iterator[t.Node]:
@@ -108,6 +108,8 @@ class Evaluator:
                 return Value(BOOL, ~ops.truth(self.eval(expr.value, rows, env)))
             case t.Binary(op=op, left=left, right=right):
                 sides = self.eval(left, rows, env), self.eval(right, rows, env)
+                if op == "@":
+                    return ops.product(*sides, self.precision)
                 return self._within(sides, ops.binary(op, *sides, self.precision, self._mode == "wrap"))
             case t.Compare(op=op, left=left, right=right):
                 return ops.compare(op, self.eval(left, rows, env), self.eval(right, rows, env), self.precision)
@@ -120,7 +122,8 @@ class Evaluator:
             case t.TupleExpr(items=items):
                 return tuple_of(tuple(self.eval(i, rows, env) for i in items))
             case t.VectorExpr(items=items):
-                return ops.vector_of([self.eval(i, rows, env) for i in items])
+                parts = [self.eval(i, rows, env) for i in items]
+                return ops.matrix_of(parts) if isinstance(parts[0].type, Vector) else ops.vector_of(parts)
             case t.Call():
                 return self._call(expr, rows, env)
             case t.Reduce():
@@ -225,6 +228,10 @@ class Evaluator:
         match name:
             case "atan2":
                 return ops.angle(args[0], args[1], precision)
+            case "mean":
+                return ops.mean(args[0], precision)
+            case "argmin" | "argmax":
+                return ops.place(name, args[0], precision)
             case "dot":
                 return ops.folded("sum", ops.binary("*", args[0], args[1], precision), precision)
             case "reverse":
@@ -343,8 +350,8 @@ class Evaluator:
     def reached(self, expr: t.Reduce, rows: Rows, env: Env) -> tuple[t.Reduce, Rows, Array, bool]:
         """The rows over which a reduction ranges.
 
-        Returns: The reduction with the condition that is left to test, the rows, the group of each, and whether there
-        is only one group, for the whole graph.
+        Returns: The reduction with the part of its condition that must still be tested, the rows, the group of each
+        row, and whether there is only one group, for the whole graph.
         """
         if expr.domain.kind == "group":
             return expr, self._groups[-1].edges, self._groups[-1].group, False

@@ -71,7 +71,10 @@ FAMILIES: dict[str, Callable[[], Edges]] = {
 
 
 def family(name: str, directed: bool = True, weights: str = "int") -> RefGraph:
-    """A member of a family. Its edge columns are `weight`: whole numbers 1..9 ("int") or multiples of 1/8 ("float")."""
+    """A member of a family.
+
+    The graph has an edge column `weight`: whole numbers 1..9 ("int") or multiples of 1/8 ("float").
+    """
     n, edges = FAMILIES[name]()
     rng = np.random.default_rng(len(edges))
     drawn = rng.integers(1, 10, len(edges))

@@ -73,6 +73,6 @@ def weighted_mode(groups: Groups, weights: Value, rows: int, precision: int) -> 
 
 
 def of_groups(groups: Groups, value: Value, holds: Array) -> tuple[Value, Array]:
-    """The values of the groups for which `holds`, and the row of each."""
+    """The values of the groups where `holds` is true, and the row of each of these groups."""
     kept = np.flatnonzero(np.broadcast_to(holds, len(groups.row)))
     return take(spread(value, len(groups.row)), kept), groups.row[kept]

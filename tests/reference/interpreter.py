@@ -24,7 +24,7 @@ from tests.reference.values import Array, Value, convert, counter, declared, def
 from vlang.errors import BindError
 from vlang.syntax import tree as t
 from vlang.times import UNITS
-from vlang.types import CATEGORY, VERTEX, VERTICES, Scalar, Tuple, Type, Vector
+from vlang.types import CATEGORY, VERTEX, VERTICES, Matrix, Scalar, Tuple, Type, Vector
 
 __all__ = ["LoopRun", "Outcome", "RefGraph", "run"]
 
@@ -124,6 +124,9 @@ class _Machine:
         given = params[param.name]
         if type_ == VERTICES:
             return Value(VERTICES, np.asarray(given, np.int64).reshape(-1))
+        if isinstance(type_, Matrix):
+            row = Vector(type_.item, type_.columns)
+            return read(Value(type_, tuple(Value(row, as_input(part, row)) for part in given)), type_)
         return read(Value(type_, as_input(-1 if given is None else self._plain(given, type_), type_)), type_)
 
     def _plain(self, given: Any, type_: Type) -> Any:

@@ -41,6 +41,7 @@ from vlang.types import (
     TEXT,
     U64,
     VERTEX,
+    Matrix,
     Scalar,
     Tuple,
     Type,
@@ -389,6 +390,36 @@ def components(a: Value) -> list[Value]:
         return computed(item(a.type), lambda s: np.asarray(elements(a, s)[..., k]), a)
 
     return [component(k) for k in range(a.type.size)]
+
+
+def matrix_of(rows: list[Value]) -> Value:
+    """`[[a, b], [c, d]]`, from its rows."""
+    type_ = functools.reduce(meet, (row.type for row in rows))
+    assert isinstance(type_, Vector)
+    return Value(Matrix(type_.item, len(rows), type_.size), tuple(rows))
+
+
+def product(matrix: Value, vector: Value, precision: int) -> Value:
+    """`A @ x`: the inner product of each row with the vector."""
+    type_ = concrete(functools.reduce(meet, (row.type for row in matrix.parts), vector.type), precision)
+    sides = [(convert(row, type_), convert(vector, type_)) for row in matrix.parts]
+    return vector_of([folded("sum", binary("*", row, other, precision), precision) for row, other in sides])
+
+
+def mean(a: Value, precision: int) -> Value:
+    """`mean(x)` of the components of a vector."""
+    assert isinstance(a.type, Vector)
+    size, a = a.type.size, definite(a, precision)
+    floats = a if item(a.type).floating else convert(a, Vector(_float(precision), size))
+    return binary("/", folded("sum", floats, precision), counter(size), precision)
+
+
+def place(name: str, a: Value, precision: int) -> Value:
+    """`argmin(x)` or `argmax(x)`: the first index of the least or greatest component."""
+    data = definite(a, precision).raw
+    found = np.argmin(data, axis=-1) if name == "argmin" else np.argmax(data, axis=-1)
+    scalar = scalar_named("int", precision)
+    return Value(scalar, np.asarray(found).astype(dtype(scalar)))
 
 
 def vector_of(parts: list[Value]) -> Value:

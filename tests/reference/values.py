@@ -27,6 +27,7 @@ from vlang.types import (
     TIMES,
     VERTEX,
     VERTICES,
+    Matrix,
     Scalar,
     Tuple,
     Type,
@@ -50,7 +51,10 @@ _DTYPES: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value and its type. data: an array, the components of a tuple, or a function for a weak type."""
+    """A value and its type.
+
+    data: an array, the components of a tuple, the rows of a matrix, or a function for a weak type.
+    """
 
     type: Type
     data: Array | tuple[Value, ...] | Lazy
@@ -87,6 +91,8 @@ def computing(type_: Type) -> Type:
     """The type in which a stored value is computed: f32 for f16, otherwise the type itself."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, computing(type_.item)), type_.size)
+    if isinstance(type_, Matrix):
+        return Matrix(cast(Scalar, computing(type_.item)), type_.rows, type_.columns)
     if isinstance(type_, Tuple):
         return Tuple(tuple(cast(Scalar, computing(i)) for i in type_.items))
     return F32 if type_ == F16 else type_
@@ -96,6 +102,8 @@ def concrete(type_: Type, precision: int) -> Type:
     """The final type for a weak type, also inside vectors and tuples."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, defaulted(type_.item, precision)), type_.size)
+    if isinstance(type_, Matrix):
+        return Matrix(cast(Scalar, defaulted(type_.item, precision)), type_.rows, type_.columns)
     if isinstance(type_, Tuple):
         return Tuple(tuple(cast(Scalar, defaulted(i, precision)) for i in type_.items))
     return defaulted(type_, precision)
@@ -113,6 +121,9 @@ def declared(written: t.TypeExpr, precision: int) -> Type:
     if written.kind == "array":
         assert isinstance(written.size, t.Literal)
         assert isinstance(written.size.value, int)
+        if isinstance(written.columns, t.Literal):
+            assert isinstance(written.columns.value, int)
+            return Matrix(scalar, written.size.value, written.columns.value)
         return Vector(scalar, written.size.value)
     return scalar
 
@@ -254,6 +265,9 @@ def convert(value: Value, type_: Type) -> Value:
         return value
     if not converts(value.type, type_):
         raise TypeError(f"{value.type} stands where {type_} is needed")
+    if isinstance(type_, Matrix):
+        rows = value.parts if isinstance(value.type, Matrix) else (value,) * type_.rows
+        return Value(type_, tuple(convert(row, Vector(type_.item, type_.columns)) for row in rows))
     if isinstance(type_, Tuple):
         return Value(type_, tuple(convert(p, i) for p, i in zip(value.parts, type_.items, strict=True)))
     return computed(type_, lambda scalar: operand(value, type_, scalar))
@@ -311,7 +325,7 @@ def take(value: Value, rows: Array) -> Value:
 
 
 def spread(value: Value, rows: int) -> Value:
-    """The value with one entry for each row. Its type must be final."""
+    """The value with one entry for each row. The type of the value must be final."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(spread(p, rows) for p in value.data))
     tail = (value.type.size,) if isinstance(value.type, Vector) else ()

@@ -58,9 +58,9 @@ def bind_parameters(
 
 
 def kept_parameters(program: f.Program, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with every list of vertices copied, so that a later run can bind the same values again."""
+    """The arguments with every list and vector copied, so that a later run can bind the same values again."""
     return {**arguments, **{param.name: _copied(arguments[param.name]) for param in program.params
-                            if isinstance(param.type, VertexSet) and param.name in arguments}}
+                            if isinstance(param.type, Vector | VertexSet) and param.name in arguments}}
 
 
 def _copied(value: Any) -> Any:
@@ -100,11 +100,29 @@ def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | Non
         return _members(param.name, graph, value)
     if param.type == VERTEX:
         return graph.find(value)
+    if isinstance(param.type, Vector):
+        return _vector(param, param.type, value)
     assert isinstance(param.type, Scalar)
     return _scalar(param.name, param.type, value)
 
 
+def _vector(param: f.ParamDecl, type_: Vector, value: Any) -> NDArray[Any]:
+    """The components of a vector, or of a matrix row by row, as stored."""
+    shape = param.shape or (type_.size,)
+    what = f"an array of {' x '.join(map(str, shape))} numbers ({param.declared})"
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise BindError(f"`{param.name}` is {what}; its rows have different lengths") from None
+    if array.shape != shape or array.dtype.kind not in "biuf":
+        have = f"of shape {array.shape}" if array.dtype.kind in "biuf" else f"of {array.dtype}"
+        raise BindError(f"`{param.name}` is {what}, not one {have}")
+    return _stored(param, type_.item, array).reshape(-1)
+
+
 def _spoken(param: f.ParamDecl) -> str:
+    if isinstance(param.type, Vector):
+        return f"an array ({param.declared})"
     if isinstance(param.type, VertexSet):
         return "a list of vertices of the graph"
     return "a vertex of the graph" if param.type == VERTEX else "a number" if param.type != BOOL else "a truth value"
@@ -220,6 +238,11 @@ def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
                         f"{array.shape}")
     if type_ == VERTEX:
         return dense_vertices(graph.ids, array)
+    return _stored(decl, type_, array)
+
+
+def _stored(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+    """Numbers or bools of any type, as stored in arrays of a type. Raises BindError."""
     if type_ == BOOL:
         if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
             raise BindError(f"`{decl.name}` is an array of truth values, not of {array.dtype}")
@@ -236,7 +259,7 @@ def _shape(decl: f.FieldDecl, graph: Graph) -> str:
     return f"{graph.n:,} x {decl.type.size}" if isinstance(decl.type, Vector) else f"{graph.n:,}"
 
 
-def _floats(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+def _floats(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
     """Convert an array to the floats of a field. Raises BindError if a finite value would become infinite."""
     with np.errstate(over="ignore"):
         stored = array.astype(f"float{type_.bits}")
@@ -253,7 +276,7 @@ def _too_large(number: float, type_: Scalar) -> str:
     return f"{number:g} does not fit, {type_} ends at {most:g}{help_.get(type_.bits, '')}"
 
 
-def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+def _integers(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
     """Convert an array to the stored integers of a field.
 
     Infinite floats become `inf` or `-inf` of the field's type.

@@ -43,7 +43,7 @@ def checked_values(program: Program, given: Mapping[str, Any]) -> dict[str, int]
 
 
 def missing(program: Program) -> str:
-    """A sentence about a constant without a value; "" if all have one."""
+    """A sentence about a constant without a value; "" if all constants have a value."""
     for name, default in defaults_of(program.stages().checked).items():
         if default is None and name not in program.constants:
             return f"{program.name} needs `{name}`, an integer from 1 to {MOST}: {name}=..."
@@ -82,9 +82,9 @@ def sized_types(checked: Checked, source: str, types: Mapping[str, str]) -> dict
     written = checked.written
     for node in () if written is None else (*written.params, *written.items):
         type_ = node.type if isinstance(node, (t.Param, t.VertexField)) else None
-        if type_ is None or type_.size is None or not any(isinstance(part, t.Name) for part in inside(type_.size)):
+        if type_ is None or type_.size is None or not any(isinstance(part, t.Name) for part in inside(type_)):
             continue
-        size = source[type_.size.span.start : type_.size.span.end]
+        size = source[type_.size.span.start : (type_.columns or type_.size).span.end]
         names = node.names if isinstance(node, t.VertexField) else (node.name,) if isinstance(node, t.Param) else ()
         for name in names:
             found[name] = f"{types[name].partition('[')[0]}[{size}]"

@@ -66,7 +66,8 @@ class Program:
         self.doc = file.doc
         declared = [param for param in program.params if param.name not in program.texts]
         decls: tuple[f.Decl, ...] = (*declared, *program.fields, *program.edges)
-        types = {d.name: str(program.shown.get(d.name, d.type)) for d in decls}
+        types = {d.name: str(program.shown.get(d.name, d.declared if isinstance(d, f.ParamDecl) else d.type))
+                 for d in decls}
         types |= sized_types(checked, self.source, types)
         self.params = tuple(described_parameters(self, checked, iter(declared), types))
         self.fields = tuple(FieldInfo(d.name, types[d.name], d.required) for d in program.fields if d.output)
@@ -101,8 +102,8 @@ class Program:
 
         Args:
             graph: the graph; it is not changed.
-            options: all run options at once, as `vlang.Options` or as a dict of its fields. They can also be passed as
-                the keyword `options`.
+            options: all run options at once, as `vlang.Options` or as a dict of its fields. The keyword `options` can
+                be used instead.
             arguments: parameters of the program, vertex fields, and run options. A vertex is given by its id in the
                 graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids; or
                 its values by vertex id in a dict, a pandas Series or a DataFrame. Fields without initializer must be
@@ -180,7 +181,7 @@ class Program:
         Returns:
             The result on the new graph; its attribute `graph` is the new graph.
 
-        Raises ResumeError, with the reason, if no loop may continue, and the errors of a call.
+        Raises ResumeError, with the reason, if no loop may continue, and the errors that a call raises.
         """
         from vlang.api.resume import resume  # start-up
         from vlang.runtime.results.result import Result  # start-up

@@ -23,8 +23,8 @@ __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "p
 def parse(text: str, filename: str) -> t.File:
     """The tree of a program text.
 
-    Raises ProgramError if there are syntax errors (V001). The error lists them, and the problems that the checker finds
-    in the lines that could be parsed.
+    Raises ProgramError if there are syntax errors (V001). The error lists the syntax errors, and the problems that the
+    checker finds in the lines that could be parsed.
     """
     text = text.removeprefix("\ufeff")
     reading = read(text, filename)

@@ -152,9 +152,34 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
     type_ = types_of(args)[0]
     if isinstance(type_, Vector) and numeric(type_):
         return type_.item
-    x.run.report(Code.WRONG_TYPE, "`sum` folds the components of a vector, or is a reduction with `for`", node.span,
-                 f"this is {a(type_)}")
+    _no_vector(x, node, type_)
     return None
+
+
+def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
+    """Report the argument of a function that folds the components of a vector, and perhaps means a reduction."""
+    name = node.name
+    if name not in REDUCTIONS:
+        wrong(x, node, 0, "a vector of numbers", type_)
+        return
+    x.run.report(Code.WRONG_TYPE, f"`{name}` folds the components of a vector, or is a reduction with `for`", node.span,
+                 f"this is {a(type_)}",
+                 help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
+
+
+def _folds(name: str) -> Rule:
+    """The rule of `mean(x)`, `argmin(x)` or `argmax(x)` of the components of a vector of numbers."""
+
+    def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+        type_ = types_of(args)[0]
+        if not (isinstance(type_, Vector) and numeric(type_)):
+            _no_vector(x, node, type_)
+            return None
+        if name != "mean":
+            return x.run.int
+        return type_.item if type_.item.floating and not type_.item.weak else x.run.float
+
+    return rule
 
 
 def _dot(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
@@ -290,6 +315,7 @@ SPECIAL: dict[str, Callable[[Expressions, t.Call, Sight], Value]] = {
 }
 FUNCTIONS: dict[str, tuple[Rule, int, int]] = {
     "min": (_least_greatest, 1, _MANY), "max": (_least_greatest, 1, _MANY), "sum": (_total, 1, 1),
+    **{name: (_folds(name), 1, 1) for name in ("mean", "argmin", "argmax")},
     **NUMBERS, "wrap": (_wraps, 1, 1), "dot": (_dot, 2, 2), "reverse": (_reverse, 1, 1),
     "bit": (_expects("integer", gives=U64), 1, 1),
     "random": (_random, 2, _MANY),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from vlang.check.calls import FUNCTIONS, SPECIAL
@@ -18,7 +19,19 @@ from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.constants import MOST, in_range, size_of, size_text
 from vlang.syntax.needs import need_of
-from vlang.types import INTEGER, VERTEX, VERTICES, NamedSize, Scalar, Tuple, Type, Vector, VertexSet, scalar_named
+from vlang.types import (
+    INTEGER,
+    VERTEX,
+    VERTICES,
+    Matrix,
+    NamedSize,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    VertexSet,
+    scalar_named,
+)
 
 __all__ = ["Declarations"]
 
@@ -63,22 +76,29 @@ class Declarations:
             return None
         if expr.kind == "scalar":
             return scalar
-        return None if expr.size is None else self._vector(scalar, expr.size)
+        sizes = [self._size(written) for written in (expr.size, expr.columns) if written is not None]
+        if None in sizes:
+            return None
+        known = [size for size in sizes if size is not None]
+        if math.prod(known) > MOST_COMPONENTS and not any(isinstance(size, NamedSize) for size in known):
+            too_long(self.run, expr.span)
+            return None
+        return Matrix(scalar, *known) if len(known) > 1 else Vector(scalar, known[0])
 
-    def _vector(self, scalar: Scalar, written: t.Expr) -> Type | None:
-        """The type of vectors of a size, as written."""
+    def _size(self, written: t.Expr) -> int | None:
+        """A size of a vector or matrix, as written. Reports a wrong one, and then returns None."""
         size = size_of(written, self.run.constants)
         names = [part for part in rewrite.inside(written) if isinstance(part, t.Name)]
         if size is not None and names:
             self.run.symbols.update({part: self.run.root.names[part.name] for part in names})
-            return Vector(scalar, NamedSize(MOST_COMPONENTS, size_text(written)))
+            return NamedSize(MOST_COMPONENTS, size_text(written))
         if size is None or size < 1:
             self._no_size(written)
             return None
         if size > MOST_COMPONENTS:
             too_long(self.run, written.span)
             return None
-        return Vector(scalar, size)
+        return size
 
     def _no_size(self, written: t.Expr) -> None:
         """Report a size that is not known when a program is compiled."""
@@ -99,7 +119,8 @@ class Declarations:
             return type_
         help_ = "only parameters are lists of vertices" if isinstance(type_, VertexSet) else (
             "tuples exist while a program computes; keep each part in a field of its own"
-            if isinstance(type_, Tuple) else "")
+            if isinstance(type_, Tuple) else "matrices are parameters; a row of one is a vector"
+            if isinstance(type_, Matrix) else "")
         self.run.report(Code.WRONG_TYPE, f"{what} cannot be {a(type_)}", expr.span, help=help_ or ())
         return None
 
@@ -111,7 +132,7 @@ class Declarations:
             if param.name in self.run.constants:
                 self._constant(param, scope)
                 continue
-            type_ = self._allowed(param.type, "a parameter", Scalar, VertexSet) if param.type else None
+            type_ = self._allowed(param.type, "a parameter", Scalar, Vector, Matrix, VertexSet) if param.type else None
             if param.default is not None:
                 at = Sight(scope, "param", param)
                 given = self.x.value(param.default, at)
@@ -135,7 +156,7 @@ class Declarations:
 
     def _scalar_default(self, param: t.Param, given: Value) -> Type | None:
         type_ = self.x.concrete(given.type)
-        if type_ is None or isinstance(type_, Scalar):
+        if type_ is None or isinstance(type_, (Scalar, Vector, Matrix)):
             return type_
         if param.default is not None:
             self.run.report(Code.WRONG_TYPE, f"a parameter cannot be {a(type_)}", param.default.span)
@@ -279,7 +300,7 @@ class Declarations:
         run = self.run
         type_: Type | None = run.float
         if param.type is not None:
-            type_ = self._allowed(param.type, "an argument", Scalar, Vector, Tuple)
+            type_ = self._allowed(param.type, "an argument", Scalar, Vector, Matrix, Tuple)
         if param.default is not None:
             given = self.x.value(param.default, Sight(Scope(), "param", param))
             if param.type is None:

@@ -9,11 +9,12 @@ from typing import Any
 from vlang.check import names
 from vlang.check.calls import call
 from vlang.check.reduce import reduction
-from vlang.check.sizes import MOST_COMPONENTS, too_deep, too_long
+from vlang.check.sizes import too_deep
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight, Value, joined
 from vlang.check.tables.typing import a, comparable, concrete, item, misfit, numeric, spoken, unified
+from vlang.check.vectors import product, vector_literal
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -28,6 +29,7 @@ from vlang.types import (
     TEXT,
     TIMES,
     VERTEX,
+    Matrix,
     Scalar,
     Tuple,
     Type,
@@ -237,6 +239,8 @@ class Expressions:
         left, right = self.value(node.left, at), self.value(node.right, at)
         if left.type is None or right.type is None:
             return joined(None, left, right)
+        if node.op == "@":
+            return joined(product(self, node, left.type, right.type), left, right)
         return joined(self.combined(node, node.op, (node.left, left.type), (node.right, right.type), at), left, right)
 
     def combined(self, node: t.Expr, op: str, left: tuple[t.Expr, Type], right: tuple[t.Expr, Type],
@@ -349,7 +353,7 @@ class Expressions:
         if yes.type is None or no.type is None or test.type is None:
             return joined(None, yes, test, no)
         result = unified(yes.type, no.type)
-        if result is None or isinstance(result, VertexSet):
+        if result is None or isinstance(result, (VertexSet, Matrix)):
             self.run.report(Code.WRONG_TYPE, f"this is {a(yes.type)} or {a(no.type)}", node.span,
                             "both must have one type")
         else:
@@ -370,22 +374,7 @@ class Expressions:
         return joined(Tuple(tuple(items)) if len(items) == len(values) else None, *values)
 
     def _vector(self, node: t.VectorExpr, at: Sight) -> Value:
-        if len(node.items) > MOST_COMPONENTS:
-            too_long(self.run, node.span)
-            return Value(None)
-        values = [self.value(part, at) for part in node.items]
-        if any(v.type is None for v in values):
-            return joined(None, *values)
-        result: Type | None = values[0].type
-        for part, value in zip(node.items, values, strict=True):
-            both = unified(result, value.type) if result is not None and value.type is not None else None
-            scalar = isinstance(value.type, Scalar) and (value.type.numeric or value.type == BOOL)
-            if both is None or not scalar:
-                self.run.report(Code.WRONG_TYPE, "a vector holds numbers, or bools, of one type", part.span,
-                                f"this is {a(value.type)}" if value.type is not None else "")
-                return joined(None, *values)
-            result = both
-        return joined(Vector(result, len(values)) if isinstance(result, Scalar) else None, *values)
+        return vector_literal(self, node, at)
 
     def _index(self, node: t.Index, at: Sight) -> Value:
         value, index = self.value(node.value, at), self.value(node.index, at)

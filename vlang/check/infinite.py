@@ -1,4 +1,4 @@
-"""Warns about integer sums whose terms may be infinite (V205). It traces `inf` and `-inf` through the program.
+"""Warns about integer sums whose terms may be infinite (V205). The check traces `inf` and `-inf` through the program.
 
 The sign "+" stands for `inf`, and "-" for `-inf`. Two kinds of infinities are not traced: results that do not fit their
 type, and values that the caller passes. A comparison excludes infinities: `x < y` is false if x is `inf`.

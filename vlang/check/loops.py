@@ -116,7 +116,7 @@ def judge_loops(run: Run) -> None:
 
 
 def _repeats(loop: _Loop) -> bool:
-    """Report each `x += e` where e is constant in the loop, or sums whole values of x instead of changes.
+    """Report each `x += e` where e is constant in the loop, or where e sums whole values of x instead of changes.
 
     Returns whether it has reported a write.
     """

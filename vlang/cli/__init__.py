@@ -62,7 +62,7 @@ def _one_blas_thread() -> None:
     """Limit OpenBLAS to one thread, unless the user sets the number.
 
     When NumPy is imported, OpenBLAS starts one thread per processor, and each spins for a while. vlang computes no
-    matrix products, so it has no use for them. Only the command does this, not `import vlang`.
+    matrix products, so it does not need these threads. Only the command does this, not `import vlang`.
     """
     if not any(name in os.environ for name in _BLAS_THREADS):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"

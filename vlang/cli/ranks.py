@@ -35,7 +35,7 @@ def launched_ranks() -> int:
 
 
 def start_ranks(ranks: int, argv: list[str]) -> NoReturn:
-    """Replace this process by mpiexec, which runs `vlang` with the arguments `argv` on so many ranks.
+    """Replace this process by mpiexec, which runs `vlang` with the arguments `argv` on this number of ranks.
 
     Raises ClusterError if mpi4py or mpiexec is missing.
     """

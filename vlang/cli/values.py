@@ -87,7 +87,16 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
         return _listed(name, text[1:], graph)
     if type_ == "vertices":
         return [vertex_of(name, part.strip(), graph) for part in text.split(",") if part.strip()]
-    return _plain(name, type_, text)
+    return _vector(name, type_, text.strip()) if "[" in type_ else _plain(name, type_, text)
+
+
+def _vector(name: str, type_: str, text: str) -> Any:
+    """The components of a vector: numbers with commas between them, or the array of a .npy file, `@FILE.npy`."""
+    if text.startswith("@"):
+        return _of_npy(text[1:])
+    if "," in type_.partition("[")[2]:
+        raise click.UsageError(f"`{name}` is a matrix ({type_}); write {name}=@FILE.npy")
+    return [_plain(name, type_.partition("[")[0], part) for part in text.split(",")]
 
 
 def _plain(name: str, type_: str, text: str) -> Any:
@@ -307,6 +316,8 @@ def _choice(known: dict[str, Parameter]) -> str:
 
 
 def _sample(parameter: Parameter) -> str:
+    if "[" in parameter.type:
+        return "@FILE.npy" if "," in parameter.type.partition("[")[2] else "1,2,3"
     return {"vertex": "1", "vertices": "1,2,3", "bool": "true", "float": "0.5"}.get(parameter.type, "3")
 
 

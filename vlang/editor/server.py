@@ -63,7 +63,7 @@ def build_server() -> LanguageServer:
 
 
 class _Document:
-    """An open document. Its methods return types of the protocol."""
+    """An open document. The methods return types of the protocol."""
 
     def __init__(self, server: LanguageServer, uri: str) -> None:
         document: TextDocument = server.workspace.get_text_document(uri)

@@ -38,7 +38,7 @@ from vlang.runtime.plan.plan import (
     level_slot,
 )
 from vlang.syntax.tree import Span
-from vlang.types import I64, VERTEX, Scalar, Type
+from vlang.types import I64, VERTEX, Scalar, Type, Vector
 
 __all__ = ["ContractStage", "emit"]
 
@@ -139,7 +139,10 @@ class _Emitter:
         for name, type_ in (("N", I64), ("M", I64), ("iteration", I64)):
             self.frame.scalar(name, type_)
         for param in self.program.params:
-            self.frame.scalar(param.name, param.type)
+            if isinstance(param.type, Vector):
+                self.frame.given(param.name, param.type)
+            else:
+                self.frame.scalar(param.name, param.type)
         fields = tuple(
             FieldSpec(d.name, stored_as(d.type), str(d.type), d.output, d.required, width_of(d.type))
             for d in self.program.fields

@@ -26,7 +26,7 @@ from vlang.runtime.plan.plan import (
 __all__ = ["PLAN_RULES", "verify_plan"]
 
 _DTYPES = re.compile(r"[iu](8|16|32|64)|f(32|64)")
-_LENGTHS = re.compile(r"vertices|segments:(in|out|both|pointing:\w+)|blocks|blocked|pushed|later|set:\w+")
+_LENGTHS = re.compile(r"vertices|segments:(in|out|both|pointing:\w+)|blocks|blocked|pushed|later|one|set:\w+")
 
 
 def verify_plan(plan: Plan) -> None:
@@ -126,6 +126,7 @@ def _values(plan: Plan) -> Iterator[str]:
 def _stored(plan: Plan) -> Iterator[str]:
     """Stored values that have no scalar; a value with several components has the scalars NAME.0, NAME.1, ..."""
     names = {name.rpartition(".")[0] for name in plan.scalars} | set(plan.scalars)
+    names |= {spec.slot.removeprefix("given:") for spec in plan.arrays}
     wanted = [value.name for value in plan.values]
     for step in every_step(plan.steps):
         wanted += [step.level] if isinstance(step, SweepSpec) else []

@@ -14,7 +14,7 @@ from vlang.ir.lowering.naming import Names
 from vlang.syntax import tree as t
 from vlang.syntax.needs import need_of
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, I64, Scalar, Tuple, Type
+from vlang.types import BOOL, I64, Matrix, Scalar, Tuple, Type
 
 __all__ = ["lower"]
 
@@ -74,7 +74,8 @@ class _Lowering:
         symbol = self._symbol(node)
         type_ = self._x.symbol_type(symbol)
         default = None if node.default is None else self._x.typed(node.default, type_)
-        self._params.append(f.ParamDecl(self._names.declare(symbol), type_, default, node.span))
+        shape = (symbol.type.rows, symbol.type.columns) if isinstance(symbol.type, Matrix) else None
+        self._params.append(f.ParamDecl(self._names.declare(symbol), type_, default, node.span, shape))
 
     def _edge_fields(self, node: t.EdgeField) -> None:
         for symbol in self._symbols(node):

@@ -24,7 +24,7 @@ _WAYS = {"up": "only moves up", "down": "only moves down"}
 
 def program_text(program: f.Program) -> str:
     """The IR of a program: declarations with their types, then the statements in order."""
-    params = ", ".join(f"{p.name}: {type_text(p.type)}" + (f" = {expression(p.default)}" if p.default else "")
+    params = ", ".join(f"{p.name}: {type_text(p.declared)}" + (f" = {expression(p.default)}" if p.default else "")
                        for p in program.params)
     lines = [f"program {program.name}({params})", ""]
     lines += _declarations(program)

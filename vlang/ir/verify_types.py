@@ -16,7 +16,8 @@ _SAME = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "neg", "bitor"
                    "exactmul", "exactneg"}) | REAL
 _COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "differs"})
 _COUNTS = {"neg": 1, "wrapneg": 1, "exactneg": 1, "abs": 1, "sign": 1, "reverse": 1, "not": 1, "cast": 1, "item": 1,
-           "broadcast": 1, "vsum": 1, "vmin": 1, "vmax": 1, "bit": 1, "len": 1, "hll_size": 1, "select": 3,
+           "broadcast": 1, "vsum": 1, "vmin": 1, "vmax": 1, "vargmin": 1, "vargmax": 1, "part": 1, "bit": 1, "len": 1,
+           "hll_size": 1, "select": 3,
            **{name: rule.operands for name, rule in MATHS.items()}}
 """The number of operands; 2 for operators not listed, any number for `tuple`, `vector`, `and` and `or`."""
 
@@ -49,7 +50,7 @@ def _items(type_: Type) -> tuple[Scalar, ...]:
     """The scalars of a type."""
     if isinstance(type_, VertexSet):
         return ()
-    return type_.items if isinstance(type_, Tuple) else (type_.item,) if isinstance(type_, Vector) else (type_,)
+    return type_.items if isinstance(type_, Tuple) else (type_,) if isinstance(type_, Scalar) else (type_.item,)
 
 
 def _item(type_: Type) -> Scalar | None:
@@ -113,6 +114,11 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
         return isinstance(first, Vector) and first.item == type_ and isinstance(args[1], Scalar) and args[1].integral
     if op in ("vsum", "vmin", "vmax"):
         return isinstance(first, Vector) and first.item == type_
+    if op in ("vargmin", "vargmax"):
+        return isinstance(first, Vector) and first.item.numeric and isinstance(type_, Scalar) and type_.integral
+    if op == "part":
+        return isinstance(first, Vector) and isinstance(type_, Vector) and isinstance(expr.data, int) and \
+            first.item == type_.item and 0 <= expr.data <= first.size - type_.size
     if op == "dot":
         return isinstance(first, Vector) and first.item == type_ and args[1] == first
     if op in WHOLE:

@@ -1,6 +1,6 @@
 """Properties that a program requires of its graph: `require undirected`, `require simple`, `require loopless`.
 
-Such a word names a property only if it stands alone after `require` and the program does not declare it as a name.
+These words name a property only if they stand alone after `require`, and if the program does not declare them as names.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class _Build(Transformer[Token, Any]):
         return t.TypeExpr(self._span(meta), "const")
 
     def array_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
-        return t.TypeExpr(self._span(meta), "array", str(kids[0]), kids[1])
+        return t.TypeExpr(self._span(meta), "array", str(kids[0]), kids[1], kids[2])
 
     def tuple_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
         return t.TypeExpr(self._span(meta), "tuple", items=tuple(kids))

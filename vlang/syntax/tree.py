@@ -49,13 +49,15 @@ class TypeExpr(Node):
     Attributes:
         kind: "scalar", "vertex", "vertices", "array", "tuple" or "const" (of a parameter).
         name: the name of a scalar type, or of the type of an array's components.
-        size: the number of components of an array.
+        size: the number of components of an array, or of rows of a matrix.
+        columns: the number of columns of a matrix; None for other types.
         items: the types of a tuple.
     """
 
     kind: str
     name: str = ""
     size: Expr | None = None
+    columns: Expr | None = None
     items: tuple[TypeExpr, ...] = ()
 
 

@@ -22,14 +22,14 @@ from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.paged.work import by_page
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running
-from vlang.runtime.engine.machine import Done, Start, Stats
+from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.pages import vertex_tasks
 from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan, StageSpec
 from vlang.runtime.storage.memory import empty
 
-__all__ = ["Components", "ConnectLoop"]
+__all__ = ["Components", "ConnectLoop", "forest_kernels", "join_kernels", "ordered"]
 
 _TASK = "i64*, i64, i64*"
 _FOREST = {
@@ -43,8 +43,11 @@ _FOREST = {
     "alone": f"void(u32*, {_TASK})",
     "hook_rows": f"void(u64*, u32*, {_TASK})",
     "hook_segments": f"void(u64*, i64*, u32*, {_TASK})",
+    "used": "void(u32*, i64, i64, u8*)",
+    "pairs": "void(u32*, u32*, i64, u32*)",
 }
 _PAGED = ("alone", "hook_rows", "hook_segments")
+_RANKS = ("used", "pairs")
 _PROBES = 1024  # number of vertices that are sampled to find the largest tree
 _TASKS = 256  # about the number of tasks
 _LEAST_COST = 8192  # about the minimum number of edges and vertices in a task
@@ -69,7 +72,7 @@ class Components(CpuWay):
 
     def begin(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None
-    ) -> ConnectLoop | PagedConnectLoop | None:
+    ) -> Loop | None:
         """Begin the loop; returns None if it is bounded, if it continues a run, or if the order of operands matters.
 
         The order matters for NaN and negative zero, as min and max return the first operand then.
@@ -77,7 +80,7 @@ class Components(CpuWay):
         passes, copied = machine.passes, loop.copied
         assert copied is not None
         values = passes.state.arrays[f"field:{copied.field}"]
-        if bound is not None or (start is not None and start.flags is not None) or not _ordered(values):
+        if bound is not None or (start is not None and start.flags is not None) or not ordered(values):
             return None
         passes.freedoms.of(loop, bound).took("K")
         if isinstance(passes.source, Streamed):
@@ -112,8 +115,8 @@ class Components(CpuWay):
         if loop.copied is None:
             return ()
         dtype = next(field.dtype for field in plan.fields if field.name == loop.copied.field)
-        forest, join = _forest_kernels(), _join_kernels(loop.copied.join, dtype)
-        return [Beside(forest, [name for name in forest if name not in _PAGED]), Beside(join, join)]
+        forest, join = forest_kernels(), join_kernels(loop.copied.join, dtype)
+        return [Beside(forest, [name for name in forest if name not in (*_PAGED, *_RANKS)]), Beside(join, join)]
 
 
 class _Forest(ABC):
@@ -152,11 +155,17 @@ class _Forest(ABC):
             return (self.last(),)
         parents = empty(len(self._values), np.uint32)
         self._components(parents, tasks)
-        kind = self._values.dtype
-        kernels = _join_kernels(self._copied.join, f"{kind.kind}{8 * kind.itemsize}")
         for name in ("join", "spread"):
-            self._cpu.launch(kernels[name], (parents, self._values), tasks, len(tasks), len(parents))
+            self._over_trees(name, parents, self._values, tasks)
         return (self.last(),)
+
+    def _over_trees(
+        self, name: str, parents: NDArray[np.uint32], values: NDArray[Any], tasks: NDArray[np.int64]
+    ) -> None:
+        """Combine the values of each tree in its root (`join`), or copy the value of the root to its tree (`spread`).
+        """
+        kernels = join_kernels(self._copied.join, f"{values.dtype.kind}{8 * values.dtype.itemsize}")
+        self._cpu.launch(kernels[name], (parents, values), tasks, len(tasks), len(parents))
 
     def last(self) -> Done:
         """The only superstep, after which no vertex is active."""
@@ -172,7 +181,7 @@ class _Forest(ABC):
         if self._copied.join != "min" or values.dtype != np.uint32:
             return False
         found = np.zeros(1, np.int64)
-        self._cpu.launch(_forest_kernels()["misplaced"], (values,), tasks, len(tasks), len(values), (found,))
+        self._cpu.launch(forest_kernels()["misplaced"], (values,), tasks, len(tasks), len(values), (found,))
         return not found[0]
 
 
@@ -182,13 +191,14 @@ class ConnectLoop(_Forest):
     def __init__(self, copied: CopySpec, adjacency: Adjacency, values: NDArray[Any], cpu: Cpu) -> None:
         super().__init__(copied, values, cpu)
         self._adjacency = adjacency
+        self._skipped = 0  # a vertex of the tree whose edges `_components` has skipped
 
     def _tasks(self) -> NDArray[np.int64]:
         tasks: NDArray[np.int64] = self._adjacency.derived("connect", lambda: _tasks(self._adjacency.offsets))
         return tasks
 
     def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
-        adjacency, kernels = self._adjacency, _forest_kernels()
+        adjacency, kernels = self._adjacency, forest_kernels()
         offsets, targets = adjacency.offsets, adjacency.targets
         n = len(parents)
         second = empty(n, np.uint32)
@@ -202,13 +212,30 @@ class ConnectLoop(_Forest):
             return
         probes = adjacency.derived("probes", lambda: _probes(n)).copy()
         self._cpu.launch(kernels["roots"], (parents, probes), np.array([0, 0, len(probes)]), 1, len(probes))
-        others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # `second` is no longer read
-        launch("outside", (offsets, parents, _most_frequent(probes)), (others, counts))
-        rest = int(counts[:, 1].sum())
-        launch("finish", (offsets, targets, parents), (others, counts), rest)
+        self._skipped = _most_frequent(probes)
+        rest = self._finish(parents, tasks, self._skipped, second)  # `second` is no longer read
         if flat and rest:  # otherwise no tree has changed since `outside` made every vertex point to its root
-            launch("flatten", (parents,))
+            self._cpu.launch(kernels["flatten"], (parents,), tasks, len(tasks), 2 * n)
         self._edges = 2 * n + rest
+
+    def _finish(
+        self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], skipped: int, others: NDArray[np.uint32]
+    ) -> int:
+        """Link the vertices outside of the tree with the root `skipped` with all neighbours; returns their edges.
+
+        Args:
+            parents: uint32[n], the forest; changed.
+            tasks: int64[T, 3], tasks over all vertices.
+            skipped: the root of the tree that is left out; n for none.
+            others: uint32[n], memory for the list of these vertices.
+        """
+        offsets, targets = self._adjacency.offsets, self._adjacency.targets
+        kernels, counts = forest_kernels(), np.zeros((len(tasks), 2), dtype=np.int64)
+        self._cpu.launch(kernels["outside"], (offsets, parents, skipped), tasks, len(tasks), 2 * len(parents),
+                         (others, counts))
+        rest = int(counts[:, 1].sum())
+        self._cpu.launch(kernels["finish"], (offsets, targets, parents), tasks, len(tasks), rest, (others, counts))
+        return rest
 
 
 class PagedConnectLoop(_Forest):
@@ -229,7 +256,7 @@ class PagedConnectLoop(_Forest):
         return vertex_tasks(len(self._values), _LEAST_COST)
 
     def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
-        kernels, pages, table = _forest_kernels(), self._source.pages("in"), self._source.table("in", ())
+        kernels, pages, table = forest_kernels(), self._source.pages("in"), self._source.table("in", ())
         if not flat:  # otherwise `parents` are the values, and each vertex is its own parent already
             self._cpu.launch(kernels["alone"], (parents,), tasks, len(tasks), len(parents))
         for rows, segments in by_page(self._source, "in", (), table, pages.tasks, pages.segment_tasks):
@@ -246,7 +273,7 @@ def _fits(copied: CopySpec, graph: Counts) -> bool:
     return copied.domain == "both" or not graph.directed
 
 
-def _ordered(values: NDArray[Any]) -> bool:
+def ordered(values: NDArray[Any]) -> bool:
     """Whether min and max of the values have the same bits for every order of the operands."""
     if values.dtype.kind != "f":
         return True
@@ -281,12 +308,12 @@ def _text() -> str:
 
 
 @cache
-def _forest_kernels() -> Kernels:
+def forest_kernels() -> Kernels:
     return load_kernels(_text(), _FOREST)
 
 
 @cache
-def _join_kernels(join: str, dtype: str) -> Kernels:
+def join_kernels(join: str, dtype: str) -> Kernels:
     """The kernels that combine values over trees by `join` (such as min), and copy them back to all vertices.
 
     `dtype` is the type of the values, a key of DTYPES.

@@ -18,7 +18,7 @@ from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, on_disk, only_new
 from vlang.runtime.cpu.ways.joined_words import close_words, open_words, push_spec
 from vlang.runtime.cpu.ways.push import push_stage, pushed_directions
-from vlang.runtime.engine.machine import Start, Stats
+from vlang.runtime.engine.machine import Loop, Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
@@ -26,6 +26,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.packed import PackedEdges, packed_edges
 from vlang.runtime.plan.layouts.order_words import (
+    ORDER_BOUND,
     ORDER_BUCKETS,
     ORDER_CONTROL,
     ORDER_CURSOR,
@@ -108,7 +109,7 @@ class Priority(CpuWay):
         """
         return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8
 
-    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PriorityLoop | None:
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
         """Begin the loop; returns None if supersteps are bounded, or if vertices must run without new input."""
         if bound is not None or not only_new(start):
             return None
@@ -205,7 +206,7 @@ class PriorityLoop:
         self._words = push_spec(stage)
         graph, workers = passes.graph, passes.cpu.threads
         n = graph.n
-        self._out = graph.adjacency(OPPOSITE[stage.domain], tuple(name for name, _ in stage.columns))
+        self._out = graph.adjacency(self._receivers(stage.domain), tuple(name for name, _ in stage.columns))
         self._packed = _packed(stage, graph, self._out)
         runs = runs_of(n, workers)
         self._links = empty(runs, np.int64)
@@ -225,7 +226,7 @@ class PriorityLoop:
             self._wait_for(start_flags)
         self._table = np.zeros(ORDER_WORKERS + 2 * workers, np.uint64)
         self._aim(self._out)
-        self._table.view(np.float64)[ORDER_SCALE] = 1 / choose_delta(stage, self._out)
+        self._table.view(np.float64)[[ORDER_SCALE, ORDER_BOUND]] = 1 / choose_delta(stage, self._out), np.inf
         self._kept = self._state.arrays[self._words.slot]
         self._apart = len(self._words.parts) > 1 or not self._words.slot.startswith("next:")
         if self._apart:
@@ -233,6 +234,10 @@ class PriorityLoop:
         else:  # contributions are combined in the field itself
             self._state.put(self._words.slot, self._state.arrays[f"field:{spec.field}"])
         self._last = Done(0, "priority", 0)
+
+    def _receivers(self, domain: str) -> str:
+        """The direction of the edges from senders to receivers."""
+        return OPPOSITE[domain]
 
     def _aim(self, out: Adjacency) -> None:
         """Write the addresses of all arrays to the table that the kernel reads."""
@@ -278,13 +283,7 @@ class PriorityLoop:
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run rounds until all buckets are empty, or the maximum number of a call is reached."""
-        control, passes = self._control, self._passes
-        control[ORDER_ROUNDS] = min(_ROUNDS, room or _ROUNDS)
-        control[ORDER_IDLE : ORDER_IDLE + 3] = 0
-        kernel = passes.kernels[self._stage.kernels["priority"]]
-        passes.cpu.crew(kernel, (self._state.frame,), control, len(self._out) + passes.graph.n, (self._table,))
-        control[ORDER_FILLING] = 0
-        records = self._records[: control[ORDER_RECORDED]]
+        control, records = self._control, self._rounds(min(_ROUNDS, room or _ROUNDS))
         if records[-1, 0] == 0 and control[ORDER_SPILLED]:
             self._fill(_FILL_WAITERS)
             control[ORDER_UNSURE] = 1
@@ -292,6 +291,16 @@ class PriorityLoop:
         rows = Series("priority", records)
         self._last = rows[-1]
         return rows
+
+    def _rounds(self, most: int) -> NDArray[np.int64]:
+        """Run at most `most` rounds; returns their records (ORDER_RECORDS), int64[rounds, 2]."""
+        control, passes = self._control, self._passes
+        control[ORDER_ROUNDS] = most
+        control[ORDER_IDLE : ORDER_IDLE + 3] = 0
+        kernel = passes.kernels[self._stage.kernels["priority"]]
+        passes.cpu.crew(kernel, (self._state.frame,), control, len(self._out) + passes.graph.n, (self._table,))
+        control[ORDER_FILLING] = 0
+        return self._records[: control[ORDER_RECORDED]]
 
     def sync(self) -> None:
         """Copy values that are combined in separate words to the fields.
@@ -326,16 +335,21 @@ def runs_of(n: int, workers: int) -> int:
     return 4 * n // ORDER_RUN + workers * (ORDER_BUCKETS + 1 + ORDER_GRANT) + ORDER_GRANT
 
 
-def choose_delta(stage: StageSpec, out: Adjacency) -> float:
+def choose_delta(stage: StageSpec, out: Adjacency, degree: float | None = None) -> float:
     """The width of a bucket, a power of two, from the mean weight and the mean degree.
 
     Buckets are wide for low degrees, as every bucket costs a barrier. Buckets are narrow for high degrees, so that few
     edges lead back into the same bucket (measurements: docs/internals/performance.md).
+
+    Args:
+        stage: the pass.
+        out: the edges along which vertices push, of which some weights are read.
+        degree: the mean degree of the graph; None for that of `out`.
     """
     spec = _spec_of(stage)
     steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in spec.columns]
     step = _mean(steps[0], spec.log) if steps else 1.0
-    degree = max(1.0, len(out) / max(1, len(out.offsets) - 1))
+    degree = max(1.0, len(out) / max(1, len(out.offsets) - 1) if degree is None else degree)
     return 2.0 ** round(math.log2(_WIDTH * step / degree**1.5)) if steps else 1.0
 
 

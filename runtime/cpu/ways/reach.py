@@ -146,7 +146,7 @@ class ReachLoop(FrontierLoop):
         self._stage, self._passes, self._state = stage, passes, passes.state
         self._looks, self._free, self._start_flags = looks, free, start_flags
         graph, threads = passes.graph, passes.cpu.threads
-        self._out, self._into = graph.adjacency(OPPOSITE[stage.domain]), graph.adjacency(stage.domain)
+        self._out, self._into = graph.adjacency(self._receivers(stage.domain)), graph.adjacency(stage.domain)
         self._words = words = -(-graph.n // 64)
         # No frontier of a small graph has more vertices and edges than the graph.
         self._narrow = min(_NARROW + graph.n // 512, graph.n + len(self._out) + 1)
@@ -170,9 +170,10 @@ class ReachLoop(FrontierLoop):
                             (REACH_FINDERS, self._finders)):
             self._point(word, array)
         self._table[REACH_VERTICES], self._table[REACH_ROOM] = graph.n, self._narrow
-        self._active, self._edges = graph.n, 0  # vertices and edges of the frontier
+        self._sizes = self._of_graph(stage.domain)
+        self._active, self._edges = self._sizes[0], 0  # vertices and edges of the frontier
         # An upper bound of the number of unreached vertices, and an estimate of the number of their edges.
-        self._left, self._left_edges = graph.n, len(self._into)
+        self._left, self._left_edges = self._sizes
         self._looked = False
         self._rounds = 0
 
@@ -196,8 +197,15 @@ class ReachLoop(FrontierLoop):
         """Whether unreached vertices look for the frontier in the next superstep."""
         looked = self._last.mode == "early-exit pull"
         return self._free.choose("", lambda: should_look(
-            self._passes.costs, looked, self._passes.graph.n, len(self._out), self._active, self._edges, self._left,
-            self._left_edges))
+            self._passes.costs, looked, *self._sizes, self._active, self._edges, self._left, self._left_edges))
+
+    def _receivers(self, domain: str) -> str:
+        """The direction of the edges from senders to receivers."""
+        return OPPOSITE[domain]
+
+    def _of_graph(self, domain: str) -> tuple[int, int]:
+        """The numbers of vertices and of edges of the graph."""
+        return self._passes.graph.n, len(self._out)
 
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
@@ -260,15 +268,21 @@ class ReachLoop(FrontierLoop):
         self._launch("early", self._words, self._words + self._left, int(not self._looked))
         self._looked = True
         self._bits[:2] = self._bits[1], self._bits[0]
-        self._found()
-        self._left, self._left_edges = self._counts[[REACH_LEFT_OVER, REACH_LEFT_EDGES]].tolist()
-        return Done(self._active, "early-exit pull", int(self._counts[REACH_LOOKED]))
+        counts = self._found()
+        self._left, self._left_edges = counts[[REACH_LEFT_OVER, REACH_LEFT_EDGES]].tolist()
+        return Done(self._active, "early-exit pull", int(counts[REACH_LOOKED]))
 
-    def _found(self) -> None:
-        """Make the vertices that were reached in this superstep the frontier."""
-        self._active, self._edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
+    def _found(self) -> NDArray[np.int64]:
+        """Make the vertices that were reached in this superstep the frontier; returns the counts of the superstep."""
+        counts = self._counted()
+        self._active, self._edges = counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
         self._left -= self._active
         self._left_edges -= self._edges
+        return counts
+
+    def _counted(self) -> NDArray[np.int64]:
+        """The counts of a superstep (REACH_COUNTS)."""
+        return self._counts
 
     # ------------------------------------------------------------------------------------------------ launches
     def _launch(self, role: str, entries: int, cost: int, number: int, more: int = 0) -> None:

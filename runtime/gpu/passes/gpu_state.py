@@ -56,7 +56,7 @@ class GpuState:
         device.upload(self._frame.pointer, self._mirror)
         self._dirty: dict[int, int] = {}
         self._stale = False
-        self._allocate({"vertices": n, "blocks": blocks})
+        self._allocate({"vertices": n, "blocks": blocks, "one": 1})
 
     @property
     def frame(self) -> int:
@@ -182,11 +182,14 @@ class GpuState:
         changed, active = self._mirror[self._stats_at : self._stats_at + 2].tolist()
         return Stats(changed, active)
 
-    def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
+    def set_scalar(self, name: str, value: bool | int | float | NDArray[Any]) -> None:
         """Store a graph-level value in its slot, converted to the slot's type.
 
-        A value that is an array represents a set of vertices.
+        An array is a set of vertices, or the components of a vector.
         """
+        if isinstance(value, np.ndarray) and f"given:{name}" in self.plan.slots:
+            self.device.upload(self.buffers[f"given:{name}"].pointer, value)
+            return
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():
                 if kind in self.plan.slots:

@@ -31,7 +31,7 @@ ORDER_VERTICES = _CONTROL.word("how many vertices there are")
 ORDER_RUNS = _CONTROL.word("runs of entries of the pool")
 ORDER_ROUNDS = _CONTROL.word("rounds of this call at most")
 ORDER_FILLING = _CONTROL.word("what is entered when the call begins: nothing (0), vertices that are not silent (1), or "
-                              "those that wait for a run (2)")
+                              "those that wait for a run, into empty buckets (2) or beside the entries of buckets (3)")
 ORDER_TARGET = _CONTROL.word("the vertex at which the loop stops, -1 for none")
 ORDER_FIXED = _CONTROL.word("whether the width stays as it is")
 ORDER_NOW = _CONTROL.word("the current bucket")
@@ -56,6 +56,7 @@ ORDER_ORIGIN = _TABLE.word("f64: the priority at which the window begins")
 ORDER_SCALE = _TABLE.word("f64: one through the width of a bucket")
 ORDER_SHIFT = _TABLE.word("0, or where in the words of its targets the value of an edge begins "
                           "(vlang.runtime.graph.topology.packed)")
+ORDER_BOUND = _TABLE.word("f64: a call ends before a bucket that begins at this priority or later")
 ORDER_WORKERS = _TABLE.word("two for each worker: its desk, and i64[ORDER_BUCKETS + 2], the places of its buckets")
 
 # The desk of a worker, i64, has the words in which the worker publishes its state.

@@ -13,7 +13,8 @@ from tests.cpu.kernels.yielding import WAYS, yielding_text
 from vlang import load
 
 ROOT = Path(__file__).parents[3]
-ALWAYS = ("components", "priority", "offered", "reach", "sssp", "small", "long", "bits",
+ALWAYS = ("components", "priority", "offered", "reach", "meeting", "sssp", "small", "long",
+          "bits",
           *(name for name in WAYS if name.startswith("copied_")))
 """One program for each kind of atomic update: words of 32, 64 and 128 bits, single bits, roots, buckets and bitmaps.
 

@@ -17,6 +17,7 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -27,14 +28,17 @@ from tests.cpu.compare import same_bits
 from tests.cpu.rules.copying import copying
 from tests.cpu.ways.test_push import PROGRAMS
 from vlang.runtime.compile import compile_numba, front_end
+from vlang.runtime.compile.objects import load_kernels
 from vlang.runtime.cpu.crew import launch
 from vlang.runtime.cpu.ways import components, push, reach
 from vlang.runtime.graph.topology import pages
+from vlang.runtime.plan.layouts.meet_words import MEET_WORDS
 
 __all__ = ["PLANTED", "WAYS", "yielding_text"]
 
 WORKERS = 4
 ROUNDS, MANY_ROUNDS = 4, 30  # runs of each program and of short ones, because switches are random
+MEETINGS = 2000  # barriers that the workers of one kernel pass
 MOST_PLANTED = 60  # at most so many runs with a bug, until one differs
 
 WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -42,6 +46,7 @@ WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "priority": ("sssp", {"schedule": "priority"}),
     "offered": ("sssp", {"schedule": "priority"}),
     "reach": ("bfs", {}),
+    "meeting": ("", {}),
     **{f"copied_{reduction}": ("", {}) for reduction in ("min", "max", "last", "bitor", "bitand")},
     **{name: (name, {"mode": "push", "schedule": "rounds"}) for name in (
         "sssp", "sswp", "sssp_tree", "small", "long", "bits", "heavy", "highest", "halves")},
@@ -50,7 +55,7 @@ WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 The names copied_* are loops that copy values, where every vertex updates the root of its component. `offered` runs in
 priority order on a random graph, where workers often wait for work that others offer. If an update of the count of
-waiting workers were lost, they would wait for ever.
+waiting workers were lost, they would wait for ever. `meeting` is a kernel that only passes barriers.
 """
 
 _ACCESS = re.compile(r"^\s+(%\S+ = )?(load|store|cmpxchg|atomicrmw)\b")
@@ -156,11 +161,37 @@ def _compiled_so(planted: str) -> None:
     components._LEAST_COST = pages._LEAST_COST = 64  # so that each star is cut into many tasks
 
 
+_MEETINGS = """
+def many(control, crew, rounds, counter, wrong):
+    for k in range(rounds):
+        fetch_add(counter, 0, 1)
+        meet(control, crew)
+        if peek(counter, 0) != crew * (k + 1):
+            fetch_add(wrong, 0, 1)
+        meet(control, crew)
+"""
+
+
+def _meetings_are_barriers() -> bool:
+    """Whether no worker leaves the barrier of a launch before all have come. If arrivals are lost, this never ends."""
+    text = str(vlang.load("sssp").plan(frozenset({"weight"})).text)
+    many = load_kernels(text + _MEETINGS, {"many": "void(i64*, i64, i64, i64*, i64*)"})["many"]
+    control, counter, wrong = (np.zeros(words, np.int64) for words in (MEET_WORDS, 1, 1))
+    with ThreadPoolExecutor(WORKERS) as workers:
+        list(workers.map(lambda _: many(control, WORKERS, MEETINGS, counter, wrong), range(WORKERS)))
+    return not wrong[0]
+
+
 def main(names: Sequence[str], planted: str = "") -> int:
     """Run programs; print a line for each, and return 1 if a result differs."""
     _compiled_so(planted)
     status = 0
     for name in names:
+        if name == "meeting":
+            met = _meetings_are_barriers()
+            print(name, "same" if met else "differs", flush=True)
+            status |= not met
+            continue
         stated, research = WAYS[name]
         if name.startswith("copied_"):
             program, graph, given = _copied(name.removeprefix("copied_"))

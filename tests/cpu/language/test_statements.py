@@ -217,7 +217,7 @@ def test_arithmetic(kind: str) -> None:
 
 
 def test_infinite_integers() -> None:
-    """`inf` absorbs in + and -, on either side, and survives widening."""
+    """A sum or difference with `inf` on either side is infinite, and widening a type keeps `inf`."""
     some = np.array([0, 1, -1, 2**31 - 1, 2**31 - 2, -(2**31), -(2**31) + 1], np.int32)
     x, y = np.repeat(some, len(some)), np.tile(some, len(some))
     text = """

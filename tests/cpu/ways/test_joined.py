@@ -70,7 +70,7 @@ def program(number: int) -> tuple[Program, dict[str, str]]:
 
 
 def values(rng: np.random.Generator, type_: str, n: int) -> NDArray[np.generic]:
-    """Values of few kinds, so that many are equal. Most are infinite if the type has infinities."""
+    """Values of few kinds, so that many are equal. Most values are infinite if the type has infinities."""
     if type_ in ("bool", "vertex"):
         return rng.random(n) < 0.3 if type_ == "bool" else rng.integers(0, n, n)
     dtype = np.dtype(DTYPES.get(type_, type_))

@@ -113,7 +113,10 @@ def test_as_pulled(name: str, spec: str) -> None:
 
 
 def test_bfs_changes_direction() -> None:
-    """While the frontier has most of the edges, unreached vertices scan for it; a small frontier pushes."""
+    """While the frontier has most of the edges, unreached vertices scan for active neighbours.
+
+    A small frontier pushes.
+    """
     modes = {r.mode for r in program("bfs")(graph(GRAPHS[0]), source=1).history}
     assert modes == {"push", "early-exit pull"}
     assert {r.mode for r in program("bfs")(graph("path:300,weights=1..63"), source=1).history} == {"push"}

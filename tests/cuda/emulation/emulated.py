@@ -267,6 +267,11 @@ class EmulatedDevice:
         assert not np.shares_memory(to, of), "a copy between places that overlap"
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
+    def reaches(self, other: object) -> bool:
+        """Whether copies from another device are direct: between devices that read host memory."""
+        assert isinstance(other, EmulatedDevice)
+        return self.info.unified
+
     def copy_from(
         self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
     ) -> None:
@@ -278,7 +283,7 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place; returns its address for kernels, 0 if they cannot read it."""
+        """Page-lock a host array in place; returns its address for kernels, 0 if kernels cannot read the array."""
         assert array.flags.c_contiguous
         self.locked += not self._is_registered(array)
         self._registered[array.ctypes.data, array.nbytes] = array

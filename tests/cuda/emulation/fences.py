@@ -40,8 +40,8 @@ def _poison(pointer: int, nbytes: int, on: bool) -> None:
 class Fence:
     """`nbytes` of memory at `pointer`, aligned to ALIGNED and filled with a garbage byte.
 
-    The memory ends at the end of a page, as nearly as the alignment allows. `close` checks the bytes after it in its
-    last page, and the bytes before it in its first page.
+    The memory ends at the end of a page, as nearly as the alignment allows. `close` checks the bytes of the first and
+    the last page that are outside of the memory.
     """
 
     def __init__(self, nbytes: int, garbage: int) -> None:
@@ -68,7 +68,7 @@ class Fence:
         return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(pointer))
 
     def close(self, what: str) -> None:
-        """Free the memory. Raises AssertionError if bytes outside of it were written."""
+        """Free the memory. Raises AssertionError if bytes outside of the memory were written."""
         self._poison(False)
         end = self.pointer + self.nbytes
         before = np.flatnonzero(self.view(self._start, self.pointer - self._start) != _RIM) + self._start

@@ -204,7 +204,7 @@ def test_fit_of_nonsense_is_the_default(bad: list[float]) -> None:
 
 
 class _Clock:
-    """A device that runs nothing. Its events report how long launches would take."""
+    """A device that runs nothing. The events of the device report how long launches would take."""
 
     info = DeviceInfo("Clock", "sm_90", 4, H200_SHARED, 1 << 30, True)
 
@@ -266,7 +266,7 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_compiler
 def test_calibration_runs() -> None:
-    """The kernels end and stay inside their memory. Their times on a CPU have no meaning."""
+    """The kernels end and stay inside their memory. The times of these kernels on a CPU have no meaning."""
     folder = Path(cuda.__file__).parent / "skeletons"
     names = ("prelude.cuh", "operators.cuh", "saturating.cuh", "atomics.cuh")
     text = "\n".join((folder / name).read_text() for name in names)

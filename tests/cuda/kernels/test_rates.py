@@ -1,4 +1,4 @@
-"""Rates of a device are measured if a run needs them, plausible, cached, and used to scale costs."""
+"""Rates of a device are measured when a run needs rates. They are plausible, are cached, and scale costs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_small_budget_of_the_host_has_no_room_for_measuring(
 @needs_compiler
 @pytest.mark.parametrize("unified", [True, False])
 def test_measuring_runs(unified: bool) -> None:
-    """The kernels end and stay inside their memory. Their times on a CPU have no meaning."""
+    """The kernels end and stay inside their memory. The times of these kernels on a CPU have no meaning."""
     device = EmulatedDevice(multiprocessors=1, flags=("-O0",), unified=unified)
     found = measure_rates(device, CudaTarget().module((), (), (), {}).text, rounds=2, cells=1 << 10, host=1 << 11)
     assert all(value > 0 for value in vars(found).values())

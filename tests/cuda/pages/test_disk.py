@@ -80,7 +80,10 @@ def pages_of(kind: str = "in") -> int:
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in IN_MEMORY_ONLY])
 def test_every_program(name: str) -> None:
-    """Every program runs with half of the edges on the device and with all of them, which are then read once."""
+    """Every program runs with half of the edges on the device, and with all edges.
+
+    In the second case, pages are read once.
+    """
     limits: dict[str, Any] = {"max_rounds": 6} if name in ("circuit", "heat", "neural") else {}
     want, most = in_memory(name, **limits)
     edges = 8 * len(GRAPH.src)
@@ -267,7 +270,7 @@ def test_a_page_that_cannot_be_read() -> None:
 
 
 def test_memory_that_cannot_be_locked(small: Path) -> None:
-    """If buffers cannot be page-locked, copies read them immediately."""
+    """If buffers cannot be page-locked, copies read the buffers immediately."""
     class Refused(EmulatedDevice):
         def register(self, array: Any) -> int:
             return 0

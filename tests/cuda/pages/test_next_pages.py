@@ -115,7 +115,7 @@ def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int,
 
 
 def test_pages_with_much_to_do_are_copied_and_others_read_in_place(watched: list[tuple[str, int, Traffic]]) -> None:
-    """The costs of the link decide. Here two rows cost as much as a page."""
+    """The costs of the link decide. In this test, two rows cost as much as a page."""
     options = tight("bfs_tree", "skewed", "push", transfer="auto")
     watched.clear()
     Watched.costs = Link(start=0, copied=1e9, direct=1e9, touched=1e7)

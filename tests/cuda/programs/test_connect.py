@@ -65,7 +65,7 @@ def test_shapes(spec: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_directions(domain: str) -> None:
-    """One direction is sufficient only in an undirected graph."""
+    """A gather over one direction is sufficient only in an undirected graph."""
     program, rng = copying("max", "i32", domain), np.random.default_rng(5)
     with emulated():
         for directed in (False, True):

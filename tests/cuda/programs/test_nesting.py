@@ -1,4 +1,4 @@
-"""Nested blocks on an emulated GPU: the programs of tests/cpu/language/test_nesting.py, and random ones."""
+"""Nested blocks on an emulated GPU: the programs of tests/cpu/language/test_nesting.py, and random programs."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Call
         graph: The graph.
         run: Runs the program with the added tests, and returns its outcome.
 
-    Raises CheckError if an operation fails. It reports the first statement with a failed operation, and the first
-    vertex at which the statement fails.
+    Raises CheckError if an operation fails. The error reports the first statement with a failed operation, and the
+    first vertex at which the statement fails.
     """
     made = checked(program, given)
     outcome = run(made)

@@ -89,7 +89,7 @@ def keeping(
         notes: receives the messages about checkpoints.
 
     Raises CheckpointError if the folder has a checkpoint and the run cannot continue from it, BindError if the machine
-    cannot save its state, and DiskError.
+    cannot save its state, and DiskError if the disk fails.
     """
     options = call.options
     if not isinstance(machine, Restorable):
@@ -113,7 +113,7 @@ def keeping(
 
 # ------------------------------------------------------------------------------------------------------------ keys
 def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, dict[str, str]]:
-    """The properties of a run that must equal those of a checkpoint. Their names are used in messages."""
+    """The properties of a run that must equal those of a checkpoint. Messages use the names of these properties."""
     text = hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     options = {name: _shown(getattr(call.options, name)) for name, option in OPTIONS.items() if option.decides}
     options |= {"precision": str(call.precision), "derive": str(derive)}

@@ -164,7 +164,7 @@ class _Query:
 
 
 def _scalars(types: Sequence[Type]) -> list[Scalar]:
-    """The types, if all of them are scalars. Raises Untranslatable otherwise."""
+    """The types, if all types are scalars. Raises Untranslatable otherwise."""
     found = [type_ for type_ in types if isinstance(type_, Scalar)]
     if len(found) < len(types):
         raise Untranslatable
@@ -172,7 +172,7 @@ def _scalars(types: Sequence[Type]) -> list[Scalar]:
 
 
 def _number(model: Any, value: Any) -> Any:
-    """The value of a formula in a model, as a Python number or a tuple of them."""
+    """The value of a formula in a model, as a Python number or a tuple of Python numbers."""
     if isinstance(value, tuple):
         return tuple(_number(model, part) for part in value)
 

@@ -166,7 +166,7 @@ class Run:
         return wish if scope.find(wish) is None else self.fresh(wish)
 
     def fresh(self, wish: str) -> str:
-        """`wish`, followed by a number if the program already uses it."""
+        """The name `wish`, followed by a number if the program already uses this name."""
         taken = WORDS | set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text))
         return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in taken)
 

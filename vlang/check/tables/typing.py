@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from vlang.syntax import tree as t
 from vlang.times import time_of
@@ -14,6 +15,7 @@ from vlang.types import (
     INTEGER,
     TEXT,
     VERTEX,
+    Matrix,
     Scalar,
     Tuple,
     Type,
@@ -92,8 +94,8 @@ def as_read(type_: Type | None) -> Type | None:
     """The type of a stored value when it is read: f16 is for storage only."""
     if type_ == F16:
         return F32
-    if isinstance(type_, Vector) and type_.item == F16:
-        return Vector(F32, type_.size)
+    if isinstance(type_, (Vector, Matrix)) and type_.item == F16:
+        return replace(type_, item=F32)
     return type_
 
 
@@ -101,6 +103,9 @@ def concrete(type_: Type, precision: int) -> Type:
     """The type with `int` and `float` in place of the types of literals, inside vectors and tuples as well."""
     if isinstance(type_, Tuple):
         return Tuple(tuple(s for s in (defaulted(i, precision) for i in type_.items) if isinstance(s, Scalar)))
+    if isinstance(type_, Matrix):
+        inner = defaulted(type_.item, precision)
+        return Matrix(inner, type_.rows, type_.columns) if isinstance(inner, Scalar) else type_
     if isinstance(type_, Vector):
         inner = defaulted(type_.item, precision)
         return Vector(inner, type_.size) if isinstance(inner, Scalar) else type_

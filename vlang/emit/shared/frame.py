@@ -11,7 +11,7 @@ from vlang.emit.shared.formulas import Unwritable
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, Fault, level_slot
-from vlang.types import I64, VERTEX, Scalar, Type
+from vlang.types import I64, VERTEX, Scalar, Type, Vector
 
 __all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
 
@@ -56,6 +56,11 @@ class Frame:
         if type_ == VERTEX:
             self.vertices.add(name)
         return self.slot(f"scalar:{name}")
+
+    def given(self, name: str, type_: Vector) -> str:
+        """The name of the slot of a parameter that is a vector."""
+        self.array(f"given:{name}", stored_as(type_), "one", type_.size, str(type_))
+        return f"given:{name}"
 
     def array(self, slot: str, dtype: str, length: str = "vertices", width: int = 1, type_: str = "") -> int:
         """The slot of an array that is not a field.
@@ -149,6 +154,12 @@ class Environment:
             self.frame.array(f"{kind}:{name}", "u32", f"set:{name}")
         given, ordered, places = (self.pointer(f"{kind}:{name}", "u32") for kind in kinds)
         return given, ordered, places, self.scalar(name, I64)
+
+    def given(self, name: str, type_: Vector) -> tuple[str, ...]:
+        """Code of the components of a parameter that is a vector."""
+        slot = self.frame.given(name, type_)
+        pointer = self.pointer(slot, stored_as(type_))
+        return tuple(f"{pointer}[{k}]" for k in range(type_.size))
 
     def numbers(self) -> tuple[str, str, str]:
         """Code for the caller's vertex ids: a pointer to the list of ids, whether there is one, and the least id."""
@@ -280,6 +291,9 @@ class Scope:
         return f"{self.env.pointer('ids:internal', 'u32')}[{number}]" if self.env.frame.renumbered else number
 
     def graph(self, expr: f.GraphValue) -> tuple[str, ...]:
+        if expr.kind == "parameter" and isinstance(expr.type, Vector):
+            places = self.env.given(expr.name, expr.type)
+            return tuple(self.env.dialect.load(expr.type.item, place) for place in places)
         return tuple(self.env.scalar(name, part) for name, part in parts_of_name(expr.name, expr.type))
 
     def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]:

@@ -13,7 +13,7 @@ from vlang.emit.shared.stage import merged, parts_of, put_and_get
 from vlang.ir.forms import forms as f
 from vlang.runtime.plan.plan import Fault, Fold, ScalarSpec
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, I64
+from vlang.types import BOOL, I64, Vector
 
 __all__ = ["ScalarText", "ScalarWriter"]
 
@@ -90,6 +90,8 @@ class ScalarWriter:
             beside = [item for side in sides for item in writer.items(side)]
         left = self._left(writer, env, number, span)
         names = tuple(f"{name}.side{i}" for i in range(len(sides)))
+        if kind == "parameter" and isinstance(value.type, Vector):
+            return self._vector(name, number, value.type, env, writer, results)
         stored = [*parts_of_name(name, value.type), *zip(names, (side.type for side in sides))]
         stores = [self.dialect.store_scalar(stored_as(t), self.frame.scalar(part, t), self.dialect.store(t, result))
                   for (part, t), result in zip(stored, (*results, *beside))]
@@ -100,6 +102,24 @@ class ScalarWriter:
             self.folds.append(f"fold_v{number}")
             fold = Fold(f"fold_v{number}", env.arrays)
         return ScalarSpec(name, kind, number, fold, names)
+
+    def _vector(self, name: str, number: int, type_: Vector, env: Environment, writer: Writer,
+                results: tuple[str, ...]) -> ScalarSpec:
+        """The default of a parameter that is a vector.
+
+        Args:
+            name: The name of the parameter.
+            number: The number of the scalar.
+            type_: The type of the parameter.
+            env: The environment of the code.
+            writer: The writer of the components.
+            results: The names of the components.
+        """
+        d = self.dialect
+        places = env.given(name, type_)
+        stores = [d.assign(place, d.store(type_.item, result)) for place, result in zip(places, results)]
+        self.texts.append(self.finish(ScalarText(name, number, env, (), (), (*writer.lines, *stores))))
+        return ScalarSpec(name, "parameter", number, None)
 
     def _left(self, writer: Writer, env: Environment, number: int, span: Span) -> list[str]:
         """The lines that record that a declared reduction overflowed its type while the value was computed."""

@@ -37,6 +37,8 @@ def _component(arg: f.Expr, number: int) -> f.Expr:
         return arg.args[0]
     if isinstance(arg, f.Op) and arg.op == "vector":
         return arg.args[number]
+    if isinstance(arg, f.Op) and arg.op == "part" and isinstance(arg.data, int):
+        return _component(arg.args[0], arg.data + number)
     return f.Op(arg.type.item, "component", (arg, f.Const(I64, number)))
 
 
@@ -66,9 +68,23 @@ def _hll_size(writer: Writer, expr: f.Op) -> tuple[str, ...]:
     return (writer.d.convert(expr.type, f"hll_size({registers})"),)
 
 
+def _part(writer: Writer, expr: f.Op) -> tuple[str, ...]:
+    """Some consecutive components of a vector, without code for the others."""
+    (vector,) = expr.args
+    assert isinstance(expr.type, Vector)
+    assert isinstance(expr.data, int)
+    if isinstance(vector, f.GraphValue):
+        return writer.place.graph(vector)[expr.data : expr.data + expr.type.size]
+    return tuple(writer.value(_component(vector, expr.data + k)) for k in range(expr.type.size))
+
+
 def _one(writer: Writer, expr: f.Op) -> tuple[str, ...]:
     """`x[i]`: component i; the last component if i is out of range."""
-    names, index = writer.items(expr.args[0]), expr.args[1]
+    vector, index = expr.args
+    if isinstance(vector, f.GraphValue) and isinstance(index, f.Const):
+        names = writer.place.graph(vector)  # no code for the other components
+    else:
+        names = writer.items(vector)
     if isinstance(index, f.Const):
         assert isinstance(index.value, int)
         return (names[index.value if 0 <= index.value < len(names) else -1],)
@@ -80,8 +96,8 @@ def _one(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 _SPECIAL: Mapping[str, Callable[[Writer, f.Op], tuple[str, ...]]] = {
-    "vector": _listed, "broadcast": _broadcast, "reverse": _reverse, "component": _one, "hll_unit": _hll_unit,
-    "hll_size": _hll_size,
+    "vector": _listed, "broadcast": _broadcast, "reverse": _reverse, "component": _one, "part": _part,
+    "hll_unit": _hll_unit, "hll_size": _hll_size,
 }  # fmt: skip
 
 
@@ -109,6 +125,17 @@ def _dot(writer: Writer, expr: f.Op) -> str:
     return functools.reduce(lambda a, b: writer.sum(item, a, b), products)
 
 
+def _place(writer: Writer, expr: f.Op) -> str:
+    """The index of the least or greatest component, the first one in a tie."""
+    names, _ = _names(writer, expr.args[0])
+    best, place = names[0], writer.d.constant(0, expr.type)
+    for number, name in enumerate(names[1:], 1):
+        better = writer.name(f"{name} {'<' if expr.op == 'vargmin' else '>'} {best}")
+        best = writer.name(writer.d.select(better, name, best))
+        place = writer.name(writer.d.select(better, writer.d.constant(number, expr.type), place))
+    return place
+
+
 def _equal(writer: Writer, expr: f.Op) -> str:
     (left, _), (right, _) = (_names(writer, arg) for arg in expr.args)
     same = writer.d.conjunction(*(f"{a} == {b}" for a, b in zip(left, right)))
@@ -120,5 +147,6 @@ def _differs(writer: Writer, expr: f.Op) -> str:
 
 
 _FOLDS: Mapping[str, Callable[[Writer, f.Op], str]] = {
-    "vsum": _total, "vmin": _extreme, "vmax": _extreme, "dot": _dot, "eq": _equal, "ne": _equal, "differs": _differs,
+    "vsum": _total, "vmin": _extreme, "vmax": _extreme, "vargmin": _place, "vargmax": _place,
+    "dot": _dot, "eq": _equal, "ne": _equal, "differs": _differs,
 }  # fmt: skip

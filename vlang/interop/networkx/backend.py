@@ -1,4 +1,7 @@
-"""The object behind the entry point `networkx.backends`: the functions of the table, and whether to run them."""
+"""The object behind the entry point `networkx.backends`.
+
+It has the functions of the table, and decides which calls to run.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def single_source_dijkstra_path(
 ) -> dict[Any, list[Any]]:
     """The result and the arguments as for `networkx.single_source_dijkstra_path`.
 
-    Raises NotImplementedError for a weight that is not above 0: parents are then no tree.
+    Raises NotImplementedError for a weight that is not above 0, since the parents then form no tree.
     """
     place = position(G, source, f"Node {source} not found in graph")
     if len(G.ends.src) and G.weights(weight).low <= 0:

@@ -336,6 +336,6 @@ def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
 def _reads_change(expr: f.Expr) -> bool:
     """Whether an expression reads the `change` of a field.
 
-    The value of a `change` differs at the end of a superstep.
+    At the end of a superstep, a `change` has another value than during the superstep.
     """
     return any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(expr))

@@ -60,14 +60,17 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
 
 def scalars(op: f.Op) -> tuple[f.Op, ...]:
     """Split an operation into operations on scalars: one per component of a vector, or a chain that folds a vector."""
-    if op.op in ("vsum", "dot", "vmin", "vmax"):
+    if op.op in ("vsum", "dot", "vmin", "vmax", "vargmin", "vargmax"):
         return tuple(_chain(op))
     vector = next((e.type for e in (op, *op.args) if isinstance(e.type, Vector)), None)
-    if vector is None or op.op in ("vector", "broadcast", "reverse", "component", "eq", "ne", "differs", "hll_unit",
-                                   "hll_size", "select", "user"):
+    if vector is None or op.op in ("vector", "broadcast", "reverse", "component", "part", "eq", "ne", "differs",
+                                   "hll_unit", "hll_size", "select", "user"):
         return (op,)
     item = op.type.item if isinstance(op.type, Vector) else op.type
     return tuple(f.Op(item, op.op, tuple(b.component(arg, k) for arg in op.args), op.data) for k in range(vector.size))
+
+
+_FOLDED = {"vmin": "min", "vargmin": "min", "vmax": "max", "vargmax": "max"}
 
 
 def _chain(op: f.Op) -> Iterator[f.Op]:
@@ -81,7 +84,7 @@ def _chain(op: f.Op) -> Iterator[f.Op]:
         parts = list(products)
     total = parts[0]
     for part in parts[1:]:
-        step = f.Op(op.type, {"vmin": "min", "vmax": "max"}.get(op.op, "add"), (total, part))
+        step = f.Op(part.type, _FOLDED.get(op.op, "add"), (total, part))
         yield step
         total = step
 

@@ -35,7 +35,10 @@ class Const(Expr):
 
 @dataclass(frozen=True)
 class Text(Expr):
-    """A text, which exists only during lowering. Its type is TEXT, or CATEGORY if it is the name of a category."""
+    """A text, which exists only during lowering.
+
+    The type of the text is TEXT, or CATEGORY for the name of a category.
+    """
 
     text: str
 
@@ -113,8 +116,9 @@ class Op(Expr):
     Others: select (test, yes, no), cast, min max (of two operands; more are folded from the left), abs sign, the
     functions of `vlang.maths`.
 
-    Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
-    vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
+    Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), part (of a
+    vector, from component `data` on, as many as its type has), vsum vmin vmax vargmin vargmax dot reverse (of vectors),
+    broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
     random (seed, key), mix (seed, key), common (vertex, vertex), hll_unit hll_size, user (a declared
     reduction as a function; its name in `data`).
 

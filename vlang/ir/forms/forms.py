@@ -33,7 +33,7 @@ from vlang.ir.forms.exprs import (
     walk,
 )
 from vlang.syntax.tree import Span
-from vlang.types import Scalar, Type
+from vlang.types import Matrix, Scalar, Type, Vector
 
 __all__ = [
     "Decl",
@@ -56,12 +56,19 @@ class ParamDecl:
         type: The type of its value.
         default: An expression over constants and earlier parameters; None if the caller must pass a value.
         span: The place of the declaration.
+        shape: The numbers of rows and columns of a matrix, of which `type` is the vector of all rows; else None.
     """
 
     name: str
     type: Type
     default: Expr | None
     span: Span
+    shape: tuple[int, int] | None = None
+
+    @property
+    def declared(self) -> Type:
+        """The type in the program."""
+        return Matrix(self.type.item, *self.shape) if self.shape and isinstance(self.type, Vector) else self.type
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,7 @@ class Require:
 
 @dataclass(frozen=True)
 class Need:
-    """A property that the graph must have. Its name is a word of `vlang.syntax.needs.NEEDS`."""
+    """A property that the graph must have. The name of the property is a word of `vlang.syntax.needs.NEEDS`."""
 
     word: str
     span: Span

@@ -215,7 +215,7 @@ class Ranges:
             for arg in args[1:]:
                 result = both(result, arg)
             return result
-        if expr.op in ("component", "broadcast", "reverse", "vmin", "vmax"):
+        if expr.op in ("component", "part", "broadcast", "reverse", "vmin", "vmax"):
             return args[0]
         if expr.op == "common":
             return limited(0, self.common, kind.type)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vlang.ir.forms import forms as f
-from vlang.types import Scalar, Type
+from vlang.types import Scalar, Type, Vector
 
 __all__ = ["domain_text", "expression", "repeat_head", "statement_lines", "type_text"]
 
@@ -126,6 +126,8 @@ def _op(expr: f.Op, own: str) -> tuple[str, int]:
         test, yes, no = args
         return f"{_wrap(yes, own, 2)} if {_wrap(test, own, 2)} else {_wrap(no, own, 1)}", 1
     inside = ", ".join(expression(arg, own) for arg in args)
+    if op == "part" and isinstance(expr.type, Vector) and isinstance(expr.data, int):
+        return f"{_wrap(args[0], own, _ATOM)}[{expr.data}:{expr.data + expr.type.size}]", _ATOM
     if op in ("cast", "broadcast"):
         return f"{type_text(expr.type)}({inside})", _ATOM
     if op == "tuple":

@@ -74,7 +74,7 @@ class Ties:
     def _pass_block(self, block: f.Statement) -> None:
         """Record the writes of a block that runs more than once.
 
-        Their values are FAR unless nothing in the block depends on edges.
+        The written values are FAR unless nothing in the block depends on edges.
         """
         inside = list(statements((block,)))
         tie = self._most(expr for one in inside for expr in expressions(one))

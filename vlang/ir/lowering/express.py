@@ -22,6 +22,7 @@ from vlang.types import (
     NUMBER,
     TEXT,
     VERTEX,
+    Matrix,
     Scalar,
     Tuple,
     Type,
@@ -83,7 +84,7 @@ class Expressions(Reductions):
         """The final type of a symbol in the IR."""
         type_ = self.names.types.get(symbol, symbol.type)
         assert type_ is not None, symbol
-        return concrete(type_, self.precision)
+        return concrete(type_.flat if isinstance(type_, Matrix) else type_, self.precision)
 
     @contextmanager
     def bound(self, arguments: dict[Symbol, f.Expr]) -> Iterator[None]:
@@ -214,6 +215,8 @@ class Expressions(Reductions):
         return f"{self._mode}{op}" if whole and op in ("add", "sub", "mul", "pow", "neg") else op
 
     def _binary(self, node: t.Binary) -> f.Expr:
+        if node.op == "@":
+            return self._product(node)
         return self.operate(node.op, self._expr(node.left), self._expr(node.right))
 
     def operate(self, symbol: str, left: f.Expr, right: f.Expr) -> f.Expr:
@@ -236,6 +239,19 @@ class Expressions(Reductions):
             return f.Op(type_, self._named(op, type_), (left, right))
         type_ = concrete(type_, self.precision)
         return f.Op(type_, self._named(op, type_), (fit(left, type_), fit(right, type_)))
+
+    def _product(self, node: t.Binary) -> f.Expr:
+        """A matrix times a vector: the inner product of each row with the vector."""
+        shape = self._checked.types[node.left]
+        assert isinstance(shape, Matrix)
+        matrix, vector = self.concrete(self._expr(node.left)), self.concrete(self._expr(node.right))
+        type_ = concrete(meet(Vector(_item(matrix), shape.columns), vector.type), self.precision)
+        assert isinstance(type_, Vector)
+        rows = (f.Op(Vector(_item(matrix), shape.columns), "part", (matrix,), row * shape.columns)
+                for row in range(shape.rows))
+        vector = fit(vector, type_)
+        return f.Op(Vector(type_.item, shape.rows), "vector",
+                    tuple(f.Op(type_.item, "dot", (fit(row, type_), vector)) for row in rows))
 
     def _moved(self, symbol: str, left: f.Expr, right: f.Expr, time: Scalar) -> f.Expr:
         """`left symbol right` where an operand is a time: the difference of two times, or a time moved by a number."""
@@ -274,6 +290,9 @@ class Expressions(Reductions):
         type_ = items[0].type
         for item in items[1:]:
             type_ = meet(type_, item.type)
+        if isinstance(type_, Vector):  # the rows of a matrix, one after the other
+            items = tuple(part for item in items for part in _components(item))
+            type_ = type_.item
         assert isinstance(type_, Scalar)
         if not type_.weak:
             items = tuple(fit(item, type_) for item in items)
@@ -325,6 +344,20 @@ class Expressions(Reductions):
         if symbol.type is None or (node.type is None and weak(symbol.type)):
             return value
         return fit(value, computing(concrete(symbol.type, self.precision)))
+
+
+def _item(expr: f.Expr) -> Scalar:
+    """The type of the components of a vector."""
+    assert isinstance(expr.type, Vector)
+    return expr.type.item
+
+
+def _components(vector: f.Expr) -> tuple[f.Expr, ...]:
+    """The components of a vector."""
+    if isinstance(vector, f.Op) and vector.op == "vector":
+        return vector.args
+    assert isinstance(vector.type, Vector)
+    return tuple(f.Op(vector.type.item, "component", (vector, f.Const(I64, k))) for k in range(vector.type.size))
 
 
 def _at(expr: f.Expr, time: str) -> f.Expr:

@@ -102,6 +102,19 @@ def _undefined(name: str, args: Args, precision: int) -> f.Expr:
     return f.Op(BOOL, "ne", (arg, arg)) if _item(arg.type).floating else f.Const(BOOL, False)
 
 
+def _mean(name: str, args: Args, precision: int) -> f.Expr:
+    """The mean of the components of a vector: their sum, from the left, divided by their number."""
+    vector = fit(args[0], float_of(concrete(args[0].type, precision), precision))
+    assert isinstance(vector.type, Vector)
+    item = vector.type.item
+    return f.Op(item, "div", (f.Op(item, "vsum", (vector,)), f.Const(item, float(vector.type.size))))
+
+
+def _place(name: str, args: Args, precision: int) -> f.Expr:
+    """argmin and argmax of the components of a vector."""
+    return f.Op(scalar_named("int", precision), f"v{name}", (fit(args[0], concrete(args[0].type, precision)),))
+
+
 def _dot(name: str, args: Args, precision: int) -> f.Expr:
     type_ = concrete(meet(args[0].type, args[1].type), precision)
     assert isinstance(type_, Vector)
@@ -140,7 +153,8 @@ def _gives(word: str) -> Builder:
 
 
 FUNCTIONS: dict[str, Builder] = {
-    "min": _least, "max": _least, "sum": _folded, "abs": _absolute, "dot": _dot, "reverse": _reverse, "bit": _bit,
+    "min": _least, "max": _least, "sum": _folded, "mean": _mean, "argmin": _place,
+    "argmax": _place, "abs": _absolute, "dot": _dot, "reverse": _reverse, "bit": _bit,
     "sign": _absolute, "clamp": _clamp, "isnan": _undefined,
     **{name: _whole if rule.whole else _real for name, rule in MATHS.items()},
     **dict.fromkeys(sorted(CONVERSIONS), _converted),

@@ -75,6 +75,7 @@ from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
 from vlang.runtime.plan.layouts.order_words import (
     ORDER_AGAIN,
     ORDER_AHEAD,
+    ORDER_BOUND,
     ORDER_BUCKETS,
     ORDER_CURSOR,
     ORDER_EDGES,
@@ -168,9 +169,9 @@ def enter_all(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], n: i64, filling: i64
 ) -> None:
-    """Add vertices to the list for the next window: all that are not silent (filling 1), or that wait for a run (2)."""
+    """Add vertices to the list for the next window: all not silent (filling 1), or all that wait for a run (2 or 3)."""
     while True:
-        if filling == 2 and not has_room(control, desk):
+        if filling >= 2 and not has_room(control, desk):
             poke(control, ORDER_SPILLED, 1)  # another worker with free runs, or a later call, adds the rest
             break
         word = fetch_add(control, ORDER_CURSOR, 64)
@@ -178,13 +179,13 @@ def enter_all(
             break
         for w in range(word, min(word + 64, (n + 63) >> 6)):
             there = ~u64(0)
-            if filling == 2:
+            if filling >= 2:
                 there = spilled[w]
                 spilled[w] = u64(0)
             if there == 0:
                 continue
             for v in range(64 * w, min(64 * w + 64, n)):
-                if (there >> u64(v & 63)) & u64(1) != 0 and (filling == 2 or not silent(env, v)):
+                if (there >> u64(v & 63)) & u64(1) != 0 and (filling >= 2 or not silent(env, v)):
                     deposit(control, desk, places, links, entries, spilled, ORDER_MOVED, v)
 
 
@@ -290,13 +291,26 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
     spilled = pointer_u64(table, ORDER_WAITERS)
     records = pointer_i64(table, ORDER_RECORDS)
     origin, scale = value_f64(table, ORDER_ORIGIN), value_f64(table, ORDER_SCALE)
-    target, level = control[ORDER_TARGET], control[ORDER_LEVEL]
+    target, level, bound = control[ORDER_TARGET], control[ORDER_LEVEL], value_f64(table, ORDER_BOUND)
     filling, unsure, now = control[ORDER_FILLING], control[ORDER_UNSURE] != 0, control[ORDER_NOW]
     turn, rounds, watched, pushed, again, change = i64(0), i64(0), i64(0), i64(0), i64(0), 1.0
     reached = False
     if filling != 0:
         enter_all(env, control, desk, places, links, entries, spilled, control[ORDER_VERTICES], filling)
-        now = i64(ORDER_BUCKETS)
+        fits = False
+        if filling == 3:  # buckets keep their entries, unless a vertex that is entered comes before the window
+            store_f64(pointer_u64(table, ORDER_WORKERS + 2 * me), ORDER_LEAST, first_of(env, places, links, entries))
+            meet(control, crew)
+            fits = now != ORDER_MOVED and least_origin(table, crew) >= origin
+            if fits:
+                spread(env, control, desk, places, links, entries, spilled, origin, scale)
+                desk[ORDER_FIRST] = next_bucket(places, 0)
+                meet(control, crew)
+                now, filling = least_reported(table, crew, ORDER_FIRST), i64(0)
+            else:
+                collect(env, control, desk, places, links, entries, spilled, now, origin, scale)
+        if not fits:
+            now = i64(ORDER_BUCKETS)
     while True:
         while now == ORDER_BUCKETS or change != 1.0:
             if filling == 0:
@@ -313,7 +327,7 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
             reached = peek(control, ORDER_SPILLED) == 0 and \
                 slot_of(bounded(rank(env, target)), origin, scale, f64(-1.0)) < now
             meet(control, crew)
-        if now == ORDER_MOVED or reached or rounds == control[ORDER_ROUNDS]:
+        if now == ORDER_MOVED or reached or rounds == control[ORDER_ROUNDS] or origin + f64(now) / scale >= bound:
             break
         reports = ORDER_REPORTS + ORDER_REPORT * turn
         at = places[now]

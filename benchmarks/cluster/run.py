@@ -1,0 +1,157 @@
+"""Ranks against one process: python benchmarks/cluster/run.py [--scale 20] [--ranks 2] [--rounds 3]
+
+Compares PageRank, search, shortest paths and components on a Kronecker graph: one process with as many threads as there
+are ranks, ranks with one thread each under mpiexec, and a C++ program for MPI that mpicxx builds (PageRank and search;
+left out where mpicxx is missing). The sides run in turn, each in new processes that run every program five times, of
+which the first is not counted. Prints medians of `Result.seconds`, ratios to one process, and the bytes that all ranks
+send to each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+SUPERSTEPS = 20
+RUNS = 5
+WORKS: dict[str, dict[str, Any]] = {
+    "pagerank": {"tol": 0, "max_rounds": SUPERSTEPS}, "bfs": {"source": 0}, "sssp": {"source": 0}, "components": {}}
+MUST = {"pagerank": 1.15, "bfs": 1.5, "sssp": 2.0, "components": 2.0}
+
+
+def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
+    """Run the programs in this process, and print the seconds of each run, the modes and the bytes sent as JSON."""
+    from vlang import Graph, load
+    from vlang.runtime.cluster.transport import summed
+
+    graph, found, rank = Graph.open(path), {}, None
+    if cluster is not None:
+        from vlang.runtime.cluster.mpi import mpi_ranks
+
+        rank = mpi_ranks(cluster)
+    else:
+        graph = graph.loaded()
+    for name in works:
+        program, seconds, sent = load(name), [], 0
+        for _ in range(RUNS):
+            before = 0 if rank is None else rank.sent
+            result = program(graph, threads=threads, cluster=cluster, **WORKS[name])
+            seconds.append(result.seconds)
+            sent = 0 if rank is None else summed(rank, [rank.sent - before], "bytes")[0]
+        modes = sorted({row.mode for row in result.history})
+        found[name] = {"seconds": seconds[1:], "modes": modes, "sent": sent}
+    if rank is None or rank.rank == 0:
+        print(json.dumps(found))
+
+
+def launched(command: list[str]) -> str:
+    """The output of a command; its errors are shown."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.run(command, check=True, capture_output=False, stdout=subprocess.PIPE, text=True,
+                          env=environ).stdout
+
+
+def tool(name: str) -> str | None:
+    """The path of a program of MPI, beside this Python or on the path; None if there is none."""
+    beside = Path(sys.executable).parent / name
+    return str(beside) if beside.exists() else shutil.which(name)
+
+
+def inputs(folder: Path, scale: int) -> tuple[Path, Path]:
+    """The graph as a page file by degree, and its rows for C++; built once."""
+    from vlang import Graph
+
+    pages, rows = folder / f"kron{scale}.vg", folder / f"kron{scale}.rows"
+    if not pages.exists():
+        Graph.read(f"kron:{scale}", weights="1..255").save(pages, layout="degree")
+    if not rows.exists():
+        graph = Graph.open(pages).loaded()
+        adjacency = graph.adjacency("in")
+        with open(rows, "wb") as file:
+            np.array([graph.n, len(adjacency.targets)], np.uint64).tofile(file)
+            adjacency.offsets.tofile(file)
+            adjacency.targets.tofile(file)
+    return pages, rows
+
+
+def built(folder: Path) -> Path | None:
+    """The C++ program; None without mpicxx."""
+    mpicxx = tool("mpicxx")
+    if mpicxx is None:
+        print("no mpicxx: the C++ program is left out")
+        return None
+    program = folder / "loops"
+    subprocess.run([mpicxx, "-O3", "-march=native", "-o", str(program), str(Path(__file__).parent / "loops.cpp")],
+                   check=True)
+    return program
+
+
+def loops(program: Path, mpiexec: str, ranks: int, rows: Path, source: int) -> dict[str, list[float]]:
+    """The seconds of each run of the C++ program, by name of the work."""
+    text = launched([mpiexec, "-n", str(ranks), str(program), str(rows), str(source), str(SUPERSTEPS), str(RUNS)])
+    lines = [line.split() for line in text.splitlines()][1:]
+    return {"pagerank": [float(line[0]) for line in lines], "bfs": [float(line[2]) for line in lines]}
+
+
+def main() -> None:
+    """Parse the command line, measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default=",".join(WORKS), help="programs, separated by commas")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "vlang-cluster-benchmark")
+    parser.add_argument("--prepare", action="store_true", help="only build the inputs, and run every side once")
+    parser.add_argument("--job", nargs=3, metavar=("GRAPH", "THREADS", "CLUSTER"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    works = given.only.split(",")
+    if given.job:
+        job(given.job[0], int(given.job[1]), given.job[2] or None, works)
+        return
+    given.folder.mkdir(exist_ok=True)
+    pages, rows = inputs(given.folder, given.scale)
+    program, mpiexec = built(given.folder), tool("mpiexec")
+    if mpiexec is None:
+        parser.exit(1, "no mpiexec: pip install 'vlang[cluster]'\n")
+    from vlang import Graph
+
+    order = Graph.open(pages).order
+    source = 0 if order is None else int(order.internal[0])
+    me = [sys.executable, __file__, "--only", given.only, "--job", str(pages)]
+    one: dict[str, list[float]] = {name: [] for name in works}
+    several: dict[str, list[float]] = {name: [] for name in works}
+    theirs: dict[str, list[float]] = {"pagerank": [], "bfs": []}
+    notes: dict[str, Any] = {}
+    for _ in range(1 if given.prepare else given.rounds):
+        for name, found in json.loads(launched([*me, str(given.ranks), ""])).items():
+            one[name] += found["seconds"]
+        notes = json.loads(launched([mpiexec, "-n", str(given.ranks), *me, "1", "mpi"]))
+        for name, found in notes.items():
+            several[name] += found["seconds"]
+        if program is not None:
+            for name, seconds in loops(program, mpiexec, given.ranks, rows, source).items():
+                theirs[name] += seconds
+    print(f"kron:{given.scale}, {given.ranks} ranks with a thread each against one process with {given.ranks} threads")
+    for name in works:
+        mine, ours = statistics.median(one[name]), statistics.median(several[name])
+        line = (f"{name:12} one {1e3 * mine:8.2f} ms   ranks {1e3 * ours:8.2f} ms   ratio {ours / mine:5.2f} (must "
+                f"{MUST[name]})   sent {notes[name]['sent'] / 1e6:.2f} MB   {' '.join(notes[name]['modes'])}")
+        if theirs.get(name):
+            line += f"   C++ MPI {1e3 * statistics.median(theirs[name]):8.2f} ms"
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The graphs, budgets and timings that the ablations of all papers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gpu.inputs import Kind, generated
+from benchmarks.gpu.runs import spelled
+from benchmarks.seeds.tables import Finding, Table
+from vlang import Graph, OutOfMemory, Program, Result, load
+from vlang.errors import VlangError
+
+__all__ = ["ROUNDS", "Cells", "Setup", "program"]
+
+Cells = Mapping[str, Mapping[str, float]]
+"""The measured cells of a table, by row and column."""
+
+ROUNDS = 8  # supersteps of a run that times sweeps; the first two are left out
+
+
+@cache
+def program(name: str) -> Program:
+    """A program of the standard library."""
+    return load(name)
+
+
+@dataclass
+class Setup:
+    """What is measured, and where.
+
+    Attributes:
+        device: the device of the runs.
+        scale: R-MAT graphs have 2^scale vertices, and 16 edges a vertex.
+        repeats: the number of runs of which the median counts.
+        page_size: bytes of a page in streamed runs.
+    """
+
+    device: str
+    scale: int
+    repeats: int
+    page_size: int
+    _graphs: dict[str, Graph] = field(default_factory=dict)
+
+    @property
+    def tiny(self) -> bool:
+        """Whether graphs are so small that only the script is tested, with fewer cases."""
+        return self.scale < 12
+
+    def graph(self, name: str) -> Graph:
+        """The graph "rmat", "grid" or "uniform D" with D edges a vertex; all have about as many edges."""
+        if name not in self._graphs:
+            kind, _, degree = name.partition(" ")
+            side = 1 << (self.scale + 1) // 2
+            power = 4 - int(np.log2(int(degree or 16)))
+            arguments = {"rmat": str(self.scale), "grid": f"{2 * side}x{side}",
+                         "uniform": f"{self.scale + power},{degree}"}
+            self._graphs[name] = generated(name, Kind(kind, arguments[kind], directed=kind != "grid"))
+        return self._graphs[name]
+
+    def source(self, graph: Graph) -> dict[str, Any]:
+        """The argument `source`: the vertex of largest out-degree."""
+        return {"source": int(np.argmax(graph.out_degree))}
+
+    def run(self, which: Program, graph: Graph, **options: Any) -> Result:
+        """One run on the device."""
+        return which(graph, **spelled({"device": self.device, **options}))
+
+    def sweep_ms(self, which: Program, graph: Graph, **options: Any) -> float:
+        """Milliseconds of a superstep over all edges: the median of runs, and in a run of its later supersteps."""
+        self.run(which, graph, **options, max_rounds=2)
+        runs = [self.run(which, graph, **options, max_rounds=ROUNDS) for _ in range(self.repeats)]
+        return 1e3 * median(median(row.seconds for row in result.history[2:]) for result in runs)
+
+    def run_ms(self, which: Program, graph: Graph, **options: Any) -> float:
+        """Milliseconds of a whole run, the median."""
+        self.run(which, graph, **options)
+        return 1e3 * median(self.run(which, graph, **options).seconds for _ in range(self.repeats))
+
+    def least(self, which: Program, graph: Graph, **options: Any) -> int:
+        """The least device memory that a streamed run accepts, in bytes, to within a hundredth of the edges."""
+        refused, taken, grain = 0, 1 << 16, max(1 << 10, graph.m * 4 // 100)
+        while not self._fits(which, graph, taken, options):
+            refused, taken = taken, 2 * taken
+        while taken - refused > grain:
+            budget = (taken + refused) // 2
+            refused, taken = (refused, budget) if self._fits(which, graph, budget, options) else (budget, taken)
+        return taken
+
+    def _fits(self, which: Program, graph: Graph, budget: int, options: Mapping[str, Any]) -> bool:
+        try:
+            self.run(which, graph, **{**options, "gpu_memory": budget, "max_rounds": 1})
+        except OutOfMemory:
+            return False
+        return True
+
+    def streamed(
+        self, which: Program, graph: Graph, share: float, edge_bytes: int = 4, **options: Any
+    ) -> dict[str, Any]:
+        """The options of a run of which that share of the edges stays on the device, with at least eight pages.
+
+        Args:
+            which: the program.
+            graph: the graph.
+            share: the share of the edges of one direction, 0 to 1.
+            edge_bytes: bytes of an edge that the program reads.
+            options: further options of the run.
+        """
+        given = {"page_size": self.page_size, **options}
+        room = max(int(share * graph.m * edge_bytes), 8 * edge_bytes // 4 * self.page_size)
+        return {**given, "gpu_memory": self.least(which, graph, **given) + room}
+
+    def table(
+        self, title: str, rows: Iterable[str], columns: Sequence[str], cell: Callable[[str, str], float],
+        findings: Callable[[Cells], Iterable[Finding]] = lambda _: (),
+    ) -> Table:
+        """Measure every cell. An error becomes a problem of its cell, and findings without their cells are left out.
+
+        Args:
+            title: the title.
+            rows: the names of the rows.
+            columns: the choices.
+            cell: measures the cell of a row and a column.
+            findings: makes the findings from the cells by row and column.
+        """
+        found: dict[str, dict[str, float]] = {}
+        problems = []
+        for name in rows:
+            found[name] = {}
+            for column in columns:
+                try:
+                    found[name][column] = cell(name, column)
+                except VlangError as error:
+                    problems.append(f"{name}, {column}: {error}")
+        try:
+            said = tuple(findings(found))
+        except KeyError as error:
+            said = (Finding("comparison with the paper", "", "", f"The cell {error} could not be measured."),)
+        return Table(title, tuple(columns), [(name, [cells.get(column) for column in columns])
+                                             for name, cells in found.items()], said, tuple(problems))

@@ -1,0 +1,152 @@
+"""Rule K on several ranks: connected components of the edges of each rank, and then of the trees of all ranks.
+
+Each rank builds a forest over its local vertices from the rows that it owns (vlang.runtime.cpu.ways.components). An
+owner sends the root of each boundary vertex to the ranks that mirror the vertex, which links a tree of the owner with a
+tree of the rank. All ranks gather the links, without repetitions, and join the values of the trees that are linked.
+
+Every rank skips the edges of its largest tree. An edge between the skipped trees of two ranks is then read by neither.
+So such trees must turn out to be linked by other edges; if they are not, all ranks read the skipped edges, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import InternalError
+from vlang.runtime.cluster.cluster_passes import ClusterPasses
+from vlang.runtime.cluster.messages import Reader, joined_parts, value_part, whole_part
+from vlang.runtime.cluster.transport import Buffer, gathered, summed
+from vlang.runtime.cpu.ways.components import Components, ConnectLoop, forest_kernels, ordered
+from vlang.runtime.cpu.ways.cpu_way import Running
+from vlang.runtime.engine.machine import Done, Loop, Start
+from vlang.runtime.plan.plan import CopySpec, LoopSpec
+from vlang.runtime.storage.memory import empty
+
+__all__ = ["RankComponents"]
+
+_RANK = np.int64(1) << 32  # a tree of rank r with the root v has the code r * _RANK + v
+
+
+class RankComponents(Components):
+    """Loops that copy values over a symmetric relation, of all ranks together."""
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
+        """Begin the loop; returns None as `Components.begin` does."""
+        passes, copied = machine.passes, loop.copied
+        assert copied is not None
+        assert isinstance(passes, ClusterPasses)
+        if bound is not None or (start is not None and start.flags is not None):
+            return None
+        own = passes.numbers.own(passes.state.arrays[f"field:{copied.field}"])
+        if summed(passes.transport, [int(not ordered(own))], f"values of {copied.field}")[0]:
+            return None
+        passes.freedoms.of(loop, bound).took("K")
+        return _RankConnectLoop(copied, passes)
+
+
+class _RankConnectLoop(ConnectLoop):
+    """The only superstep of one rank; a `vlang.runtime.engine.machine.Loop`."""
+
+    def __init__(self, copied: CopySpec, passes: ClusterPasses) -> None:
+        self._slot, self._rank, self._numbers = f"field:{copied.field}", passes, passes.numbers
+        values = passes.state.arrays[self._slot]
+        super().__init__(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run the only superstep: every vertex gets the combined value of its component."""
+        self._rank.renew([self._slot], f"values of {self._slot}")
+        tasks, parents = self._tasks(), empty(self._numbers.n, np.uint32)
+        self._components(parents, tasks)
+        self._over_trees("join", parents, self._values, tasks)
+        if not self._merge(parents):
+            self._edges += self._finish(parents, tasks, len(parents), empty(len(parents), np.uint32))
+            self._over_trees("join", parents, self._values, tasks)
+            self._merge(parents)
+        self._over_trees("spread", parents, self._values, tasks)
+        self._rank.forget(self._slot)  # values of mirrors were overwritten
+        self._edges = summed(self._rank.transport, [self._edges], "edges of components")[0]
+        return (self.last(),)
+
+    def _merge(self, parents: NDArray[np.uint32]) -> bool:
+        """Join the values of linked trees of all ranks in their roots.
+
+        Returns whether all trees whose edges are skipped, and that may be adjacent to each other, are linked.
+        `parents` has the root of every vertex.
+        """
+        transport, me = self._rank.transport, self._rank.transport.rank
+        skipped = int(parents[self._skipped]) if len(parents) else 0
+        links, adjacent = self._links(parents, skipped)
+        trees = np.unique(np.append(links[:, 0], me * _RANK + skipped) if len(parents) else links[:, 0])
+        parts = [np.array([len(links), len(trees), me * _RANK + skipped], np.int64), adjacent, links.reshape(-1), trees]
+        message = [part.view(np.uint8) for part in parts]
+        message.append(self._values[trees - me * _RANK].view(np.uint8))
+        found = [self._parsed(part) for part in gathered(transport, np.concatenate(message), "trees of components")]
+        codes = np.concatenate([one[2] for one in found])  # in increasing order, as trees are by rank
+        values = np.concatenate([one[3] for one in found])
+        if not len(codes):
+            return True
+        linked = np.concatenate([one[1] for one in found])
+        pairs = np.minimum(np.searchsorted(codes, linked), len(codes) - 1).astype(np.uint32)
+        if not np.array_equal(codes[pairs], linked):
+            raise InternalError("a link between trees names a tree that its rank has not sent")
+        forest = np.arange(len(codes), dtype=np.uint32)
+        forest_kernels()["pairs"](np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), len(pairs),
+                                  forest)
+        for name in ("join", "spread"):
+            self._over_trees(name, forest, values, np.array([[0, 0, len(codes)]]))
+        at = int(np.searchsorted(codes, me * _RANK))
+        self._values[trees - me * _RANK] = values[at : at + len(trees)]
+        heads = forest[np.minimum(np.searchsorted(codes, [one[0] for one in found]), len(codes) - 1)]
+        apart = (heads[:, None] != heads[None, :]) & (np.stack([one[4] for one in found]) != 0)
+        return not apart.any()
+
+    def _parsed(
+        self, message: NDArray[Any]
+    ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
+        """The skipped tree, the links, the trees, their values and the adjacent ranks in a message of `_merge`."""
+        size = self._rank.transport.size
+        count, trees, skipped = message[:24].view(np.int64).tolist()
+        words = message[24 : 24 + 8 * (size + 2 * count + trees)].view(np.int64)
+        values = message[24 + words.nbytes :].view(self._values.dtype)
+        return skipped, words[size : size + 2 * count].reshape(-1, 2), words[size + 2 * count :], values, words[:size]
+
+    def _links(self, parents: NDArray[np.uint32], skipped: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Exchange the roots of boundary vertices.
+
+        Returns the links, int64[k, 2], which are the codes of a tree of this rank and of one of another rank. Also
+        int64[ranks], 1 for each rank with vertices in its skipped tree that this rank mirrors.
+        """
+        transport, numbers = self._rank.transport, self._numbers
+        used = np.zeros(max(1, len(parents)), np.uint8)  # trees with owned vertices; other trees are mirrors alone
+        forest_kernels()["used"](parents, numbers.low, numbers.high, used)
+        buffers: list[Buffer] = [np.zeros(0, np.uint8)] * transport.size
+        for rank, places in enumerate(numbers.wanted):
+            if rank != transport.rank:  # only roots other than `skipped` are sent
+                sent = np.full(len(places), skipped, np.uint32).view(np.uint8)
+                buffers[rank] = joined_parts([*whole_part(np.array([skipped], np.int64)),
+                                              *value_part(parents, places, 4, sent, True)])
+        links: list[NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
+        adjacent = np.zeros(transport.size, np.int64)
+        for rank, message in enumerate(transport.exchange(buffers, "roots of boundary vertices")):
+            if rank == transport.rank:
+                continue
+            reader, head = Reader(message), np.zeros(1, np.int64)
+            reader.whole(head)
+            first, last = numbers.mirrors_of(rank)
+            theirs = np.full(last - first, head[0], np.uint32)
+            reader.values([theirs], 4)
+            mine = parents[first:last]
+            among = theirs == head[0]
+            adjacent[rank] = among.any() and used[skipped]
+            usual = among & (mine == skipped)
+            rest = ~usual & (used[mine] != 0)
+            some = np.unique((mine[rest].astype(np.uint64) << np.uint64(32)) | theirs[rest])
+            if usual.any() and used[skipped]:
+                some = np.append(some, np.uint64((skipped << 32) | int(head[0])))
+            links.append(np.stack([transport.rank * _RANK + (some >> np.uint64(32)).astype(np.int64),
+                                   rank * _RANK + (some & np.uint64(0xFFFFFFFF)).astype(np.int64)], axis=1))
+        return np.concatenate(links), adjacent
