@@ -129,7 +129,6 @@ def test_the_faster_way_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_both_ways_in_one_run(launched: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocking, "_LEAST_EDGES", 0)
-    monkeypatch.setattr(blocking, "_TRIED_FROM", 0)
     graph = Graph.read("kron:10")
     tried = load("pagerank")(graph, max_rounds=20, tol=0.0)
     assert [name for name in launched if name in ("pull", "blocked")][:4] == ["pull", "blocked", "pull", "blocked"]
