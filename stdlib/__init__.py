@@ -21,8 +21,8 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "centrality": (
         "how much a vertex matters",
-        ("betweenness", "closeness", "degree", "eigenvector", "hits", "hyperanf", "katz", "pagerank",
-         "pagerank_delta", "pagerank_rounds", "php", "ppr", "rwr"),
+        ("betweenness", "closeness", "closeness_weighted", "degree", "eigenvector", "hits", "hyperanf", "katz",
+         "pagerank", "pagerank_delta", "pagerank_rounds", "pagerank_weighted", "php", "ppr", "rwr"),
     ),
     "components": ("what hangs together", ("bipartite", "components", "components_jump", "scc")),
     "cohesion": (

@@ -20,10 +20,10 @@ STDLIB = (
 
 # The other programs. Tests that run a program in every way use STDLIB, with one or two programs of each kind.
 MORE = (
-    "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "coloring", "components_jump", "cross_edges",
-    "degree", "egonet", "eigenvector", "hits", "hyperanf", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed",
-    "linbp", "mis", "pagerank_delta", "pagerank_rounds", "php", "ppr", "radius", "scc", "smooth", "soft_reach",
-    "triangles",
+    "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "closeness_weighted", "coloring",
+    "components_jump", "cross_edges", "degree", "egonet", "eigenvector", "hits", "hyperanf", "kcore",
+    "kcore_peel", "khop", "lcc", "lcc_directed", "linbp", "mis", "pagerank_delta", "pagerank_rounds",
+    "pagerank_weighted", "php", "ppr", "radius", "scc", "smooth", "soft_reach", "triangles",
 )
 
 # The programs that run on a GPU with every kernel and every budget.
@@ -37,8 +37,9 @@ _NEEDS_SOURCE = ("bfs", "bfs_tree", "php", "rwr", "soft_reach", "sssp", "sssp_tr
 
 
 _SETS = {
-    "betweenness": ("sources",), "closeness": ("sources",), "cross_edges": ("left", "right"), "khop": ("sources",),
-    "lcc_directed": ("sources",), "ppr": ("seeds",), "radius": ("samples",),
+    "betweenness": ("sources",), "closeness": ("sources",), "closeness_weighted": ("sources",),
+    "cross_edges": ("left", "right"), "khop": ("sources",), "lcc_directed": ("sources",), "ppr": ("seeds",),
+    "radius": ("samples",),
 }
 
 
