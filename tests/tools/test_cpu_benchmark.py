@@ -33,6 +33,16 @@ def test_the_script_runs() -> None:
     assert "GB/s" in done.stdout, done.stdout
 
 
+def test_choices_are_compared_with_forced_ways() -> None:
+    command = [sys.executable, "benchmarks/cpu/choices.py", "--quick", "--only", "bfs,kcore_peel"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("bfs ", "kcore_peel "))]
+    assert len(lines) == 2, done.stdout
+    assert all("auto " in line and "pull " in line for line in lines), done.stdout
+    assert " of 2 cells within 1.1 " in done.stdout
+
+
 def test_an_unknown_work_is_reported() -> None:
     done = subprocess.run([sys.executable, "benchmarks/cpu/run.py", "--only", "bsf"], cwd=ROOT, capture_output=True,
                           text=True, check=False, timeout=60)  # fmt: skip
