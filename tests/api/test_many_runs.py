@@ -29,12 +29,12 @@ def test_all_and_random_lists() -> None:
     assert often.max() < 250
 
 
-@pytest.mark.parametrize(("text", "told"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("random:35", "`S`: random:35 is more than the 34 vertices of the graph; write S=all"),
     ("random:0", "`S` is a list of vertices, not 'random:0'"), ("every", "`S` is a list of vertices, not 'every'"),
 ])
-def test_texts_that_are_no_lists(text: str, told: str) -> None:
-    with pytest.raises(BindError, match=re.escape(told)):
+def test_texts_that_are_no_lists(text: str, message: str) -> None:
+    with pytest.raises(BindError, match=re.escape(message)):
         LISTED(KARATE, S=text)
 
 
@@ -47,10 +47,10 @@ def test_map_equals_calls() -> None:
     assert [result.globals["k"] for result in lists] == [2, 34, 1]
 
 
-@pytest.mark.parametrize(("given", "told"), [
+@pytest.mark.parametrize(("given", "message"), [
     ({"source": 1}, "no parameter is given as a list of values; the parameters are: `source`, `restart`, `tol`"),
     ({"source": [1, 2], "tol": [0.1]}, "need the same length: `source` has 2, `tol` has 1"),
 ])
-def test_map_refuses(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(BindError, match=re.escape(told)):
+def test_map_refuses(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(BindError, match=re.escape(message)):
         vlang.load("rwr").map(KARATE, **given)

@@ -21,7 +21,17 @@ __all__ = ["mapped"]
 def mapped(
     program: Program, graph: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
 ) -> Iterator[Result]:
-    """See `Program.map`. The arguments are checked at once, and every run starts when its result is asked for."""
+    """See `Program.map`. The arguments are checked at once, and every run starts when its result is asked for.
+
+    Args:
+        program: the program.
+        graph: the graph of all runs.
+        options: the options of all runs.
+        arguments: the keywords of the call.
+
+    Raises:
+        BindError: no parameter is given as a list of values, or the lists have different lengths.
+    """
     levels = {p.name: 1 if p.type == "vertices" else p.type.count(",") + 1 if "[" in p.type else 0
               for p in program.params}
     series = {name: list(value) for name, value in arguments.items()
@@ -32,9 +42,9 @@ def mapped(
                         f"of values; the parameters are: {known}")
     lengths = {name: len(values) for name, values in series.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"`{name}` has {length:,}" for name, length in lengths.items())
+        sizes = ", ".join(f"`{name}` has {length:,}" for name, length in lengths.items())
         raise BindError(f"{program.name}.map takes the values of several lists together, so these need the same "
-                        f"length: {told}")
+                        f"length: {sizes}")
     shared = {name: value for name, value in arguments.items() if name not in series}
     rows = zip(*series.values())
     return (program(graph, options, **shared, **dict(zip(series, row))) for row in rows)
