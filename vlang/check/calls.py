@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
-from vlang.check.foreign import NEIGHBOURS, foreign_function
+from vlang.check.foreign import NEIGHBOURS
+from vlang.check.foreign_calls import foreign_call
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import GRAPH, Sight, Value, joined
@@ -38,9 +39,12 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
         return _contained(x, node, at)
     if node.name in SPECIAL:
         return SPECIAL[node.name](x, node, at)
+    symbol = x.run.root.find(node.name)
+    own = symbol is not None and symbol.kind in ("function", "reduction")
+    if not own and node.name not in x.run.broken and foreign_call(x.run, node, at):
+        return Value(None)
     args = [x.value(arg, at) for arg in node.args]
     known = all(v.type is not None for v in args)
-    symbol = x.run.root.find(node.name)
     if symbol is not None and symbol.kind in ("function", "reduction"):
         symbol = x.declared(node)
         return joined(None if symbol is None else _declared(x, node, symbol, args), *args)
@@ -66,11 +70,6 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
         run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs a domain", node.span,
                    "no `for` here",
                    help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
-        return
-    advice = foreign_function(run, node)
-    if advice is not None:
-        run.report(Code.UNKNOWN_NAME, f"there is no function `{name}`", node.name_span, help=advice[0],
-                   write=advice[1], replaces=node.span)
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
     close = None if name in _HABITS else nearest(name, declared | (set(FUNCTIONS) - CONVERSIONS) | set(SPECIAL))
