@@ -3,6 +3,7 @@
 # make quick      the tests that tests/quick.txt lists
 # make lint       the linter and the type checker
 # make nightly    what takes hours: long tests, 2,000 random programs, mutations; it goes on where it was ended
+# make docs       the documentation as a site, in build/site
 # make coverage   every test, and which lines and branches of the Python text they run
 # make clean      remove the virtual environments and what tools have left
 #
@@ -26,7 +27,7 @@ WORKERS ?= 2
 PROGRAMS ?= 2000
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=ci
 
-.PHONY: demo test quick lint nightly coverage clean
+.PHONY: demo test quick lint nightly docs coverage clean
 
 demo: $(VENV)/.base-$(KEY)
 	@echo '$$ vlang run pagerank karate --top 5' && $(BIN)/vlang run pagerank karate --top 5
@@ -48,6 +49,9 @@ nightly: $(VENV)/.dev-$(KEY)
 lint: $(VENV)/.dev-$(KEY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.dev-$(KEY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 coverage: $(VENV)/.dev-$(KEY)
 	$(PYTEST) --cov --cov-report=term --cov-report=html:build/coverage

@@ -37,6 +37,7 @@ class Opened:
         placement: where the edges of a graph on disk are during the run; None for other graphs.
         reading: counts of the bytes read from disk so far; None if nothing is streamed.
         streamed: returns the pages that are streamed to a GPU, by adjacency direction.
+        notes: returns sentences about the run so far.
     """
 
     machine: Machine
@@ -46,6 +47,7 @@ class Opened:
     placement: Placement | None = None
     reading: Reading | None = None
     streamed: Callable[[], Mapping[str, StreamedPages]] = dict
+    notes: Callable[[], tuple[str, ...]] = tuple
 
 
 @contextmanager
@@ -148,22 +150,27 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
     from vlang.runtime.gpu.device.choose import open_device  # start-up
     from vlang.runtime.gpus.cut_graph import cut_graph  # start-up
     from vlang.runtime.gpus.group_machine import GroupMachine  # start-up
+    from vlang.runtime.gpus.mirrors import choose_exchange  # start-up
     from vlang.runtime.gpus.part_machine import PartMachine  # start-up
 
     names = device_names(options.device)
     chosen = replace(options, mode="pull")
     with ExitStack() as stack:
-        parts: list[PartMachine] = []
-        for name, part in zip(names, cut_graph(plan, graph, len(names))):
-            device = open_device(name, options.gpu_memory)
-            stack.callback(device.close)
-            device.cache = options.device_cache
-            parts.append(PartMachine(device, plan, part, chosen, graph))
+        devices = []
+        for name in names:
+            devices.append(open_device(name, options.gpu_memory))
+            stack.callback(devices[-1].close)
+            devices[-1].cache = options.device_cache
+        exchange, why = choose_exchange(options.exchange, devices)
+        parts = []
+        for device, part in zip(devices, cut_graph(plan, graph, len(names))):
+            parts.append(PartMachine(device, plan, part, chosen, graph, exchange))
             stack.callback(parts[-1].close)
-        machine = GroupMachine(parts)
+        machine = GroupMachine(parts, exchange)
         stack.callback(machine.synchronize)
-        about = f"{len(names)} GPUs, as asked: {', '.join(dict.fromkeys(part.device.info.name for part in parts))}"
-        yield Opened(machine, plan, options.device, about)
+        about = f"{len(names)} GPUs, as asked: {', '.join(dict.fromkeys(device.info.name for device in devices))}; " \
+                f"exchange {exchange.name}: {why}"
+        yield Opened(machine, plan, options.device, about, notes=machine.notes)
 
 
 @contextmanager

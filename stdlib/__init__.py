@@ -17,20 +17,24 @@ _FOLDER = Path(__file__).resolve().parent
 GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "traversal": (
         "distances and paths from a vertex",
-        ("bfs", "bfs_tree", "khop", "radius", "soft_reach", "sssp", "sssp_tree", "sswp", "viterbi"),
+        ("bfs", "bfs_tree", "khop", "radius", "soft_reach", "sssp", "sssp_tree", "sswp", "temporal_reach",
+         "viterbi"),
     ),
     "centrality": (
         "how much a vertex matters",
-        ("betweenness", "closeness", "degree", "eigenvector", "hits", "hyperanf", "katz", "pagerank",
-         "pagerank_delta", "pagerank_rounds", "php", "ppr", "rwr"),
+        ("betweenness", "closeness", "degree", "eccentricity", "eigenvector", "hits", "hyperanf", "influence", "katz",
+         "pagerank", "pagerank_delta", "pagerank_rounds", "php", "ppr", "rwr"),
     ),
     "components": ("what hangs together", ("bipartite", "components", "components_jump", "scc")),
     "cohesion": (
         "where a graph is dense",
         ("cdlp", "cross_edges", "egonet", "kcore", "kcore_members", "kcore_peel", "lcc", "lcc_directed", "triangles"),
     ),
-    "selection": ("vertices that keep apart", ("coloring", "mis")),
-    "learning": ("beliefs and factors from what is known", ("belief", "cf", "linbp")),
+    "selection": ("vertices and edges that keep apart", ("coloring", "matching", "mis")),
+    "learning": (
+        "beliefs, factors and features from what is known",
+        ("belief", "cf", "gcn", "gin", "label_spreading", "linbp", "sage"),
+    ),
     "simulation": ("steps of a process on a graph", ("circuit", "heat", "neural", "smooth", "spmv")),
 }
 

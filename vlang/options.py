@@ -206,6 +206,10 @@ class Options:
         "choice", "auto|pages|direct|compact",
         "How supersteps over few vertices reach edges in host memory: by cost, as whole pages, read where they lie, or "
         "(pushes only) as rows that the CPU gathers.", devices="gpu", research=True))
+    exchange: str = field(default="auto", metadata=_about(
+        "choice", "auto|ms|vr|all",
+        "What several GPUs send each other: ms, the values that the other GPU reads; vr, if they have changed; "
+        "all, the values of all vertices. Never changes a result.", devices="gpu", research=True))
 
 
 OPTIONS: Mapping[str, Option] = {

@@ -1,4 +1,4 @@
-"""The table and the record of a run on a GPU, and the record as a table in Markdown."""
+"""Prints the results of a GPU benchmark as a table, saves them as JSON, and writes the saved results in Markdown."""
 
 from __future__ import annotations
 

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
 from vlang.runtime.cluster.rank_components import RankComponents
-from vlang.runtime.cluster.rank_priority import RankPriority
+from vlang.runtime.cluster.rank_priority import RankPriority, combined_apart
 from vlang.runtime.cluster.rank_reach import RankReach
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
 from vlang.runtime.engine.machine import Stats
-from vlang.runtime.plan.plan import StageSpec
+from vlang.runtime.plan.plan import LoopSpec, StageSpec
 
-__all__ = ["CLUSTER_WAYS"]
+__all__ = ["CLUSTER_WAYS", "said_on_ranks"]
 
 
 class _RankSuperstep(Superstep):
     """A superstep on one rank, whose counts are summed over all ranks."""
+
+    def _thin_supersteps(self) -> None:
+        """None: after each superstep, ranks exchange values."""
 
     def _most_changed(self) -> bool:
         """False: each rank knows only how many of its own vertices changed, but all ranks must make the same choice."""
@@ -41,3 +44,19 @@ class RankSupersteps(Supersteps):
 
 CLUSTER_WAYS: list[CpuWay] = [RankComponents(), RankPriority(), RankReach(), RankSupersteps()]
 """The ways in order of preference."""
+
+
+def said_on_ranks(loop: LoopSpec) -> list[str]:
+    """A line for a loop that several ranks run in another way than one process; none for other loops."""
+    if loop.nested or loop.copied is not None:
+        return []
+    ways = {way for stage in loop.stages for way in stage.ways}
+    if "sums" in ways:
+        why = "a rank does not have all receivers of a sum"
+    elif "push" in ways and not ways & {"reach", "priority"}:
+        why = "only values in priority order are pushed there"
+    elif "priority" in ways and any(combined_apart(stage) for stage in loop.stages):
+        why = "contributions are combined beside the fields, which ranks exchange"
+    else:
+        return []
+    return [f"on several ranks: full passes or notify-pull, without pushes ({why})"]

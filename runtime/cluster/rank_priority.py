@@ -20,8 +20,7 @@ from vlang.runtime.cluster.local_graph import RECEIVERS
 from vlang.runtime.cluster.messages import Reader, joined_parts, value_part
 from vlang.runtime.cluster.transport import Buffer, gathered
 from vlang.runtime.cpu.ways.cpu_way import Running, only_new
-from vlang.runtime.cpu.ways.joined_words import push_spec
-from vlang.runtime.cpu.ways.priority import Priority, PriorityLoop
+from vlang.runtime.cpu.ways.priority import Priority, PriorityLoop, choose_delta
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.graph.edges.shape import Counts
@@ -37,14 +36,14 @@ from vlang.runtime.plan.layouts.order_words import (
     ORDER_SPILLED,
     ORDER_UNSURE,
 )
-from vlang.runtime.plan.plan import LoopSpec, StageSpec
+from vlang.runtime.plan.plan import LoopSpec, PushSpec, StageSpec
 
-__all__ = ["RankPriority"]
+__all__ = ["RankPriority", "combined_apart"]
 
 _FILL_BESIDE = 3  # waiting vertices enter buckets that have entries already
-_STEP = 4  # buckets between two exchanges at first
-_MOST_STEP = 1 << 20
-_FEW, _MANY = 64, 8  # the step doubles below this part of all edges, and halves above this one
+_MOST_STEP = 1 << 20  # buckets between two exchanges
+_FEW, _MANY = 64, 8  # a superstep has few edges below this part of all, and many above this one
+_PATIENCE = 4  # supersteps with few edges before the step doubles, as the frontier of a search grows fast at first
 _ROUNDS = 4096  # rounds of a call of the kernel, which has room for so many records
 
 
@@ -56,8 +55,7 @@ class RankPriority(Priority):
         why = super().refused(loop, graph, options)
         if why:
             return why
-        spec = push_spec(loop.stages[0])
-        apart = len(spec.parts) > 1 or not spec.slot.startswith("next:")
+        apart = combined_apart(loop.stages[0])
         return "ranks exchange fields, and contributions are combined beside them" if apart else ""
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
@@ -66,6 +64,12 @@ class RankPriority(Priority):
             return None
         machine.passes.freedoms.of(loop, bound).took("O")
         return _RankPriorityLoop(loop.stages[0], machine.passes)
+
+
+def combined_apart(stage: StageSpec) -> bool:
+    """Whether a pass that pushes combines contributions in words beside its fields."""
+    spec = stage.way("push", PushSpec)
+    return spec is not None and (len(spec.parts) > 1 or not spec.slot.startswith("next:"))
 
 
 class _RankPriorityLoop(PriorityLoop):
@@ -78,10 +82,11 @@ class _RankPriorityLoop(PriorityLoop):
         super().__init__(stage, passes)
         (self._field,) = (part.field for part in self._words.parts)
         self._values: NDArray[Any] = passes.state.arrays[f"field:{self._field}"]
-        size = self._values.itemsize
+        self._size = self._values.itemsize
         self._sent = [self._values[wanted].view(np.uint8).copy() for wanted in self._numbers.wanted]
-        self._size = size
-        self._width, self._step, self._edges, self._least = 0.0, _STEP, 0, 0.0
+        self._width, self._step, self._few, self._least = 0.0, 1, 0, 0.0
+        degree = passes.local.entries(stage.domain or "in") / max(1, passes.numbers.ranges.n)
+        self._table.view(np.float64)[ORDER_SCALE] = 1 / choose_delta(stage, self._out, degree)
         self._mine, self._top = 0.0, -np.inf  # the least priority in buckets of this rank, and the largest bound so far
         self._begun = self._spilled = False
 
@@ -120,7 +125,8 @@ class _RankPriorityLoop(PriorityLoop):
         self._least = float(found[:, 0].min())
         active, total = int(found[:, 1].sum()), int(found[:, 2].sum())
         self._width = self._width or float(found[0, 3])
-        if total * _FEW < self._rank.local.m and self._begun:
+        self._few = self._few + 1 if total * _FEW < self._rank.local.m else 0
+        if self._few > _PATIENCE:
             self._step = min(2 * self._step, _MOST_STEP)
         elif total * _MANY > self._rank.local.m:
             self._step = max(1, self._step // 2)

@@ -74,7 +74,7 @@ def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) 
         return with_rule(source, WeightRule(*limits)) if limits else source
     if is_page_file(path) or is_archive(path):
         load = from_page_file if is_page_file(path) else from_archive
-        return _turned(load(path, weights, room), reading)
+        return _turned(load(path, weights, room, budget.threads), reading)
     if text.isidentifier() and not path.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     columns = reading.columns

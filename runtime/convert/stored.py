@@ -22,6 +22,7 @@ from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.npz import is_own, matrix_entries, matrix_note, own_graph
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.page_file import PageFile
+from vlang.runtime.threads.workers import over
 
 __all__ = ["from_archive", "from_page_file"]
 
@@ -30,13 +31,14 @@ _BLOCK = 1 << 18
 Array = NDArray[Any]
 
 
-def from_page_file(path: Path, weights: str | None, room: DiskArrays) -> Source:
+def from_page_file(path: Path, weights: str | None, room: DiskArrays, _threads: int) -> Source:
     """Read the edges of a page file from its in-edges.
 
     Args:
         path: the file.
         weights: the edge column that becomes `weight`; None if no column was chosen.
         room: allocates the arrays of edges on disk.
+        _threads: how many threads may be used; pages are read by one, in order.
     """
     file = PageFile.open(path)
     check_weights(path, weights, list(file.columns), file.left_out)
@@ -79,20 +81,25 @@ def _source(
     return Source(edges, ids, notes, left_out, sorted=ordered, kinds=kinds)
 
 
-def from_archive(path: Path, weights: str | None, room: DiskArrays) -> Source:
-    """Read the edges of an .npz file. See `from_page_file` for the arguments."""
+def from_archive(path: Path, weights: str | None, room: DiskArrays, threads: int) -> Source:
+    """Read the edges of an .npz file.
+
+    Args:
+        path, weights, room: see `from_page_file`.
+        threads: how many threads check and expand a graph that vlang has saved.
+    """
     with Archive(path, room.empty) as archive:
         if is_own(archive):
-            return _own(own_graph(Graph, archive, path, weights, 1), room)
+            return _own(own_graph(Graph, archive, path, weights, threads), room, threads)
         check_weights(path, weights, ["weight"], {})
         return _matrix(path, archive, room)
 
 
-def _own(graph: Graph, room: DiskArrays) -> Source:
+def _own(graph: Graph, room: DiskArrays, threads: int) -> Source:
     """The edges of a graph whose adjacency was read into arrays on disk."""
     base = graph.built()
     rows = room.empty(graph.m, np.uint32)
-    kernels("rows")["expand"](base.offsets, 0, graph.n, rows)
+    over(graph.n, threads, lambda first, last: kernels("rows")["expand"](base.offsets, first, last, rows))
     src, dst = (base.targets, rows) if base.kind == "in" else (rows, base.targets)
     columns: dict[str, Any] = {name: StoredColumn(base.stored(name), dtype) for name, dtype in graph.columns.items()
                                if graph.rule is None or name != "weight"}  # fmt: skip

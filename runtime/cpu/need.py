@@ -104,10 +104,10 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     account = _Account()
     account.hold("ids", shape.ids)
     account.hold("edges", shape.listed * (2 * _ID + shape.width))
-    account.passing(shape.reading)
     building = _Building(shape, account)
     for kind in sorted(shape.built):
         building.keep(kind)
+    account.passing(shape.reading)  # last, since a page file is read page by page into its adjacency
     reading = account.phase()
     for kind in sorted({stage.side for stage in plan.stages if stage.side is not None}):
         building.build(kind, ())
@@ -136,6 +136,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
         account.passing(way.memory(loop, shape, threads))
     if any(isinstance(step, SweepSpec) for step in every_step(plan.steps)):
         account.passing(_SWEPT * shape.n)
+    account.hold("kept", shape.n * _kept(plan))
     outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
     if shape.ordered:  # results are permuted into the order of the ids
         account.passing(outputs + _TAKEN * min(shape.n, 1 << 15))
@@ -157,7 +158,8 @@ def windowed_need(plan: Plan, shape: Shape) -> int:
     outputs = sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
     hidden = sum(_bytes(spec.dtype) * spec.width * ((f"field:{spec.name}" not in moved) + (f"next:{spec.name}" in
                  plan.slots and f"next:{spec.name}" not in moved)) for spec in plan.fields)
-    after = hidden + (outputs if shape.ordered else 0) + 1  # 1: a bool per vertex, whether its values are infinite
+    infinite = 1  # a bool per vertex, whether its values are infinite
+    after = hidden + _kept(plan) + (outputs if shape.ordered else 0) + infinite
     return shape.ids + shape.n * max(held, after) + _CHECKED
 
 
@@ -173,6 +175,12 @@ def _proved(plan: Plan) -> set[str]:
     """
     return {before.name for before, step in pairwise(plan.steps)
             if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}
+
+
+def _kept(plan: Plan) -> int:
+    """The bytes per vertex of the copies that a result keeps, from which a run on a changed graph can continue."""
+    widths = {f"sent:{spec.name}": _bytes(spec.dtype) * spec.width for spec in plan.fields}
+    return sum(widths.get(slot, 0) for slot in plan.slots)
 
 
 def _widths(plan: Plan) -> dict[str, int]:

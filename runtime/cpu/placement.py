@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import SEGMENT, ForVerticesSpec, Plan, SweepSpec, every_step
 from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.memory import PAGE
 from vlang.runtime.storage.page_reader import PageReader
 from vlang.runtime.storage.ring import LEAST_BUFFERS, Ring
 from vlang.runtime.storage.windows import Windows
@@ -113,20 +114,25 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     kinds = directions(plan, stored, here, options)
     both = stored.directed and "both" in kinds
     merging = _MERGING * here.n + _CUT * min(here.n, 1 << 16) if both else 0
-    if merging > _free(limit, here):
+    threads = options.threads or available_threads()
+    streamed, reading = _need(plan, here, options), max(page_sizes(stored, ("in",)))
+    whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=reading), options).peak
+    whole += _scratch(plan, _bounded_rows(stored), threads)
+    if merging > _free(limit, here):  # the sizes of merged pages are not known before the merge
+        most = streamed.peak + _SPARE + _merged_bytes(stored) + _scratch(plan, _bounded_rows(stored), threads)
+        least = min(whole, max(merging, most)) + limit - _free(limit, here)
         raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
-                          f"out-edges, and the budget is {in_bytes(limit)}: give memory="
-                          f"{size_option(merging + limit - _free(limit, here))}")
+                          f"out-edges, more to run, and the budget is {in_bytes(limit)}: give memory="
+                          f"{size_option(least)}")
     sizes = page_sizes(stored, kinds)
-    largest, streamed = max(sizes), _need(plan, here, options)
-    whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=largest), options).peak
+    largest = max(sizes)
     if whole <= _free(limit, graph.in_memory.shape()):
         text = f"edges in memory: {in_bytes(whole)} are needed"
         return Placement(False, 0, largest, limit, whole, text)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
     spare = max((stored.spare(kind) for kind in kinds), default=0)
     state = streamed.peak + _SPARE + spare + _converted(plan, stored)
-    state += _scratch(plan, stored, options.threads or available_threads())
+    state += _scratch(plan, lambda kind: _longest(stored, kind), threads)
     least = state + LEAST_BUFFERS * largest
     graph.unload()
     if _free(limit, here) < limit:
@@ -209,15 +215,40 @@ def _converted(plan: Plan, stored: StoredEdges) -> int:
     return most
 
 
-def _scratch(plan: Plan, stored: StoredEdges, threads: int) -> int:
-    """Bytes for the structures that hold all contributions of one vertex, for all workers."""
-    total = 0
-    for stage in plan.stages:
-        if stage.structures and stage.side is not None:
-            cuts = stored.cuts(stage.side if stored.directed else "in")
-            longest = SEGMENT * int((cuts.longs[:, 2] - cuts.longs[:, 1]).max(initial=1))
-            total += 8 * threads * words_of(stage.structures, longest)
-    return total
+def _scratch(plan: Plan, longest: Callable[[str], int], threads: int) -> int:
+    """Bytes for the structures that hold all contributions of one vertex, for all workers.
+
+    longest: returns the number of edges of the longest row of an adjacency direction.
+    """
+    sides = [(stage.structures, stage.side) for stage in plan.stages if stage.structures and stage.side is not None]
+    return sum(8 * threads * words_of(structures, longest(side)) for structures, side in sides)
+
+
+def _longest(stored: StoredEdges, kind: str) -> int:
+    """An upper bound of the length of the longest row of an adjacency direction, from its pages."""
+    cuts = stored.cuts(kind if stored.directed else "in")
+    return SEGMENT * int((cuts.longs[:, 2] - cuts.longs[:, 1]).max(initial=1))
+
+
+def _bounded_rows(stored: StoredEdges) -> Callable[[str], int]:
+    """Like `_longest`, for each adjacency direction, without a merge of in-edges and out-edges."""
+    def longest(kind: str) -> int:
+        kinds = stored.kinds() if kind == "both" else (kind,)
+        return sum(min(_longest(stored, one), int(stored.cuts(one).starts[-1])) for one in kinds)
+
+    return longest
+
+
+def _merged_bytes(stored: StoredEdges) -> int:
+    """An upper bound of the bytes for a ring of merged pages, and for the merge of single pages.
+
+    A merged page is full when it has the size of a page of the file, and then ends with a whole row.
+    """
+    largest = [max(page_sizes(stored, (kind,))) for kind in stored.kinds()]
+    row = _bounded_rows(stored)("both") * (4 + sum(column.dtype.itemsize for column in stored.columns.values()))
+    merged = sum(largest) + row
+    offsets = 8 * min(stored.n + 1, merged // 4)
+    return LEAST_BUFFERS * merged + 4 * (max(largest) + PAGE) + 4 * (merged + 2 * offsets)
 
 
 def _free(limit: int, held: Shape) -> int:

@@ -77,7 +77,7 @@ def _check_needs(words: frozenset[str], line: int, graph: Graph) -> None:
     The message lists the options with which the graph should be read.
     """
     turned = "undirected" in words and graph.directed
-    loops, parallel = graph.excess() if words & {"simple", "loopless"} else (0, 0)
+    loops, parallel = graph.in_memory.excess() if words & {"simple", "loopless"} else (0, 0)
     parallel = parallel if "simple" in words else 0
     if not (turned or loops or parallel):
         return

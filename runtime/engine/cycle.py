@@ -8,7 +8,7 @@ from functools import cached_property
 from vlang.runtime.engine.machine import Machine, Stats
 from vlang.runtime.plan.plan import LoopSpec, StageSpec, every_step
 
-__all__ = ["WATCHED_FROM", "CycleWatch", "watched_slots"]
+__all__ = ["WATCHED_FROM", "CycleWatch", "is_watched", "watched_slots"]
 
 WATCHED_FROM = 64  # the superstep of the first copy; most loops end before
 
@@ -18,6 +18,12 @@ def watched_slots(spec: LoopSpec) -> list[str]:
     names = dict.fromkeys(n for s in every_step(spec.steps) if isinstance(s, StageSpec) for n in s.written)
     slots = [f"field:{name}" for name in names] + [spec.slot("sent", name) for name in spec.sent]
     return [*slots, *([spec.slot("work", "active")] if spec.explicit else [])]
+
+
+def is_watched(spec: LoopSpec) -> bool:
+    """Whether a CycleWatch compares the states of a loop."""
+    one_way = spec.asynchronous and not spec.explicit
+    return spec.limit is None and not spec.reads_iteration and not one_way
 
 
 class CycleWatch:
@@ -32,8 +38,7 @@ class CycleWatch:
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
         self._spec, self._machine = spec, machine
-        one_way = spec.asynchronous and not spec.explicit
-        self._watched = spec.limit is None and not spec.reads_iteration and not one_way
+        self._watched = is_watched(spec)
         self._kept: object = None
         self._kept_at, self._kept_stats = 0, Stats()
 

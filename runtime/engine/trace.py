@@ -33,6 +33,7 @@ class Round:
         bytes_copied, bytes_in_place, bytes_from_disk: the bytes of edges that were moved (see `Result.moved`).
         pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk: the pages that were used, by the way
             that their edges took.
+        bytes_between: the bytes of vertex values that were copied between devices.
         expected: the seconds that the cost models of the policy expect; None without a model.
     """
 
@@ -50,6 +51,7 @@ class Round:
     pages_packed: int = 0
     pages_in_place: int = 0
     pages_from_disk: int = 0
+    bytes_between: int = 0
     expected: float | None = None
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
+from vlang.runtime.gpus.exchange import Exchange
 from vlang.runtime.gpus.group_loop import GroupLoop
 from vlang.runtime.gpus.mirrors import Mirrors
 from vlang.runtime.gpus.part_machine import PartMachine
@@ -27,13 +28,20 @@ class GroupMachine:
 
     Args:
         parts: the machines of the GPUs, in the order of their ranges; the caller closes them.
+        exchange: the exchange for which the parts were opened.
     """
 
-    def __init__(self, parts: Sequence[PartMachine]) -> None:
+    def __init__(self, parts: Sequence[PartMachine], exchange: type[Exchange]) -> None:
         self._parts = parts
         self.plan = parts[0].plan
         self.traffic = Traffic([part.device for part in parts])
-        self.mirrors = Mirrors(parts, self.traffic)
+        self._exchange = exchange(parts, self.traffic)
+        self.mirrors = Mirrors(frozenset(parts[0].mirrored), self._exchange)
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about the exchange between the GPUs so far."""
+        return (f"exchange {self._exchange.name}: {self._exchange.note()}; {self.traffic.nbytes:,} bytes were copied "
+                "between GPUs",)
 
     # ------------------------------------------------------------------------------------------- values of the run
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -69,8 +77,9 @@ class GroupMachine:
         return sum(part.others(slot, value) for part in self._parts)
 
     def moved(self) -> Moved:
-        """The edges that all GPUs have moved so far."""
-        return reduce(Moved.plus, (part.moved() for part in self._parts))
+        """The edges that all GPUs have moved so far, and the values that they have sent each other."""
+        found = reduce(Moved.plus, (part.moved() for part in self._parts))
+        return found._replace(bytes_between=self.traffic.nbytes)
 
     def values(self) -> Values:
         """The values of the output fields and of the globals."""

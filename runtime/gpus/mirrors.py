@@ -1,46 +1,59 @@
-"""The exchange of vertex values between GPUs: before a pass, mirrors get the values of their owners."""
+"""The mirrors of all GPUs of a run: which are up to date, and the ways to update them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from vlang.runtime.gpus.part_machine import PartMachine, mirrored
-from vlang.runtime.gpus.traffic import Move, Traffic
+from vlang.runtime.gpu.device.device import Device
+from vlang.runtime.gpus.exchange import Exchange
+from vlang.runtime.gpus.exchange_all import WholeExchange
+from vlang.runtime.gpus.exchange_refined import RefinedExchange
+from vlang.runtime.gpus.exchange_subset import SubsetExchange
 from vlang.runtime.plan.plan import StageSpec, field_of
 
-__all__ = ["Mirrors"]
+__all__ = ["Mirrors", "choose_exchange"]
+
+_EXCHANGES: Mapping[str, type[Exchange]] = {one.name: one for one in (SubsetExchange, RefinedExchange, WholeExchange)}
+
+
+def choose_exchange(asked: str, devices: Sequence[Device]) -> tuple[type[Exchange], str]:
+    """The exchange of a run, and why.
+
+    Between GPUs that reach each other directly (278 GB/s over NVLink), copying all mirrored values takes less time than
+    the host needs to learn how many have changed. Copies through host memory are about ten times slower.
+
+    Args:
+        asked: the option `exchange`.
+        devices: the GPUs of the run.
+    """
+    if asked != "auto":
+        return _EXCHANGES[asked], "as asked"
+    direct = all(one.reaches(other) for one in devices for other in devices if one is not other)
+    return (SubsetExchange, "all GPUs reach each other") if direct else \
+        (RefinedExchange, "copies between some GPUs go through host memory")
 
 
 class Mirrors:
     """The mirrors of all GPUs of a run.
 
     Args:
-        parts: the machines of the GPUs.
-        traffic: the copies between them.
+        read: the arrays that any pass reads at neighbours.
+        exchange: updates mirrors.
 
     Attributes:
-        read: the arrays that any pass reads at neighbours.
+        read: the same.
     """
 
-    def __init__(self, parts: Sequence[PartMachine], traffic: Traffic) -> None:
-        self._parts, self._traffic = parts, traffic
-        self.read = mirrored(parts[0].plan)
+    def __init__(self, read: frozenset[str], exchange: Exchange) -> None:
+        self.read, self._exchange = read, exchange
         self._fresh: set[str] = set()  # the arrays whose mirrors have the values of their owners
 
     def refresh(self, slots: Iterable[str]) -> None:
         """Update the mirrors of some arrays, unless they are up to date."""
         stale = [slot for slot in slots if slot in self.read and slot not in self._fresh]
-        moves = []
-        for owner, part in enumerate(self._parts):
-            for rank, places in enumerate(part.numbers.wanted):
-                at = part.outbox(rank) if len(places) and stale else 0
-                for slot in stale if len(places) else ():
-                    part.pack(slot, rank, at)
-                    nbytes = len(places) * part.itemsize(slot)
-                    moves.append(Move(owner, at, rank, self._parts[rank].mirror_at(slot, owner), nbytes))
-                    at += part.packed_bytes(slot, len(places))
-        self._traffic.move(moves)
-        self._fresh.update(stale)
+        if stale:
+            self._exchange.update(stale)
+            self._fresh.update(stale)
 
     def changed(self, slot: str) -> None:
         """Note that the values of an array have changed."""
@@ -49,6 +62,7 @@ class Mirrors:
     def written(self, slot: str) -> None:
         """Note that the values of an array have been overwritten on all GPUs, mirrors included."""
         self._fresh.add(slot)
+        self._exchange.forget(slot)
 
     def ran(self, stage: StageSpec) -> None:
         """Note that a pass has run. Fields that it does not write keep their values; other arrays may have changed."""

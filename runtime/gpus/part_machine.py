@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.runtime.cluster.local_graph import LocalGraph
-from vlang.runtime.gpu.device.device import Buffer, Device
+from vlang.runtime.gpu.device.device import Device
 from vlang.runtime.gpu.gpu_machine import GpuMachine
+from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpus.exchange import Exchange, word_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, THREADS, Plan, ScalarSpec
 
 __all__ = ["PartMachine", "mirrored"]
 
-_PACKING = 1024  # blocks of a kernel that packs values
-_ALIGNED = 16  # bytes: alignment of the values of an array in an outbox
+_MOVING = 1024  # blocks of a kernel that packs, compares or places values
 
 
 def mirrored(plan: Plan) -> frozenset[str]:
@@ -36,16 +37,27 @@ class PartMachine(GpuMachine):
         graph: the part of the graph that the GPU has.
         options: the options of the run, with full passes as the mode.
         whole: the whole graph, by which kernels are chosen if results must not depend on the cut.
+        exchange: the exchange of mirrored values.
+
+    Attributes:
+        numbers: the local numbers.
+        mirrored: the arrays that passes read at neighbours.
+        marks: for each GPU that mirrors vertices, the device address of their local numbers: u32, as in
+            `LocalNumbers.wanted`.
     """
 
-    def __init__(self, device: Device, plan: Plan, graph: LocalGraph, options: Options, whole: Graph) -> None:
-        self.numbers, self._whole = graph.numbers, whole
-        self._marks: dict[int, int] = {}
-        self._outboxes: dict[int, Buffer] = {}
+    def __init__(
+        self, device: Device, plan: Plan, graph: LocalGraph, options: Options, whole: Graph, exchange: type[Exchange]
+    ) -> None:
+        self.numbers, self._whole, self._exchange = graph.numbers, whole, exchange
+        self.mirrored = sorted(mirrored(plan))
+        self.marks: dict[int, int] = {}
+        self._boxes: Arena | None = None
         try:
             super().__init__(device, plan, graph, options)
+            self.load(exchange.kernels(self))
         except BaseException:
-            self._free_outboxes()
+            self._free_boxes()
             raise
 
     @property
@@ -68,40 +80,61 @@ class PartMachine(GpuMachine):
         return self._whole.adjacency(kind)
 
     def _put_tables(self) -> None:
-        """Put the tables of vertices and the lists of mirrored vertices on the device, and allocate outboxes."""
+        """Put the tables of vertices and the lists of mirrored vertices on the device, and allocate the boxes."""
         super()._put_tables()
         for rank, places in enumerate(self.numbers.wanted):
             if len(places):
                 what = f"the vertices that GPU {rank} of the run mirrors"
-                self._marks[rank] = self._parts.hold(("mirrored", rank), places.nbytes, what,
-                                                     partial(self.device.upload, array=places))
-                self._outboxes[rank] = self.device.allocate(self._outbox_bytes(len(places)), f"values for {what}")
-
-    def _outbox_bytes(self, count: int) -> int:
-        """The bytes for the values of `count` vertices in all arrays that are exchanged at the same time."""
-        sizes = [self.packed_bytes(slot, count) for slot in mirrored(self.plan)]
-        return max(_ALIGNED, sum(sizes))
+                self.marks[rank] = self._parts.hold(("mirrored", rank), places.nbytes, what,
+                                                    partial(self.device.upload, array=places))
+        self._boxes = Arena(self.device, self._exchange.sizes(self), "the values that GPUs send each other")
 
     # ------------------------------------------------------------------------------------------- mirrors
-    def packed_bytes(self, slot: str, count: int) -> int:
-        """The bytes that the values of `count` vertices take in an outbox."""
-        return -(-count * self.itemsize(slot) // _ALIGNED) * _ALIGNED
+    @property
+    def boxes(self) -> Arena:
+        """The memory for values that are sent or received."""
+        assert self._boxes is not None
+        return self._boxes
 
-    def outbox(self, rank: int) -> int:
-        """The device address of the outbox for another GPU; there is none if that GPU mirrors no vertex of this one."""
-        return self._outboxes[rank].pointer
+    def pack(self, slot: str, values: int, places: int, count: int, packed: int) -> None:
+        """Queue the copy of some values of an array to consecutive places.
 
-    def pack(self, slot: str, rank: int, target: int) -> None:
-        """Queue the copy of the values that another GPU mirrors to consecutive places at address `target`."""
-        size, count = self.itemsize(slot), len(self.numbers.wanted[rank])
-        word = next(word for word in (8, 4, 2, 1) if size % word == 0)
-        width = size // word
-        self.launch(f"pack_{8 * word}", "", (), min(_PACKING, -(-count * width // THREADS)),
-                    (self.pointer(slot), self._marks[rank], count, width, target))
+        Args:
+            slot: the array, for the size of its values.
+            values: the device address of the values.
+            places: the device address of u32[count], the places of the values.
+            count: the number of values.
+            packed: the device address to which they are copied.
+        """
+        self.over_boxes("pack_values", slot, count, values, places, count, None, packed)
+
+    def over_boxes(self, template: str, slot: str, threads: int, *args: int | None) -> None:
+        """Queue a kernel that moves values.
+
+        Args:
+            template: the kernel.
+            slot: the array with the values; "" for a kernel that depends on no array.
+            threads: the most threads that have work.
+            args: its arguments, of which None is replaced by the number of words in a value.
+        """
+        word, width = word_of(self.itemsize(slot)) if slot else ("", 0)
+        words = [width if arg is None else arg for arg in args]
+        self.launch(template, word, (), min(_MOVING, -(-threads // THREADS)), words)
+
+    def sum_counts(self, counts: int, length: int, total: int) -> None:
+        """Queue the prefix sums of u32[length] at the address `counts`; their sum goes to the address `total`."""
+        self.launch("sum_counts", "", (), 1, (counts, length, total), threads=32)
+
+    def mirrors_at(self, slot: str, rank: int) -> list[int]:
+        """The device addresses of the mirrors of the vertices that another GPU owns, in both buffers of a field."""
+        kind, _, name = slot.partition(":")
+        first = self.numbers.mirrors_of(rank)[0] * self.itemsize(slot)
+        twin = f"next:{name}" if kind == "field" else ""
+        return [self.pointer(one) + first for one in (slot, twin) if one in self.state.buffers]
 
     def mirror_at(self, slot: str, rank: int) -> int:
         """The device address of the mirrors of the vertices that another GPU owns."""
-        return self.pointer(slot) + self.numbers.mirrors_of(rank)[0] * self.itemsize(slot)
+        return self.mirrors_at(slot, rank)[0]
 
     # ------------------------------------------------------------------------------------------- values of the run
     def give_local(self, slot: str, array: NDArray[Any]) -> None:
@@ -138,9 +171,9 @@ class PartMachine(GpuMachine):
     def close(self) -> None:
         """Free the memory of the run on the device."""
         super().close()
-        self._free_outboxes()
+        self._free_boxes()
 
-    def _free_outboxes(self) -> None:
-        for buffer in self._outboxes.values():
-            self.device.free(buffer)
-        self._outboxes.clear()
+    def _free_boxes(self) -> None:
+        if self._boxes is not None:
+            self._boxes.close()
+            self._boxes = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vlang.runtime.gpu.device.device import Device
+from vlang.runtime.gpu.device.device import Device, Event
 
 __all__ = ["Move", "Traffic"]
 
@@ -36,13 +36,15 @@ class Traffic:
 
     def __init__(self, devices: Sequence[Device]) -> None:
         self._devices = devices
+        self._reading: dict[tuple[int, int], Event] = {}  # by source and target, the end of the last copies from boxes
         self.nbytes = 0
 
-    def move(self, moves: Iterable[Move]) -> None:
+    def move(self, moves: Iterable[Move], boxes: bool = False) -> None:
         """Queue copies on the default streams of the targets.
 
         A copy begins when the work that is queued now on the default stream of its source has ended. Later work of the
-        source waits for its copies, so that it may overwrite the values.
+        source waits for its copies, so that it may overwrite the values; with `boxes`, only work that is queued after
+        `reclaim` waits.
         """
         real = [move for move in moves if move.nbytes]
         if not real:
@@ -57,4 +59,13 @@ class Traffic:
             self.nbytes += move.nbytes
         done = {rank: devices[rank].record() for rank in dict.fromkeys(move.target for move in real)}
         for source, target in pairs:
-            devices[source].wait(done[target])
+            if boxes:
+                self._reading[source, target] = done[target]
+            else:
+                devices[source].wait(done[target])
+
+    def reclaim(self, source: int, target: int) -> None:
+        """Let later work on the default stream of a source wait for the copies from its boxes to a target."""
+        event = self._reading.pop((source, target), None)
+        if event is not None:
+            self._devices[source].wait(event)

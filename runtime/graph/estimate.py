@@ -104,9 +104,9 @@ def _paged(path: Path, directed: bool | None) -> Shape | None:
     columns = {name: info.dtype for name, info in file.columns.items()}
     ids = 0 if file.consecutive else (72 if file.has_texts else 8) * file.n
     shape = Shape(file.n, file.m, file.directed, columns, built=frozenset({"in"}), ids=ids)
-    reading = shape.held - ids + 6 * file.n + file.largest_page  # the rows, degrees, and a page
-    if file.layout == "degree":  # the permutation of the rows and its inverse
-        reading += 8 * file.n
+    reading = file.largest_page
+    if file.layout == "degree":  # later the permutation of the rows, its inverse, and a check
+        reading = max(reading, 9 * file.n)
     return _with(shape, reading=reading)
 
 

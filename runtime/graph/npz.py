@@ -27,6 +27,7 @@ from vlang.runtime.graph.edges.from_arrays import MOST, edges_of_entries
 from vlang.runtime.graph.edges.kinds import Kind, Names, Times
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.pages import distinct
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.output import write_arrays
 from vlang.runtime.threads.processors import available_threads
@@ -195,7 +196,7 @@ def _unsound(rows: Rows, directed: bool, threads: int) -> str:
     """
     check = kernels("sound")["check_rows"]
     offsets, n = rows.offsets, len(rows.offsets) - 1
-    cuts = np.unique(np.searchsorted(offsets, np.arange(0, len(rows.targets), _BLOCK).astype(np.uint64), "right") - 1)
+    cuts = distinct(np.searchsorted(offsets, np.arange(0, len(rows.targets), _BLOCK).astype(np.uint64), "right") - 1)
     blocks = list(zip(cuts.tolist(), [*cuts[1:].tolist(), n]))
     columns: list[Array | None] = [None] if directed or not rows.columns else [*rows.columns.values()]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from vlang.runtime.compile.objects import Kernels, load_kernels
 
 __all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "mirror_kernels", "paged_frontier_kernels",
-           "play_kernels", "queue_kernels"]
+           "play_kernels", "queue_kernels", "thin_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
 """The kernels that every loop with notify-pull launches, for any graph and any fields."""
@@ -90,6 +90,13 @@ def frontier_kernels() -> Kernels:
     """The kernels of notify-pull: notification, lists of vertices, and the tasks over the lists."""
     text = (Path(__file__).parent / "frontier.py").read_text(encoding="utf-8")
     return load_kernels(text, _FRONTIER)
+
+
+@cache
+def thin_kernels() -> Kernels:
+    """The kernel that runs thin supersteps of notify-pull."""
+    text = (Path(__file__).parent / "thin.py").read_text(encoding="utf-8")
+    return load_kernels(text, {"thin": "void(u64*, i64*)", "queued_flags": "i64(u64*, i64, u32*)"})
 
 
 @cache

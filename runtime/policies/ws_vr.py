@@ -13,13 +13,16 @@ WS_VR = Policy(
             Choice("mode", "pull", "every vertex gathers in every iteration (III)", True),
             Choice("kernel", "warp-segmentation", "a warp for 32 vertices, whose lanes are assigned to edges (II)"),
             Choice("transfer", "pages", "kernels read edges in GPU memory (II)"),
+            Choice("exchange", "vr", "several GPUs send each other updated boundary vertices only (IV-B)"),
         ),
     },
     left_out=(
-        "several GPUs by vertex refinement (IV): marks, prefix sums, inboxes; nor its rivals ALL and MS",
+        "inboxes in host memory, which three GPUs or more read (IV-B): every GPU has an inbox for each other one",
     ),
     besides=(
         "edges are streamed if they do not fit, and the paper keeps all in GPU memory",
         "long vertices are cut into segments of their own",
+        "a bitmap names the updated vertices, or all boundary vertices are sent, where that takes fewer bytes",
+        "an event says when an outbox may be filled again, instead of two that take turns",
     ),
 )

@@ -1,4 +1,4 @@
-"""Counts of the edges that a run moved: bytes for each kind of transfer, and pages for each place of the edges."""
+"""Counts of what a run moved: edges in bytes and in pages, and the bytes of vertex values between devices."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["NOTHING", "Moved"]
 
 
 class Moved(NamedTuple):
-    """Counts of the edges that were moved, in bytes and in pages. `Round` has fields with the same names.
+    """Counts of the edges that were moved, in bytes and in pages, and of values in bytes.
 
-    A page is counted once for each pass that uses the page. Edges that stay in memory or on the device are not counted
-    in pages.
+    `Round` has fields with the same names. A page is counted once for each pass that uses the page. Edges that stay in
+    memory or on the device are not counted in pages.
 
     Attributes:
         bytes_copied: bytes copied to a device: whole pages, rows that the CPU gathered, and edges that stay on the
@@ -25,6 +25,7 @@ class Moved(NamedTuple):
         pages_packed: pages whose active rows the CPU gathered.
         pages_in_place: pages whose rows kernels read from host memory; a launch of many supersteps counts none.
         pages_from_disk: pages read from disk.
+        bytes_between: bytes of vertex values copied between devices.
     """
 
     bytes_copied: int = 0
@@ -35,6 +36,7 @@ class Moved(NamedTuple):
     pages_packed: int = 0
     pages_in_place: int = 0
     pages_from_disk: int = 0
+    bytes_between: int = 0
 
     def text(self) -> str:
         """The counts that are not 0, as a sentence without a full stop."""
@@ -42,7 +44,9 @@ class Moved(NamedTuple):
                   if count]
         pages = [f"{count:,} {name.removeprefix('pages_').replace('_', ' ')}" for name, count in self._asdict().items()
                  if count and name.startswith("pages_")]
-        return f"edges moved: {', '.join(bytes_) or '0 MB'}" + (f"; pages: {', '.join(pages)}" if pages else "")
+        parts = [f"edges moved: {', '.join(bytes_) or '0 MB'}", f"pages: {', '.join(pages)}" if pages else "",
+                 f"vertex values: {self.bytes_between / 1e6:,.4g} MB between devices" if self.bytes_between else ""]
+        return "; ".join(part for part in parts if part)
 
     def plus(self, other: Moved) -> Moved:
         """Add the counts of `other` to the counts of this object."""

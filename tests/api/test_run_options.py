@@ -56,7 +56,7 @@ GPU_ONLY = 'is for runs on a GPU, and this one is on the CPU; ask for device="gp
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"device": "tpu"}, "device is 'cpu', 'gpu', 'gpu:K' (the GPU of number K) or 'auto', not 'tpu'"),
+        ({"device": "tpu"}, "'gpu:0,1' (several), 'gpus' (all) or 'auto', not 'tpu'; did you mean 'gpu'?"),
         ({"device": 1}, "not 1"),
         ({"gpu_memory": "8 apples"}, "gpu_memory: `8 apples` is not a size; write for example 65536, 64K, 32M or 8G"),
         ({"gpu_memory": 0}, 'gpu_memory is a number of bytes or a size such as "8G", not 0'),

@@ -44,9 +44,26 @@ def test_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(f"{ranks} ranks, rank 0 prints; each reads the edges of its vertices") == 1
     assert done.stderr.count("wrote ") == 1
+    assert done.stderr.count("a rank needs at most ") == 1
     with np.load(one) as want, np.load(several) as found:
         for name in want.files:
             assert np.array_equal(want[name], found[name]), name
+
+
+def test_a_file_of_each_rank(tmp_path: Path) -> None:
+    """Part files have the rows of a whole file in the same order; a folder with parts is refused before the run."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    folder, whole = f"{tmp_path}/ranks/", tmp_path / "whole.parquet"
+    assert vlang("run", "pagerank", "kron:9", "-o", str(whole)).returncode == 0
+    done = vlang("run", "pagerank", "kron:9", "-o", folder, "--cluster", "3")
+    assert done.returncode == 0, done.stderr
+    again = vlang("run", "pagerank", "kron:9", "-o", folder)
+    assert (again.returncode, again.stderr.count("has part files of another run")) == (2, 1), again.stderr
+    parts = sorted(Path(folder).iterdir())
+    assert [part.name for part in parts] == [f"part-{rank:05d}.parquet" for rank in range(3)]
+    tables = [parquet.read_table(part).to_pydict() for part in parts]
+    want = parquet.read_table(whole).to_pydict()
+    assert {name: [value for table in tables for value in table[name]] for name in want} == want
 
 
 def test_json_and_errors(tmp_path: Path) -> None:

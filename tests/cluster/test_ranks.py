@@ -16,6 +16,7 @@ from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, random_graph, to_graph
 from vlang import BindError, Graph, Program, Result, compile, load
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
+from vlang.runtime.cluster.rank_memory import rank_memory
 from vlang.runtime.cluster.thread_ranks import run_ranks
 from vlang.runtime.cluster.transport import Transport
 from vlang.runtime.graph.paged.in_memory import save
@@ -166,6 +167,31 @@ def test_local_numbers() -> None:
         own = known[numbers.low : numbers.high]
         begin, end = (int(graph.adjacency("in").offsets[v]) for v in (own[0], own[-1] + 1))
         assert np.array_equal(known[rows.targets], graph.adjacency("in").targets[begin:end])
+
+
+@pytest.mark.parametrize(("name", "keywords"), [("pagerank", {}), ("sssp", {"source": 7})])
+def test_memory_of_a_rank(name: str, keywords: dict[str, object]) -> None:
+    """The estimate covers the rows of every rank, and is at most twice the rows of the largest."""
+    graph = skewed(True)
+    plan = program(name).plan(frozenset(graph.columns), renumbered=True)
+
+    def work(transport: Transport) -> int:
+        program(name)(graph, threads=1, **keywords)
+        rows = local_graph(plan, graph, transport)._rows.values()
+        return sum(one.offsets.nbytes + one.targets.nbytes + sum(one.stored(column).nbytes for column in one.columns
+                                                                 if one.holds(column)) for one in rows)
+
+    for size in (1, 4):
+        found, said = max(run_ranks(size, work)), rank_memory(plan, graph, size)
+        assert found <= said.rows <= 2 * found + 3 * 8 * 2 * BLOCK
+        assert said.values > 0 < said.results
+
+
+def test_explained() -> None:
+    """`explain` names loops that ranks run in another way."""
+    assert "on several ranks: full passes or notify-pull" in program("pagerank_delta").explain("plan")
+    for name in ("bfs", "sssp", "components", "pagerank"):
+        assert "on several ranks" not in program(name).explain("plan")
 
 
 @pytest.mark.parametrize("layout", ["degree", "ids"])

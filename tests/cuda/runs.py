@@ -17,8 +17,9 @@ from tests.reference.graphs import family
 from tests.reference.outcome import Outcome
 from vlang import OutOfMemory, Program, Result, load
 from vlang.runtime.gpu.device.choose import stand_in
-from vlang.runtime.gpu.kernels.entries import PREPARATIONS, entry
+from vlang.runtime.gpu.kernels.entries import EXCHANGE_PREPARATIONS, EXCHANGE_SIGNATURES, PREPARATIONS, entry
 from vlang.runtime.gpu.kernels.row_lengths import LANES
+from vlang.runtime.gpus.part_machine import mirrored
 from vlang.runtime.plan.plan import Plan, StageSpec
 
 __all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "least_memory", "program", "run"]
@@ -120,6 +121,14 @@ def _of_stage(stage: StageSpec) -> Iterator[tuple[str, str]]:
         yield entry("messages", struct)
 
 
+def _exchanges(plan: Plan) -> dict[str, str]:
+    """The kernels by which several devices exchange values."""
+    dtypes = {f"field:{field.name}": field.dtype for field in plan.fields} | {a.slot: a.dtype for a in plan.arrays}
+    types = {f"u{dtypes[slot][1:]}" for slot in mirrored(plan)}
+    return dict([*(entry(name) for name in EXCHANGE_PREPARATIONS),
+                 *(entry(name, one) for name in EXCHANGE_SIGNATURES for one in types)])
+
+
 def _entries(plan: Plan) -> dict[str, str]:
     found = dict(entry(name) for name in PREPARATIONS)
     for stage in plan.stages:
@@ -132,21 +141,21 @@ def _entries(plan: Plan) -> dict[str, str]:
 
 
 @functools.cache
-def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
+def _compiled(name: str, flags: tuple[str, ...], several: bool = False) -> dict[str, Library]:
     """The usual kernels of a standard program, by their texts, compiled into one library by one call of g++.
 
     The device compiles rarely needed kernels on request.
     """
     found = _given(name, "skewed")
     columns, fields = frozenset(found.graph.columns), frozenset(found.fields)
-    plan = program(name).plan(columns, fields, target="cuda")
-    return {plan.text: compile_text(plan.text, _entries(plan), flags)}
+    plan = program(name).plan(columns, fields, target="cuda", renumbered=several)
+    return {plan.text: compile_text(plan.text, _entries(plan) | (_exchanges(plan) if several else {}), flags)}
 
 
 @contextmanager
 def emulated(
     name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512, unified: bool = True,
-    gpu: EmulatedGpu | None = None,
+    gpu: EmulatedGpu | None = None, several: bool = False,
 ) -> Iterator[list[EmulatedDevice]]:
     """A context in which `device="emulated"` is an EmulatedDevice; yields the list of devices opened.
 
@@ -160,7 +169,7 @@ def emulated(
         unified: whether kernels can read host memory.
         gpu: the GPU whose memory outlives a run; None for a new GPU.
     """
-    libraries = _compiled(name, flags) if name else {}
+    libraries = _compiled(name, flags, several) if name else {}
     opened: list[EmulatedDevice] = []
     world: list[EmulatedStream] = []
 
@@ -191,7 +200,7 @@ def run(
         device: the option `device`: "emulated", or "emulated:0,1" for two devices.
         options: options of the run.
     """
-    with emulated(name if ahead else "", seed, flags, lanes, unified) as opened:
+    with emulated(name if ahead else "", seed, flags, lanes, unified, several="," in device) as opened:
         result = engine_run(program(name), _given(name, graph), device=device, **{**_limits(name), **options})
     assert len(opened) == device.count(",") + 1
     assert all(one.most <= one.budget() for one in opened)

@@ -43,6 +43,7 @@ class Cuda(ModuleType):
         self.live: set[tuple[str, int]] = set()
         self.device, self.fail, self.free_bytes = 0, 0, 8 * GIB
         self.launched: list[tuple[Any, ...]] = []
+        self.peers = True
         self.locked: dict[int, int] = {}
 
     def _called(self, name: str, *args: Any) -> None:
@@ -133,6 +134,17 @@ class Cuda(ModuleType):
     def eventSynchronize(self, event: int) -> None:
         assert ("event", event) in self.live
 
+    def deviceCanAccessPeer(self, device: int, other: int) -> bool:
+        return self.peers
+
+    def deviceEnablePeerAccess(self, other: int) -> None:
+        assert self.peers
+        self._called("enable", self.device, other)
+
+    def memcpyPeerAsync(self, target: int, to: int, source: int, of: int, nbytes: int, stream: int) -> None:
+        self._called("memcpyPeer", to, of, self.device)
+        ctypes.memmove(target, source, nbytes)
+
     def hostRegister(self, address: int, nbytes: int, flags: int) -> None:
         self._called("hostRegister", nbytes)
         self.locked[address] = nbytes
@@ -221,6 +233,30 @@ def test_everything_is_given_back(cuda: Cuda) -> None:
     close_cards()
     assert (cuda.held, cuda.live) == ({}, set())
     assert [name for name, _ in cuda.calls].count("hostUnregister") == 1
+
+
+@pytest.mark.parametrize("peers", [True, False])
+def test_two_devices_in_one_thread(cuda: Cuda, peers: bool) -> None:
+    """Each call selects its device; the memory of a device is opened to another one once, where the hardware can."""
+    cuda.peers = peers
+    first, second = opened(0), opened(1)
+    values, found = np.arange(8), np.zeros(8, np.int64)
+    source, target = first.allocate(64, "values"), second.allocate(64, "a copy")
+    for device, number in ((first, 0), (second, 1), (first, 0)):
+        kernel = device.load("text", {"a": "..."})["a"]
+        cuda.device = 1 - number
+        device.launch(kernel, 1, 32, [1, 2])
+        assert cuda.device == number
+    first.upload(source.pointer, values)
+    assert (second.reaches(first), second.reaches(first), second.reaches(second)) == (peers, peers, True)
+    second.copy_from(target.pointer, first, source.pointer, 64)
+    second.download(found, target.pointer)
+    assert np.array_equal(found, values)
+    assert [args for name, args in cuda.calls if name == "memcpyPeer"] == [(1, 0, 1)]
+    assert [args for name, args in cuda.calls if name == "enable"] == ([(1, 0)] if peers else [])
+    second.close()
+    first.close()
+    assert cuda.device == 0
 
 
 def test_memory_of_earlier_runs_stays_as_far_as_the_budget_has_room(cuda: Cuda) -> None:

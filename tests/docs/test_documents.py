@@ -34,12 +34,17 @@ def test_transcript(block: Block, place: Path) -> None:
     assert normal(replay(block, place)) == normal(block.text)
 
 
+_NEEDS = re.compile(r"<!-- needs: (.*) -->")
+
+
 @pytest.mark.parametrize("path", [pytest.param(p, id=str(p.relative_to(ROOT))) for p in documents()])
 def test_python_session(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a document are one session."""
     found = blocks(path, "python")
     if not found:
         pytest.skip("no Python in it")
+    for library in " ".join(_NEEDS.findall(path.read_text(encoding="utf-8"))).split():
+        pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
     text = "\n".join(block.text for block in found)
     test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)

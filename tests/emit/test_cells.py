@@ -16,6 +16,14 @@ from vlang.runtime.plan.plan import Plan
 SEED, N = 20261121, 200
 TYPES = {"i8": "int", "i16": "int", "i32": "int", "i64": "int", "u8": "uint", "u16": "uint", "u32": "uint",
          "u64": "uint", "f32": "float", "f64": "float", "bool": "bool", "vertex": "vertex"}
+DECLARED = {
+    "wider": ("f32", "reduction wider(a, b): f32 = max(a, b), identity -inf"),
+    "least": ("f64", "reduction least(a, b): f64 = min(a, b), identity inf"),
+    "shifted": ("u32", "reduction shifted(a, b): u32 = wrap(a + b - base), identity base"),
+    "plus": ("i32", "reduction plus(a, b): int = a + b, identity 0"),
+    "far": ("f32, f32", "reduction far(a, b): (f32, f32) = (max(a[0], b[0]), min(a[1], b[1])), identity (-inf, inf)"),
+}
+"""Declared reductions that a compare-and-swap joins: the types that they join, and their text."""
 PAIRS = ("f32, vertex", "i32, vertex", "u8, i16", "vertex, i32", "u32, u32")
 
 # Merges contributions one after the other (result at 0), and by cells in random order (result at 1).
@@ -26,14 +34,14 @@ template <class S> __device__ void compare(u64* frame, const u32* order, u64 n) 
   const typename S::Columns columns = typename S::Columns{};
   typename S::Acc acc = S::identity(env);
   const auto cells = S::cells(shared_memory<unsigned char>(0), 2);
-  S::clear(cells, 0);
-  S::clear(cells, 1);
+  S::clear(env, cells, 0);
+  S::clear(env, cells, 1);
   for (u64 i = 0; i < n; i++) {
     acc = S::merge(env, acc, S::lift(S::contribute(env, columns, 0, u32(i), i64(i))));
-    S::join(cells, order[i] & 1, S::contribute(env, columns, 0, order[i], i64(i)));
+    S::join(env, cells, order[i] & 1, S::contribute(env, columns, 0, order[i], i64(i)));
   }
-  S::join(cells, 1, S::nothing(env));
-  S::fold(cells, 0, 1);
+  S::join(env, cells, 1, S::nothing(env));
+  S::fold(env, cells, 0, 1);
   S::put(env, 0, acc);
   S::put(env, 1, S::take(cells, 0));
 }
@@ -55,6 +63,10 @@ def gathers() -> list[str]:
             if kind in rule.accepts:
                 rest = f", default = {default.get(type_, '1')}" if name in ("mean", "min", "any") else ""
                 found.append(f"{name}(u.x_{type_} for u -> self if u.on{rest})")
+    for name, (types, _) in DECLARED.items():
+        value = ", ".join(f"u.{c}_{t}" for c, t in zip("xy", types.split(", ")))
+        ordered = " and ".join(f"u.{c}_{t} == u.{c}_{t}" for c, t in zip("xy", types.split(", ")))  # NaN has no order
+        found.append(f"{name}({value if ',' not in types else f'({value})'} for u -> self if u.on and {ordered})")
     return [*found, *(f"{name}(({', '.join(f'u.{c}_{t}' for c, t in zip('xy', pair.split(', ')))}) for u -> self)"
                       for name in ("min", "max") for pair in PAIRS)]
 
@@ -62,7 +74,8 @@ def gathers() -> list[str]:
 @functools.cache
 def plan_of_all() -> Plan:
     """A pass with all gathers."""
-    lines = ["program p", "vertex on: bool", *(f"vertex {c}_{t}: {t}" for t in TYPES for c in "xy")]
+    lines = ["program p(base: u32 = 5)", *(text for _, text in DECLARED.values()), "vertex on: bool",
+             *(f"vertex {c}_{t}: {t}" for t in TYPES for c in "xy")]
     lines += ["vertex seen: int = 0", "repeat 1 times:"]
     lines += [f"    gather a{i} = {text}" for i, text in enumerate(gathers())] + ["    apply seen = 1"]
     return compile("\n".join(lines)).plan(frozenset(), target="cuda")

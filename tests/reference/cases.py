@@ -21,9 +21,9 @@ STDLIB = (
 # The other programs. Tests that run a program in every way use STDLIB, with one or two programs of each kind.
 MORE = (
     "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "coloring", "components_jump", "cross_edges",
-    "degree", "egonet", "eigenvector", "hits", "hyperanf", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed",
-    "linbp", "mis", "pagerank_delta", "pagerank_rounds", "php", "ppr", "radius", "scc", "smooth", "soft_reach",
-    "triangles",
+    "degree", "eccentricity", "egonet", "eigenvector", "gcn", "gin", "hits", "hyperanf", "influence", "kcore",
+    "kcore_peel", "khop", "label_spreading", "lcc", "lcc_directed", "linbp", "matching", "mis", "pagerank_delta",
+    "pagerank_rounds", "php", "ppr", "radius", "sage", "scc", "smooth", "soft_reach", "temporal_reach", "triangles",
 )
 
 # The programs that run on a GPU with every kernel and every budget.
@@ -33,17 +33,23 @@ ON_GPU = (*STDLIB, "bipartite", "hits")
 # # (mode, mex, hindex, median), common neighbours, passes inside loops, sweeps by level, notify-pull of several passes.
 KINDS = ("cdlp", "coloring", "kcore", "smooth", "lcc", "triangles", "scc", "kcore_peel", "betweenness", "mis")
 
-_NEEDS_SOURCE = ("bfs", "bfs_tree", "php", "rwr", "soft_reach", "sssp", "sssp_tree", "sswp", "viterbi")
+_NEEDS_SOURCE = (
+    "bfs", "bfs_tree", "php", "rwr", "soft_reach", "sssp", "sssp_tree", "sswp", "temporal_reach", "viterbi",
+)
 
+
+_LAYERS = {"gcn": ("W",), "gin": ("W", "V"), "sage": ("own", "near")}
+"""The matrices of each program that is a layer of a network."""
 
 _SETS = {
-    "betweenness": ("sources",), "closeness": ("sources",), "cross_edges": ("left", "right"), "khop": ("sources",),
+    "betweenness": ("sources",), "closeness": ("sources",), "cross_edges": ("left", "right"), "influence": ("start",),
+    "khop": ("sources",),
     "lcc_directed": ("sources",), "ppr": ("seeds",), "radius": ("samples",),
 }
 
 
 _NEED = re.compile(r"^require (undirected|simple|loopless)\n", re.MULTILINE)
-_UNDIRECTED = ("kcore", "kcore_members", "kcore_peel", "lcc", "triangles")
+_UNDIRECTED = ("eccentricity", "kcore", "kcore_members", "kcore_peel", "lcc", "triangles")
 _SIMPLE = (*_UNDIRECTED, "lcc_directed")
 
 
@@ -113,6 +119,9 @@ def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
         params: dict[str, Any] = {"source": int(rng.integers(n)) if seed else 0}
         if name == "rwr":
             params["tol"] = 1e-6  # f32 does not converge to the tolerance of the text
+        if name == "temporal_reach":
+            leaves, takes = _edge_values(graph, 0, 40).astype(np.int64), _edge_values(graph, 0, 9).astype(np.int32)
+            return Case(graph.with_columns(leaves=leaves, takes=takes), {**params, "since": 2})
         column = {"sswp": "bandwidth", "viterbi": "chance", "soft_reach": "logw"}.get(name)
         return Case(graph.with_columns(**{column: _edge_values(graph, 0, 1)}) if column else graph, params)
     if name in _SETS:
@@ -123,6 +132,13 @@ def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
         return Case(graph, {"ego": n // 2}) if n else None
     if name in ("belief", "linbp", "cf"):
         return _learning(name, graph, rng)
+    if name in _LAYERS:
+        drawn = {part: (rng.integers(-8, 9, (2, 2 if part == "V" else 3)) / 8).astype(np.float32)
+                 for part in _LAYERS[name]}
+        sizes = {"k": 3, "l": 2, **({"m": 2, "eps": 0.25} if name == "gin" else {})}
+        return Case(graph, {**sizes, **drawn, "b": [0.25, -0.5]}, {"x": (rng.integers(-8, 9, (n, 3)) / 8).astype("f4")})
+    if name == "label_spreading":
+        return Case(graph, {"alpha": 0.8}, {"prior": np.eye(2, dtype=np.float32)[rng.integers(0, 2, n)]})
     if name == "kcore_members":
         return Case(graph, {"k": 2})
     if name == "katz":

@@ -20,7 +20,7 @@ CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "notify-pull", "threads": 2, "page_size": 64},
     {"mode": "pull", "threads": 2, "page_size": 1024, "blocking": "always"},
 )
-UNTIL = ("eigenvector", "hits", "linbp", "pagerank_delta", "php", "ppr")
+UNTIL = ("eigenvector", "hits", "label_spreading", "linbp", "pagerank_delta", "php", "ppr")
 """Programs whose loops end when floats stop changing. Rounding may delay the end by a superstep."""
 DRAWN = 9
 

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.cpu import agreement, report
 from benchmarks.cpu.inputs import INPUTS
 from benchmarks.cpu.measure import Figure, alternate, limited
+from benchmarks.cpu.own.programs import PROGRAMS
 from benchmarks.cpu.peers import PeerFigure
 from benchmarks.cpu.works import WORKS, chosen
 
@@ -31,6 +32,24 @@ def test_the_script_runs() -> None:
     assert [line[1] for line in lines] == ["kron:20", "kron:20"], done.stdout
     assert all("C++" in line for line in lines), done.stdout
     assert "GB/s" in done.stdout, done.stdout
+
+
+def test_choices_are_compared_with_forced_ways() -> None:
+    command = [sys.executable, "benchmarks/cpu/choices.py", "--quick", "--only", "bfs,kcore_peel"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("bfs ", "kcore_peel "))]
+    assert len(lines) == 2, done.stdout
+    assert all("auto " in line and "pull " in line for line in lines), done.stdout
+    assert " of 2 cells within 1.1 " in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++: it builds the C++ loops to compare with")
+def test_own_programs_agree_with_their_loops() -> None:
+    command = [sys.executable, "benchmarks/cpu/own/run.py", "--quick", "--graphs", "uniform:20"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("C++ loop") == len(PROGRAMS) == 7, done.stdout
 
 
 def test_an_unknown_work_is_reported() -> None:

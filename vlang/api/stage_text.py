@@ -153,6 +153,7 @@ def _step(step: StageSpec | ScalarSpec) -> str:
 
 
 def _loop(loop: LoopSpec, inside: list[str], graph: Graph | None) -> list[str]:
+    from vlang.runtime.cluster.cluster_ways import said_on_ranks  # start-up
     from vlang.runtime.cpu.ways.ways import WAYS  # start-up
 
     head = f"loop in line {loop.line}"
@@ -160,7 +161,7 @@ def _loop(loop: LoopSpec, inside: list[str], graph: Graph | None) -> list[str]:
         head += ", counted" if loop.exact else ", at most as the program says"
     if loop.until is not None:
         head += ", until its condition holds"
-    said = [line for way in WAYS for line in way.said(loop)]
+    said = [*(line for way in WAYS for line in way.said(loop)), *said_on_ranks(loop)]
     if graph is not None and graph.streamed and not loop.nested:
         here, options = graph.shape(), Options()
         reasons = {way.name: way.refused(loop, here, options) for way in WAYS

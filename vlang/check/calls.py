@@ -41,6 +41,7 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
         return SPECIAL[node.name](x, node, at)
     symbol = x.run.root.find(node.name)
     own = symbol is not None and symbol.kind in ("function", "reduction")
+    own = own or (node.name in FUNCTIONS and node.name not in CONVERSIONS)
     if not own and node.name not in x.run.broken and foreign_call(x.run, node, at):
         return Value(None)
     args = [x.value(arg, at) for arg in node.args]
@@ -279,17 +280,28 @@ def _listed(x: Expressions, node: t.Call, arg: t.Expr, everywhere: str, at: Sigh
     if group.type is None or group.type == VERTICES:
         return group
     symbol = x.run.symbols.get(arg)
+    compared = group.type == VERTEX and node.name == t.CONTAINED
+    equals = f"{rewrite.one_line(x.run.text(node.args[0]))} {'!=' if _excluded(x, node) else '=='}" if compared else ""
     x.run.report(Code.WRONG_TYPE, f"`{name}` needs a parameter of type `vertices`", arg.span,
                  f"this is {a(group.type)}", notes=x.run.note(symbol, "declared here") if symbol is not None else (),
-                 help="one vertex is compared: `self == s`" if group.type == VERTEX and name != "len" else
-                 "a list of vertices is declared in the header: `program p(S: vertices)`")
+                 help="one vertex is compared:" if compared else
+                 "a list of vertices is declared in the header: `program p(S: vertices)`",
+                 write=f"{equals} {rewrite.one_line(x.run.text(arg))}" if compared else (),
+                 replaces=node.span if compared else None)
     return Value(None)
+
+
+def _excluded(x: Expressions, node: t.Call) -> bool:
+    """Whether a call of `in` is written `not in`."""
+    between = x.run.file.text[node.args[0].span.end : node.args[1].span.start]
+    return "not" in between.split()
 
 
 def _contained(x: Expressions, node: t.Call, at: Sight) -> Value:
     """`v in S`."""
     text = rewrite.one_line(x.run.text(node.args[0]))
-    vertex, group = x.value(node.args[0], at), _listed(x, node, node.args[1], f"{text} != none", at)
+    vertex, group = x.value(node.args[0], at), _listed(
+        x, node, node.args[1], f"{text} {'==' if _excluded(x, node) else '!='} none", at)
     if vertex.type is not None and vertex.type != VERTEX:
         x.run.report(Code.WRONG_TYPE, "`in` asks whether a vertex is in a list of vertices", node.args[0].span,
                      f"this is {a(vertex.type)}", help="for example `self in S`, or `u in S` of a neighbour")

@@ -8,14 +8,14 @@ from typing import Any
 
 from vlang.check import names
 from vlang.check.calls import call
-from vlang.check.foreign_calls import foreign_column, foreign_index, foreign_product
+from vlang.check.foreign_calls import foreign_column, foreign_product
 from vlang.check.reduce import reduction
 from vlang.check.sizes import too_deep
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight, Value, joined
 from vlang.check.tables.typing import a, comparable, concrete, item, misfit, numeric, spoken, unified
-from vlang.check.vectors import product, vector_literal
+from vlang.check.vectors import component, product, vector_literal
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -178,6 +178,9 @@ class Expressions:
         if foreign_column(self.run, node, at):
             return Value(None)
         return names.read_member(self.run, node, self.value(node.value, at), at)
+
+    def _index(self, node: t.Index, at: Sight) -> Value:
+        return component(self, node, at)
 
     def _call(self, node: t.Call, at: Sight) -> Value:
         return call(self, node, at)
@@ -394,30 +397,6 @@ class Expressions:
     def _vector(self, node: t.VectorExpr, at: Sight) -> Value:
         return vector_literal(self, node, at)
 
-    def _index(self, node: t.Index, at: Sight) -> Value:
-        if foreign_index(self.run, node, at):
-            return Value(None)
-        value, index = self.value(node.value, at), self.value(node.index, at)
-        if value.type is None or index.type is None:
-            return joined(None, value, index)
-        size = value.type.size if isinstance(value.type, Vector) else 0
-        size = len(value.type.items) if isinstance(value.type, Tuple) else size
-        literal = node.index.value if isinstance(node.index, t.Literal) and index.type == INTEGER else None
-        if not isinstance(value.type, (Vector, Tuple)):
-            self.run.report(Code.WRONG_TYPE, f"`{rewrite.short(self.run.text(node.value))}` has no components",
-                            node.span, f"this is {a(value.type)}")
-        elif not (isinstance(index.type, Scalar) and index.type.integral):
-            self.run.report(Code.WRONG_TYPE, "an index is an integer", node.index.span, f"this is {a(index.type)}")
-        elif (isinstance(literal, (int, float)) and not 0 <= literal < size) or isinstance(node.index, t.Unary):
-            self.run.report(Code.WRONG_TYPE, f"{a(value.type)} has the components 0 to {size - 1}", node.index.span)
-        elif isinstance(value.type, Vector):
-            return joined(value.type.item, value, index)
-        elif isinstance(literal, int):
-            return joined(value.type.items[literal], value, index)
-        else:
-            self.run.report(Code.WRONG_TYPE, "the index of a tuple is a literal", node.index.span,
-                            "components may differ in type", write="0")
-        return joined(None, value, index)
 
 
 def _item_of(result: Type, part: Type) -> Type:

@@ -49,7 +49,7 @@ class _Run(RunCommand):
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("-o", "--output", metavar="FILE",
               help="Write every row to a .parquet, .arrow, .csv, .tsv, .json or .npz file; also .csv.gz and "
-              ".csv.zst; - is csv on stdout.")
+              ".csv.zst; - is csv on stdout. DIR/ takes a Parquet file of each rank.")
 @click.option("--plot", "picture", metavar="FILE",
               help="Draw the first field to a .png or .svg file, or write a page about the run to a .html file; needs "
               "the extra plot.")
@@ -80,8 +80,9 @@ def command(
     if isinstance(cluster, int) and not launched_ranks():
         start_ranks(cluster, sys.argv[1:])
     with as_rank(cluster) as rank:
-        if rank is not None and rank.rank:  # only rank 0 writes files
-            output = picture = given["trace"] = None
+        if rank is not None and rank.rank:  # only rank 0 writes files, but every rank a part
+            output = output if output is not None and output.endswith("/") else None
+            picture = given["trace"] = None
         _run(program, graph, parameters, output, picture, top, fields, as_json, verify, quiet, rank, given)
 
 
@@ -102,17 +103,9 @@ def _run(
     if output == "-" and as_json:
         raise click.UsageError("`-o -` and --json both write to stdout; choose one")
     from vlang.api.program import load  # start-up
-    from vlang.runtime.storage.output import check_writable  # start-up
 
     if output is not None and output != "-":
-        from vlang.runtime.results.files import check_output  # start-up
-
-        try:
-            check_output(output)
-        except GraphError as error:
-            other = "; or write -o -" if "unknown format" in str(error) else ""
-            raise click.UsageError(f"{error}{other}") from None
-        check_writable(output)
+        _check_output(output, rank)
     if picture is not None:
         _check_picture(picture)
     options = taken_options(given)
@@ -149,6 +142,8 @@ def _run(
             note(said)
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
+        if rank is not None and rank.rank == 0 and not quiet:
+            note(_rank_memory(loaded, read, options, keywords, rank.size))
         notes: list[str] = []
         if read.stored is not None and rank is None:
             _place(loaded, read, options, keywords, quiet)
@@ -157,7 +152,7 @@ def _run(
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
-        _write(result, output, top, as_json, quiet)
+        _write(result, output, top, as_json, quiet, rank)
         if picture is not None:
             _draw(result, picture, quiet)
         for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
@@ -187,6 +182,24 @@ def _traced(path: str | None, name: str) -> AbstractContextManager[None]:
     return recorded(path, name)
 
 
+def _check_output(path: str, rank: Transport | None) -> None:
+    """Raise an error before the run if a file, or a folder of part files, cannot be written."""
+    from vlang.runtime.results.files import check_output  # start-up
+    from vlang.runtime.results.parts import is_folder, prepare_folder  # start-up
+    from vlang.runtime.storage.output import check_writable  # start-up
+
+    try:
+        if not is_folder(path):
+            check_output(path)
+        elif rank is None or rank.rank == 0:
+            prepare_folder(path)
+    except GraphError as error:
+        other = "; or write -o -" if "unknown format" in str(error) else ""
+        raise click.UsageError(f"{error}{other}") from None
+    if not is_folder(path):
+        check_writable(path)
+
+
 def _check_picture(path: str) -> None:
     """Raise an error before the run if a picture cannot be written to a file."""
     from vlang.runtime.results.pictures.picture import check_picture  # start-up
@@ -212,6 +225,16 @@ def _ranks_note(rank: Transport, graph: str) -> str:
     """A line with the number of ranks, and with the part of the graph that each rank reads."""
     share = "" if graph.endswith(".vg") else "the whole graph, and keeps "
     return f"{rank.size} ranks, rank 0 prints; each reads {share}the edges of its vertices"
+
+
+def _rank_memory(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int) -> str:
+    """A line with the memory that each rank takes."""
+    from vlang.api.bind_options import check_options  # start-up
+    from vlang.runtime.cluster.rank_memory import rank_memory  # start-up
+
+    given = frozenset(field.name for field in program.fields if field.name in keywords)
+    plan = program.plan(frozenset(graph.columns), given, without=check_options(options).without, renumbered=True)
+    return str(rank_memory(plan, graph, size))
 
 
 def _say(notes: list[str], text: str) -> None:
@@ -268,11 +291,20 @@ def _as_options(text: str) -> str:
     return re.sub(r'weights="(.*)"', lambda found: f"--weights {shlex.quote(found[1])}", text)
 
 
-def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:
+def _write(
+    result: Result, output: str | None, top: int, as_json: bool, quiet: bool, rank: Transport | None
+) -> None:
+    """Write the values of a result to its file, or the part of a rank, and print the rest."""
     count = len(result) if result.final is None else int(result.final.sum())
     if output == "-":
         result.to_csv(sys.stdout)
         sys.stdout.flush()  # printed before the summary
+    elif output is not None and output.endswith("/"):
+        from vlang.runtime.results.parts import save_part  # start-up
+
+        save_part(result, output, *((0, 1) if rank is None else (rank.rank, rank.size)))
+        if not quiet:
+            note(f"wrote {output}: {count:,} rows, in a file of each rank")
     elif output is not None:
         result.save(output)
         if not quiet:

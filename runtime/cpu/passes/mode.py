@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vlang.runtime.cpu.passes.edge_costs import Costs
 
-__all__ = ["most_summed", "reads_less", "should_look", "should_notify", "should_pull"]
+__all__ = ["most_summed", "notify_costs", "reads_less", "should_look", "should_notify", "should_pull"]
 
 _ALPHA, _BETA = 14, 24  # Beamer, Asanovic, Patterson (SC'12), section 5
 _LISTED = 1.5  # time of an edge pulled by a listed vertex, divided by that of an edge in a full pass
@@ -36,7 +36,19 @@ def should_notify(
     """
     if costs is None:
         return 2 * random * reached <= edges
-    return 2 * reached * costs.notified + rows * costs.row + _LISTED * pulled * costs.pulled <= edges * costs.pulled
+    edge, row, pulled_edge, full = notify_costs(costs, edges)
+    return reached * edge + rows * row + pulled * pulled_edge <= full
+
+
+def notify_costs(costs: Costs | None, edges: int) -> tuple[float, float, float, float]:
+    """The costs by which `should_notify` decides, in nanoseconds; all 0 if `costs` is None.
+
+    Returns the costs of an edge that notifies, of a listed row, of an edge pulled by a listed row, and of a full pass
+    over `edges` edges.
+    """
+    if costs is None:
+        return 0.0, 0.0, 0.0, 0.0
+    return 2 * costs.notified, costs.row, _LISTED * costs.pulled, edges * costs.pulled
 
 
 def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:

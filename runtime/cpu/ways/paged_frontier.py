@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from vlang.runtime.cpu.paged.source import Columns, Streamed
 from vlang.runtime.cpu.paged.work import Tasks, by_page, tasks_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.kernels import paged_frontier_kernels
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import empty, zeros
 
 __all__ = ["Frontiers", "bits_set", "set_bits"]
 
@@ -28,6 +29,15 @@ def set_bits(bits: NDArray[np.uint64], flags: NDArray[np.uint8]) -> None:
     bits.view(np.uint8)[: len(packed)] = packed
 
 
+def _of_all(degrees: NDArray[Any], n: int) -> NDArray[np.uint32]:
+    """The degrees of n vertices, uint32[n]; vertices after the end of `degrees` get 0. A copy only if it is needed."""
+    if len(degrees) == n and degrees.dtype == np.uint32:
+        return degrees
+    found = zeros(n, np.uint32)
+    found[: len(degrees)] = degrees
+    return found
+
+
 class Frontiers:
     """Finds and reads the pages of one adjacency direction that have edges of the vertices in a bitmap.
 
@@ -41,9 +51,7 @@ class Frontiers:
         self.kind, self.columns = kind, columns
         self.pages, self.table = passes.source.pages(kind), passes.source.table(kind, columns)
         self._source, self._n = passes.source, passes.graph.n
-        self.degrees: NDArray[np.uint32] = np.zeros(self._n, np.uint32)
-        rows = passes.degrees(kind)
-        self.degrees[: len(rows)] = rows
+        self.degrees = _of_all(passes.degrees(kind), self._n)
         self._linked = empty(-(-self._n // 64), np.uint64)
         paged_frontier_kernels()["linked"](self.degrees, self._n, self._linked)
 

@@ -335,16 +335,21 @@ def runs_of(n: int, workers: int) -> int:
     return 4 * n // ORDER_RUN + workers * (ORDER_BUCKETS + 1 + ORDER_GRANT) + ORDER_GRANT
 
 
-def choose_delta(stage: StageSpec, out: Adjacency) -> float:
+def choose_delta(stage: StageSpec, out: Adjacency, degree: float | None = None) -> float:
     """The width of a bucket, a power of two, from the mean weight and the mean degree.
 
     Buckets are wide for low degrees, as every bucket costs a barrier. Buckets are narrow for high degrees, so that few
     edges lead back into the same bucket (measurements: docs/internals/performance.md).
+
+    Args:
+        stage: the pass.
+        out: the edges along which vertices push, of which some weights are read.
+        degree: the mean degree of the graph; None for that of `out`.
     """
     spec = _spec_of(stage)
     steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in spec.columns]
     step = _mean(steps[0], spec.log) if steps else 1.0
-    degree = max(1.0, len(out) / max(1, len(out.offsets) - 1))
+    degree = max(1.0, len(out) / max(1, len(out.offsets) - 1) if degree is None else degree)
     return 2.0 ** round(math.log2(_WIDTH * step / degree**1.5)) if steps else 1.0
 
 

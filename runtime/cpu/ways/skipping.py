@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +33,8 @@ class Skipping:
 
     Attributes:
         last: the vertices of the last run; None for all.
+        marks: uint8[n], marks of notified vertices; all zero between two runs.
+        todo: the lists of vertices that run.
     """
 
     def __init__(self, stage: StageSpec, passes: Passes, active: str) -> None:
@@ -41,11 +45,17 @@ class Skipping:
         self._expected = 0.0  # the edges that the receivers were expected to pull in the next run
         self._share = 1.0  # the edges that they pulled in the last run, relative to what was expected
         n = passes.graph.n
-        self._marks = flags(n)
-        self._todo = Lists.room(n, len(passes.pages_of(stage.domain or "in").longs))
+        self.marks = flags(n)
+        self.todo = Lists.room(n, len(passes.pages_of(stage.domain or "in").longs))
+
+    @cached_property
+    def changed(self) -> Lists:
+        """The lists of changed vertices, which notify their receivers."""
+        return Lists.room(self._passes.graph.n, len(self._passes.pages_of(self._against).longs))
 
     @property
-    def _flags(self) -> NDArray[np.uint8]:
+    def flags(self) -> NDArray[np.uint8]:
+        """The flags of changed vertices (`StageSpec.notify`), uint8[n]."""
         flags_: NDArray[np.uint8] = self._passes.state.arrays[f"work:notify.{self._stage.name}"]
         return flags_
 
@@ -57,7 +67,7 @@ class Skipping:
         if ledger.left is not None and ledger.left < LISTED * graph.n:
             return False
         edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
-        reached = passes.reached(self._flags, self._against)
+        reached = passes.reached(self.flags, self._against)
         if isinstance(passes.source, Streamed):
             return self._reads_less(passes.source, reached, edges)
         return self._costs_less(reached, edges)
@@ -92,7 +102,7 @@ class Skipping:
         against, pages = source.pages(self._against), source.pages(domain)
         wanted = np.zeros(against.count, np.uint8)
         paged_frontier_kernels()["pages_of_flags"](
-            self._flags, against.firsts, against.count, against.n, against.longs, len(against.longs),
+            self.flags, against.firsts, against.count, against.n, against.longs, len(against.longs),
             against.segment_pages, wanted)
         full = source.missing(domain, range(pages.count))
         if not full:
@@ -104,25 +114,25 @@ class Skipping:
         """Notify the receivers of changed vertices, then process them (Garaph, USENIX ATC'17, section 4.2)."""
         stage, passes, state = self._stage, self._passes, self._passes.state
         against = passes.pages_of(self._against)
-        changed = Lists.room(passes.graph.n, len(against.longs))
-        passes.split(self._flags, 1, against, changed, self._marks)
+        changed = self.changed
+        passes.split(self.flags, 1, against, changed, self.marks)
         passes.send(stage, changed)
-        edges = passes.notify(self._against, changed, self._marks)
+        edges = passes.notify(self._against, changed, self.marks)
         if self._active:
-            np.bitwise_or(self._marks, state.arrays[self._active], out=self._marks)
+            np.bitwise_or(self.marks, state.arrays[self._active], out=self.marks)
         if not in_place:
-            self._catch_up()
-        passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
-        stats, traversed = passes.listed(stage, self._todo)
+            self.catch_up()
+        passes.split(self.marks, 1, passes.pages_of(stage.domain or "in"), self.todo, self.marks)
+        stats, traversed = passes.listed(stage, self.todo)
         if self._expected:
             self._share, self._expected = min(1.0, max(1, traversed) / self._expected), 0.0
         if not in_place:
             for name in stage.swaps:
-                passes.per_field("exchange", name, self._todo)
-        self.last = self._todo
+                passes.per_field("exchange", name, self.todo)
+        self.last = self.todo
         return stats, edges + traversed
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Make both buffers of each field equal, because a pass over lists writes only the listed vertices."""
         for name in self._stage.swaps:
             if self.last is None or not self._stage.sole:

@@ -14,11 +14,12 @@ from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.cpu.ways.skipping import LISTED, Skipping
+from vlang.runtime.cpu.ways.thin import ThinSupersteps, thin_stage
 from vlang.runtime.engine.cycle import WATCHED_FROM
 from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.blocks import blocks_bytes
-from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels
+from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, thin_kernels
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
 __all__ = ["Pushes", "Superstep", "Supersteps"]
@@ -105,7 +106,10 @@ class Supersteps(CpuWay):
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
         """The kernels of notification."""
-        return [Beside(frontier_kernels(), FIRST_NEEDED)] if loop.skip and options.mode != "pull" else []
+        if not loop.skip or options.mode == "pull":
+            return []
+        lists = Beside(frontier_kernels(), FIRST_NEEDED)
+        return [lists] if thin_stage(loop) is None else [lists, Beside(thin_kernels(), ("thin", "queued_flags"))]
 
 
 class Pushes(Protocol):
@@ -168,6 +172,16 @@ class Superstep:
             stage.name: Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
             for stage in spec.stages if stage.notify is not None and mode != "pull"
         }
+        self._thin = self._thin_supersteps()
+
+    def _thin_supersteps(self) -> ThinSupersteps | None:
+        """Runs thin supersteps; None if the loop or the options do not allow them."""
+        stage = thin_stage(self._spec)
+        if stage is None or self._pushes is not None or self._mode not in ("auto", "notify-pull"):
+            return None
+        skipping = self._skipping.get(stage.name)
+        return None if skipping is None else \
+            ThinSupersteps(self._spec, stage, self._passes, skipping, self._mode == "notify-pull")
 
     def begin(self) -> None:
         """Initialise the state before the first superstep: nothing has been sent, and all vertices are active."""
@@ -207,6 +221,8 @@ class Superstep:
             if self._push_next(self._pushes):
                 return self._push(self._pushes, room)
             self._pushes.forget()
+        if self._thin is not None and (rows := self._run_thin(self._thin, room)):
+            return rows
         for name in self._spec.starts:
             np.copyto(self._state.arrays[self._spec.slot("start", name)], self._state.arrays[f"field:{name}"])
         if not (self._done or self._complete or self._in_place):
@@ -228,6 +244,19 @@ class Superstep:
             self.stats = Stats(self.stats.changed + self._left_out, self.stats.active + self._left_out)
         self._last = Done(self.stats.active, mode, edges)
         return (self._last,)
+
+    def _run_thin(self, thin: ThinSupersteps, room: int | None) -> Sequence[Done]:
+        """Run thin supersteps in one call; returns their records, none if the next superstep is not thin."""
+        if not self._complete or self._part is not None or self._in_place or not self._free.many():
+            return ()
+        found = thin.advance(self.stats.active if self._done else None, self._before + self._done, room)
+        if found is None:
+            return ()
+        rows, self.stats = found
+        self._free.took("N")
+        self._done += len(rows)
+        self._last = rows[-1]
+        return rows
 
     def _leave_out(self) -> None:
         """In a chaos run, choose vertices that do not run in the next superstep, or that send later."""

@@ -84,24 +84,27 @@ class Card:
         self._lanes: list[Lane] = []
         self._blocks: dict[int, deque[int]] = {}  # idle memory by size
         self._idle = 0  # bytes of idle memory
-        self._reached: set[int] = set()  # the numbers of GPUs whose memory this one may read, where it can
+        self._reached: dict[int, bool] = {}  # by the number of another GPU, whether this one can read its memory
 
     def select(self) -> None:
         """Make this the current device of the calling thread, if the process uses other devices, too."""
         if len(_cards) > 1:
             self.runtime.setDevice(self.gpu.index)
 
-    def reach(self, index: int) -> None:
-        """Let copies read the memory of another GPU directly, if the hardware can. This is the current device."""
-        if index in self._reached:
-            return
-        self._reached.add(index)
-        if self.runtime.deviceCanAccessPeer(self.gpu.index, index):
+    def reach(self, index: int) -> bool:
+        """Let copies read the memory of another GPU directly, if the hardware can; returns whether it can.
+
+        The calling thread must have selected this device.
+        """
+        if index not in self._reached:
+            can = self._reached[index] = bool(self.runtime.deviceCanAccessPeer(self.gpu.index, index))
             try:
-                self.runtime.deviceEnablePeerAccess(index)
+                if can:
+                    self.runtime.deviceEnablePeerAccess(index)
             except self.runtime.CUDARuntimeError as error:
                 if error.status != _REACHED:
                     raise
+        return self._reached[index]
 
     def free_memory(self) -> int:
         """The bytes that a run may use: free memory, and idle memory, which a run can reclaim. Raises DeviceError."""

@@ -205,6 +205,12 @@ class CudaDevice:
         with self._guard:
             self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
 
+    def reaches(self, other: object) -> bool:
+        """Whether copies from another device are direct."""
+        assert isinstance(other, CudaDevice)
+        with self._guard:
+            return other._index == self._index or self._card.reach(other._index)
+
     def copy_from(
         self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
     ) -> None:
@@ -214,7 +220,6 @@ class CudaDevice:
             if other._index == self._index:
                 self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
                 return
-            self._card.reach(other._index)
             self._runtime.memcpyPeerAsync(target, self._index, source, other._index, nbytes, self._handle(stream))
 
     def register(self, array: NDArray[Any]) -> int:

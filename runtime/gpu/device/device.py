@@ -145,6 +145,9 @@ class Device(Protocol):
             stream: None for the default stream.
         """
 
+    def reaches(self, other: object) -> bool:
+        """Whether copies from another device are direct, and do not go through host memory."""
+
     def copy_from(
         self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
     ) -> None:

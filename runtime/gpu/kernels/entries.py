@@ -16,8 +16,8 @@ from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import THREADS
 
 __all__ = [
-    "LONGEST_STAGED", "PREPARATIONS", "SCRATCH_WORDS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count",
-    "shared_bytes",
+    "EXCHANGE_PREPARATIONS", "EXCHANGE_SIGNATURES", "LONGEST_STAGED", "PREPARATIONS", "SCRATCH_WORDS", "SIGNATURES",
+    "WINDOW", "cell_count", "entry", "row_block_count", "shared_bytes",
 ]
 
 _FRAME = "u64* frame"
@@ -75,15 +75,29 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
                       "const u32* chosen"),
     "count_unordered_32": ("const f32* values", "u64 n", "u64* unordered"),
     "count_unordered_64": ("const f64* values", "u64 n", "u64* unordered"),
-    # the exchange of values between devices
-    **{f"pack_{bits}": (f"const u{bits}* values", "const u32* places", "u64 count", "u64 width", f"u{bits}* packed")
-       for bits in (8, 16, 32, 64)},
     "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
 }
 """The parameters of each kernel that is not a template, for topology and state."""
 
-_TEMPLATES = {**SIGNATURES, **SPARSE_SIGNATURES}
-_KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS}
+EXCHANGE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
+    "pack_values": ("u64 values", "const u32* places", "u64 count", "u64 width", "u64 packed"),
+    "refine_values": ("u64 values", "const u32* places", "u64 count", "u64 width", "u64 known", "u64 sent", "u32* bits",
+                      "u32* counts"),
+    "collect_values": ("const u32* bits", "const u32* sums", "u64 count", "u64 width", "u64 sent", "u64 packed",
+                       "u64 listed"),
+    "place_listed": ("const u32* listed", "u64 packed", "u64 count", "u64 width", "u64 mirrors"),
+    "place_flagged": ("const u32* bits", "const u32* sums", "u64 count", "u64 width", "u64 packed", "u64 mirrors"),
+}
+"""The parameters of each kernel that moves values between devices, a template over the type of a word."""
+
+EXCHANGE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
+    "count_bits": ("const u32* bits", "u64 words", "u32* counts"),
+    "sum_counts": ("u32* counts", "u64 length", "u64* total"),
+}
+"""The parameters of the other kernels that move values between devices."""
+
+_TEMPLATES = {**SIGNATURES, **SPARSE_SIGNATURES, **EXCHANGE_SIGNATURES}
+_KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS, **EXCHANGE_PREPARATIONS}
 
 WINDOW = 2048  # size of a row block of pull_stream: the number of its edges plus the number of rows that begin in it
 LONGEST_STAGED = 1024  # edges: rows of at most this length are staged in shared memory completely

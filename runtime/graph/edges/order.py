@@ -64,6 +64,7 @@ def _taken(array: NDArray[Any], places: NDArray[np.uint32]) -> NDArray[Any]:
     taken: NDArray[Any] = empty(len(array), array.dtype)
     width = len(array) // len(places) if len(places) else 1
     rows, out = array.reshape(-1, width), taken.reshape(-1, width)
-    for first in range(0, len(places), _CHUNK):  # NumPy converts indices to 64 bits
-        out[first : first + _CHUNK] = rows[places[first : first + _CHUNK]]
+    step = max(1, _CHUNK * 8 // max(8, width * array.itemsize))  # NumPy copies the indices and the values of a part
+    for first in range(0, len(places), step):
+        out[first : first + step] = rows[places[first : first + step]]
     return taken

@@ -8,6 +8,7 @@ import numpy as np
 
 EXPORTS = {
     "count_excess": "void(u64*, u32*, i64, i64, i64, i64*)",
+    "count_excess_of_page": "void(u32*, u32*, i64, i64, i64, i64*)",
     "loops": "i64(u32*, u32*, i64, i64)",
     "tally": "void(u32*, i64, i64, u32*)",
     "expand": "void(u64*, i64, i64, u32*)",
@@ -55,3 +56,27 @@ def count_excess(offsets: Any, targets: Any, first: Any, last: Any, directed: An
                 parallel += 1
             before = target
     out[0], out[1] = loops, parallel
+
+
+def count_excess_of_page(offsets: Any, targets: Any, rows: Any, first: Any, directed: Any, out: Any) -> None:
+    """Like count_excess, for a page whose first row may continue a row of the page before.
+
+    Args:
+        offsets: u32[rows + 1], relative to the page.
+        targets: u32, the neighbours, in increasing order in each row.
+        rows: the number of rows.
+        first: the number of the first row.
+        directed: 0 counts each undirected edge once.
+        out: i64[4], the numbers of self-loops and of parallel edges so far, and the row and target of the last edge.
+    """
+    loops, parallel, last, before = out[0], out[1], out[2], out[3]
+    for i in range(rows):
+        row = np.int64(first + i)
+        for e in range(np.int64(offsets[i]), np.int64(offsets[i + 1])):
+            target = np.int64(targets[e])
+            if target == row:
+                loops += 1
+            elif row == last and target == before and (directed != 0 or target < row):
+                parallel += 1
+            last, before = row, target
+    out[0], out[1], out[2], out[3] = loops, parallel, last, before

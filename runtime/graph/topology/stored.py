@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column
+from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.storage.memory import Empty, empty, page_aligned
@@ -123,20 +124,14 @@ class StoredAdjacencies:
         return self._excess
 
     def _counted_excess(self) -> tuple[int, int]:
-        cuts, loops, parallel = self._stored.cuts("in"), 0, 0
-        row, target = -1, -1  # row and target of the previous edge
+        cuts, stored = self._stored.cuts("in"), self._stored
+        room = page_aligned(max((stored.nbytes("in", page) for page in range(cuts.count)), default=0))
+        found = np.array([0, 0, -1, -1])
         for page, first in enumerate(cuts.firsts.tolist()):
-            view, _ = self._stored.read("in", page, page_aligned(self._stored.nbytes("in", page)))
-            lengths = np.diff(view.offsets)
-            rows = np.repeat(np.arange(first, first + len(lengths), dtype=np.int64), lengths)
-            targets = view.targets.astype(np.int64)
-            loop = targets == rows
-            again = (np.append(row, rows[:-1]) == rows) & (np.append(target, targets[:-1]) == targets) & ~loop
-            if not self.directed:
-                again &= targets < rows
-            loops, parallel = loops + int(loop.sum()), parallel + int(again.sum())
-            if len(rows):
-                row, target = int(rows[-1]), int(targets[-1])
+            view, _ = stored.read("in", page, room[: stored.nbytes("in", page)])
+            kernels("rows")["count_excess_of_page"](view.offsets, view.targets, len(view.offsets) - 1, first,
+                                                    self.directed, found)
+        loops, parallel = found[:2].tolist()
         return loops, parallel
 
     def source(self) -> NoReturn:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from tests.reference.graph import ref_graph
 from tests.reference.interpreter import run
 from vlang import Graph, GraphError, ProgramError, compile, load, stdlib
 from vlang.check import parse
+from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.plan.plan import Contract
 
 LINES = [[1, 2], [2, 3]]
@@ -86,7 +90,7 @@ def test_the_library_says_what_it_needs() -> None:
     both = ["undirected", "simple"]
     assert {name: words for name, words in needs.items() if words} == {
         "triangles": both, "kcore": both, "kcore_members": both, "kcore_peel": both, "lcc": both,
-        "lcc_directed": ["simple"],
+        "lcc_directed": ["simple"], "eccentricity": ["undirected"],
     }  # fmt: skip
 
 
@@ -131,3 +135,17 @@ def test_resume_checks_the_new_graph() -> None:
     program = load("kcore")
     result = program(Graph.from_edges([1, 2, 3], [2, 3, 1], directed=False))
     assert program.resume(result, removed=[(1, 2)])["core"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_counts_of_pages_on_disk(directed: bool, tmp_path: Path) -> None:
+    """Rows, and runs of parallel edges, go on in the next page."""
+    rng = np.random.default_rng(7)
+    src = np.append(rng.integers(0, 40, 4000), np.zeros(50_000, int))
+    dst = np.append(rng.integers(0, 40, 4000), rng.integers(0, 3, 50_000))
+    graph = Graph.from_edges(src, dst, directed=directed)
+    save(graph, tmp_path / "g.vg", page_bytes=1 << 14)
+    stored = Graph.open(tmp_path / "g.vg")
+    assert stored.stored is not None
+    assert stored.stored.cuts("in").count >= 7
+    assert stored.excess() == graph.excess()

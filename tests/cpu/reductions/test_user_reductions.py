@@ -84,11 +84,14 @@ def test_soft_reach(graph: str) -> None:
     assert_both(program, Case(family(graph), {"source": 0}), ways=2)
 
 
-def test_no_kernel_of_a_gpu_joins_them_by_atomics() -> None:
+def test_which_of_them_a_gpu_joins_by_compare_and_swap() -> None:
     stage = _plan(f"program p\n{LOGSUM}vertex x: float = logsum(u.outdegree for u -> self)\n").stages[-1]
     assert stage.gpu is not None
+    assert (stage.gpu.cell, stage.gpu.native, stage.gpu.exact) == (4, False, False)
+    stage = _plan(f"program p\n{PAIR}vertex x: i64 = both((u.outdegree, 1, 2) for u -> self)[1]\n").stages[-1]
+    assert stage.gpu is not None
     assert not stage.gpu.cell
-    assert stage.gpu.cell_reason == "`logsum` is declared by the program: no atomic operation joins its values"
+    assert "`both` is declared by the program: a compare-and-swap joins one value of" in stage.gpu.cell_reason
 
 
 def _plan(text: str) -> Plan:

@@ -267,6 +267,11 @@ class EmulatedDevice:
         assert not np.shares_memory(to, of), "a copy between places that overlap"
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
+    def reaches(self, other: object) -> bool:
+        """Whether copies from another device are direct: between devices that read host memory."""
+        assert isinstance(other, EmulatedDevice)
+        return self.info.unified
+
     def copy_from(
         self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
     ) -> None:

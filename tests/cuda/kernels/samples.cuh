@@ -65,12 +65,12 @@ struct total : Shared {
   static __device__ __forceinline__ Cells cells(unsigned char* memory, u32) {
     return Cells{reinterpret_cast<f64*>(memory)};
   }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = 0.0; }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
+  static __device__ __forceinline__ void clear(const Env&, const Cells& cells, u32 i) { cells.a0[i] = 0.0; }
+  static __device__ __forceinline__ void join(const Env&, const Cells& cells, u32 i, const Item& item) {
     shared_add(cells.a0 + i, f64(item.a0));
   }
   static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) { return Acc{cells.a0[i]}; }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) { cells.a0[i] += cells.a0[j]; }
+  static __device__ __forceinline__ void fold(const Env&, const Cells& cells, u32 i, u32 j) { cells.a0[i] += cells.a0[j]; }
 };
 
 // sum(|u.value - value|): depends on the receiver.
@@ -110,21 +110,21 @@ struct least : Shared {
   static __device__ __forceinline__ Cells cells(unsigned char* memory, u32) {
     return Cells{reinterpret_cast<i32*>(memory)};
   }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = 2147483647; }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
+  static __device__ __forceinline__ void clear(const Env&, const Cells& cells, u32 i) { cells.a0[i] = 2147483647; }
+  static __device__ __forceinline__ void join(const Env&, const Cells& cells, u32 i, const Item& item) {
     shared_min(cells.a0 + i, item.a0);
   }
   static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) { return Acc{cells.a0[i]}; }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) {
+  static __device__ __forceinline__ void fold(const Env&, const Cells& cells, u32 i, u32 j) {
     cells.a0[i] = cells.a0[j] < cells.a0[i] ? cells.a0[j] : cells.a0[i];
   }
 };
 
 // Minus the number of copies of the accumulator that contributions of a vertex were joined to, in pull_shards.
 struct copies : least {
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = 0; }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item&) { shared_min(cells.a0 + i, -1); }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) { cells.a0[i] += cells.a0[j]; }
+  static __device__ __forceinline__ void clear(const Env&, const Cells& cells, u32 i) { cells.a0[i] = 0; }
+  static __device__ __forceinline__ void join(const Env&, const Cells& cells, u32 i, const Item&) { shared_min(cells.a0 + i, -1); }
+  static __device__ __forceinline__ void fold(const Env&, const Cells& cells, u32 i, u32 j) { cells.a0[i] += cells.a0[j]; }
 };
 
 // min((u.value + weight, u)): pairs, packed in cells.
@@ -164,14 +164,14 @@ struct nearest : Shared {
   static __device__ __forceinline__ u64 packed(const Item& item) {
     return pack(order_key(item.a0), order_key(item.a1));
   }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = packed(Item{infinite(), 0xFFFFFFFFu}); }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
+  static __device__ __forceinline__ void clear(const Env&, const Cells& cells, u32 i) { cells.a0[i] = packed(Item{infinite(), 0xFFFFFFFFu}); }
+  static __device__ __forceinline__ void join(const Env&, const Cells& cells, u32 i, const Item& item) {
     shared_min(cells.a0 + i, packed(item));
   }
   static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
     return Acc{key_value<f32>(packed_first(cells.a0[i])), key_value<u32>(packed_second(cells.a0[i]))};
   }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) {
+  static __device__ __forceinline__ void fold(const Env&, const Cells& cells, u32 i, u32 j) {
     cells.a0[i] = cells.a0[j] < cells.a0[i] ? cells.a0[j] : cells.a0[i];
   }
 };
@@ -208,12 +208,12 @@ struct some : Shared {
   }
   struct Cells { u8* a0; };
   static __device__ __forceinline__ Cells cells(unsigned char* memory, u32) { return Cells{memory}; }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = 0; }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
+  static __device__ __forceinline__ void clear(const Env&, const Cells& cells, u32 i) { cells.a0[i] = 0; }
+  static __device__ __forceinline__ void join(const Env&, const Cells& cells, u32 i, const Item& item) {
     shared_any(cells.a0 + i, u8(item.a0));
   }
   static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) { return Acc{cells.a0[i] != 0}; }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) { cells.a0[i] |= cells.a0[j]; }
+  static __device__ __forceinline__ void fold(const Env&, const Cells& cells, u32 i, u32 j) { cells.a0[i] |= cells.a0[j]; }
 };
 
 // count(u.number > 0) and mean(u.value, default = -1), side by side.
@@ -252,13 +252,13 @@ struct several : Shared {
     return Cells{reinterpret_cast<f64*>(memory), reinterpret_cast<i64*>(memory + 8 * count),
                  reinterpret_cast<u32*>(memory + 16 * count), memory + 20 * count};
   }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) {
+  static __device__ __forceinline__ void clear(const Env&, const Cells& cells, u32 i) {
     cells.a0[i] = 0;
     cells.a1[i] = 0.0;
     cells.a2[i] = 0;
     cells.a3[i] = 0;
   }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
+  static __device__ __forceinline__ void join(const Env&, const Cells& cells, u32 i, const Item& item) {
     shared_add(cells.a0 + i, item.a0);
     shared_add(cells.a1 + i, f64(item.a1));
     shared_add(cells.a2 + i, item.a2);
@@ -267,7 +267,7 @@ struct several : Shared {
   static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
     return Acc{cells.a0[i], cells.a1[i], cells.a2[i], cells.a3[i] != 0};
   }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) {
+  static __device__ __forceinline__ void fold(const Env&, const Cells& cells, u32 i, u32 j) {
     cells.a0[i] += cells.a0[j];
     cells.a1[i] += cells.a1[j];
     cells.a2[i] += cells.a2[j];

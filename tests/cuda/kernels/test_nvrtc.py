@@ -19,7 +19,13 @@ from vlang import Program, ProgramError, compile, load
 from vlang.emit import cuda
 from vlang.runtime.compile.nvrtc import whole_source
 from vlang.runtime.gpu.kernels import calibrate
-from vlang.runtime.gpu.kernels.entries import PREPARATIONS, SIGNATURES, entry
+from vlang.runtime.gpu.kernels.entries import (
+    EXCHANGE_PREPARATIONS,
+    EXCHANGE_SIGNATURES,
+    PREPARATIONS,
+    SIGNATURES,
+    entry,
+)
 from vlang.runtime.gpu.kernels.row_lengths import LANES
 from vlang.runtime.gpu.kernels.sparse_layout import SPARSE_PREPARATIONS, SPARSE_SIGNATURES
 from vlang.runtime.gpu.passes import rates
@@ -186,7 +192,10 @@ def test_random_program(number: int) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_that_are_no_templates(architecture: str) -> None:
     plan = plan_of(load("sssp"))
-    assert log_of(plan.text, [(name, "", ()) for name in (*PREPARATIONS, *SPARSE_PREPARATIONS)], architecture) == ""
+    assert log_of(plan.text, [(name, "", ()) for name in (*PREPARATIONS, *SPARSE_PREPARATIONS, *EXCHANGE_PREPARATIONS)],
+                  architecture) == ""
+    moving = [(name, f"u{bits}", ()) for name in EXCHANGE_SIGNATURES for bits in (8, 16, 32, 64)]
+    assert log_of(plan.text, moving, architecture) == ""
     timing = "\n".join([plan.text, *calibrate.sources(), *rates.rate_sources()])
     assert _log(timing, architecture) == ""
 

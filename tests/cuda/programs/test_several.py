@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.cpu.compare import same_bits
+from tests.cpu.compare import engine_run, same_bits
 from tests.cuda.emulation.emulated import needs_compiler
-from tests.cuda.runs import APPROXIMATE, assert_right, given, least_memory, run
+from tests.cuda.runs import APPROXIMATE, assert_right, emulated, given, least_memory, program, run
 from tests.reference.cases import STDLIB
 from vlang import BindError, Graph, Result, load
 from vlang.api.running.on_gpus import refuse_early
@@ -20,6 +21,7 @@ pytestmark = needs_compiler
 
 TWO, THREE = "emulated:0,1", "emulated:0,1,2"
 GRAPHS = ("skewed", "sparse", "dense", "components", "messy", "empty")
+EXCHANGES = ("vr", "auto", "all", "vr")
 KERNELS = ("auto", "thread", "virtual-warp-8", "warp-segmentation", "stream", "edge")
 
 
@@ -31,7 +33,8 @@ def test_program(name: str) -> None:
         graph = GRAPHS[seed % len(GRAPHS)]
         if given(name, graph) is None:
             continue
-        options: dict[str, Any] = {"kernel": KERNELS[seed // 2 % len(KERNELS)], "page_size": (None, 256)[seed // 3 % 2]}
+        options: dict[str, Any] = {"kernel": KERNELS[seed // 2 % len(KERNELS)], "page_size": (None, 256)[seed // 3 % 2],
+                                   "exchange": EXCHANGES[seed % len(EXCHANGES)]}
         print(f"{name} on {graph}, seed {seed}: {options}")
         assert_right(name, graph, run(name, graph, seed, device=(TWO, THREE)[seed % 2], **options))
 
@@ -58,6 +61,39 @@ def test_the_same_bits_as_on_one_gpu(name: str) -> None:
 def test_sweeps_scratch_and_both_directions(name: str) -> None:
     assert_same(run(name, "skewed", deterministic=True, mode="pull"),
                 run(name, "skewed", device=THREE, deterministic=True))
+
+
+@pytest.mark.parametrize(("name", "graph"), [("sssp", "sparse"), ("bfs", "wide")])
+def test_what_exchanges_send(name: str, graph: str) -> None:
+    """Vertex refinement sends what MS sends less the values that did not change, and all give the same bits."""
+    asked: dict[str, Any] = {"deterministic": True, "device": TWO, "max_rounds": 6}
+    all_, subset, refined = (run(name, graph, exchange=one, **asked) for one in ("all", "ms", "vr"))
+    assert_same(all_, subset)
+    assert_same(all_, refined)
+    sent = [[int(word.replace(",", "")) for word in re.findall(r"\d[\d,]*", one.notes[-1])]
+            for one in (all_, subset, refined)]
+    (whole, whole_bytes), (boundary, subset_bytes), (changed, mirrored, *_, refined_bytes) = sent
+    assert whole >= boundary == mirrored > changed > 0
+    assert whole_bytes >= subset_bytes > refined_bytes
+    assert refined.moved.bytes_between == refined_bytes
+    assert 0 < sum(row.bytes_between for row in refined.history) <= refined_bytes
+
+
+def test_refined_values_are_sent_in_the_form_of_fewest_bytes() -> None:
+    """A wide frontier takes a bitmap, a narrow one a list, and the first exchange all values."""
+    some = given("sssp", "sparse")
+    assert some is not None
+    with emulated("sssp", several=True) as opened:
+        engine_run(program("sssp"), some, device=THREE, exchange="vr")
+    launched = {name for device in opened for name in device.launches}
+    assert {"place_listed_u32", "place_flagged_u32", "collect_values_u32"} <= launched
+
+
+def test_direct_copies_decide_the_exchange() -> None:
+    """Refinement pays where copies go through host memory."""
+    direct, staged = (run("sssp", "sparse", device=TWO, unified=unified) for unified in (True, False))
+    assert "exchange ms: all GPUs reach each other" in direct.device_reason
+    assert "exchange vr: copies between some GPUs go through host memory" in staged.device_reason
 
 
 def test_streamed() -> None:

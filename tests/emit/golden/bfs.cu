@@ -60,24 +60,6 @@ struct s1 {
   static __device__ __forceinline__ Columns bind_columns(const u64* row) {
     return Columns{};
   }
-  struct Cells {
-    i32* c0;
-  };
-  static __device__ __forceinline__ Cells cells(unsigned char* memory, u32 count) {
-    return Cells{reinterpret_cast<i32*>(memory + 0 * u64(count))};
-  }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) {
-    cells.c0[i] = i32(2147483647);
-  }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
-    shared_min(cells.c0 + i, item.a0);
-  }
-  static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
-    return Acc{cells.c0[i]};
-  }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) {
-    cells.c0[i] = (cells.c0[j] < cells.c0[i] ? cells.c0[j] : cells.c0[i]);
-  }
   struct Env {
     i32* field_depth;
     i32* part_s1_0;
@@ -161,5 +143,23 @@ struct s1 {
   }
   static __device__ __forceinline__ bool silent(const Env& env, u32 v) {
     return env.field_depth[v] == i32(2147483647);
+  }
+  struct Cells {
+    i32* c0;
+  };
+  static __device__ __forceinline__ Cells cells(unsigned char* memory, u32 count) {
+    return Cells{reinterpret_cast<i32*>(memory + 0 * u64(count))};
+  }
+  static __device__ __forceinline__ void clear(const Env& env, const Cells& cells, u32 i) {
+    cells.c0[i] = i32(2147483647);
+  }
+  static __device__ __forceinline__ void join(const Env& env, const Cells& cells, u32 i, const Item& item) {
+    shared_min(cells.c0 + i, item.a0);
+  }
+  static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
+    return Acc{cells.c0[i]};
+  }
+  static __device__ __forceinline__ void fold(const Env& env, const Cells& cells, u32 i, u32 j) {
+    cells.c0[i] = (cells.c0[j] < cells.c0[i] ? cells.c0[j] : cells.c0[i]);
   }
 };

@@ -55,24 +55,6 @@ struct s1 {
   static __device__ __forceinline__ Columns bind_columns(const u64* row) {
     return Columns{};
   }
-  struct Cells {
-    f64* c0;
-  };
-  static __device__ __forceinline__ Cells cells(unsigned char* memory, u32 count) {
-    return Cells{reinterpret_cast<f64*>(memory + 0 * u64(count))};
-  }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) {
-    cells.c0[i] = f64(f64(0.0));
-  }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
-    shared_add(cells.c0 + i, f64(item.a0));
-  }
-  static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
-    return Acc{cells.c0[i]};
-  }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) {
-    cells.c0[i] = f64(cells.c0[i] + cells.c0[j]);
-  }
   struct Env {
     f32* work_message_s1_0;
     f64* part_s1_0;
@@ -162,6 +144,24 @@ struct s1 {
     const auto t2 = (t1 == i32(2147483647) ? __int_as_float(0x7f800000) : (t1 == i32(-2147483648) ? -__int_as_float(0x7f800000) : f32(t1)));
     const auto t3 = f32(t0 / t2);
     env.work_message_s1_0[v] = t3;
+  }
+  struct Cells {
+    f64* c0;
+  };
+  static __device__ __forceinline__ Cells cells(unsigned char* memory, u32 count) {
+    return Cells{reinterpret_cast<f64*>(memory + 0 * u64(count))};
+  }
+  static __device__ __forceinline__ void clear(const Env& env, const Cells& cells, u32 i) {
+    cells.c0[i] = f64(f64(0.0));
+  }
+  static __device__ __forceinline__ void join(const Env& env, const Cells& cells, u32 i, const Item& item) {
+    shared_add(cells.c0 + i, f64(item.a0));
+  }
+  static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
+    return Acc{cells.c0[i]};
+  }
+  static __device__ __forceinline__ void fold(const Env& env, const Cells& cells, u32 i, u32 j) {
+    cells.c0[i] = f64(cells.c0[i] + cells.c0[j]);
   }
 };
 

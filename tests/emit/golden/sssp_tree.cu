@@ -26,24 +26,6 @@ struct r0 {
   static __device__ __forceinline__ Columns bind_columns(const u64* row) {
     return Columns{pointer<const f32>(row, ROW_COLUMNS + 0)};
   }
-  struct Cells {
-    u32* c0;
-  };
-  static __device__ __forceinline__ Cells cells(unsigned char* memory, u32 count) {
-    return Cells{reinterpret_cast<u32*>(memory + 0 * u64(count))};
-  }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) {
-    cells.c0[i] = u32(4294967295u);
-  }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
-    shared_min(cells.c0 + i, item.a0);
-  }
-  static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
-    return Acc{cells.c0[i]};
-  }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) {
-    cells.c0[i] = (cells.c0[j] < cells.c0[i] ? cells.c0[j] : cells.c0[i]);
-  }
   struct Env {
     u32* part_r0_0;
     u32* field_require_0;
@@ -106,6 +88,24 @@ struct r0 {
     const auto t1 = u32(t0);
     env.field_require_0[v] = t1;
     return 0u;
+  }
+  struct Cells {
+    u32* c0;
+  };
+  static __device__ __forceinline__ Cells cells(unsigned char* memory, u32 count) {
+    return Cells{reinterpret_cast<u32*>(memory + 0 * u64(count))};
+  }
+  static __device__ __forceinline__ void clear(const Env& env, const Cells& cells, u32 i) {
+    cells.c0[i] = u32(4294967295u);
+  }
+  static __device__ __forceinline__ void join(const Env& env, const Cells& cells, u32 i, const Item& item) {
+    shared_min(cells.c0 + i, item.a0);
+  }
+  static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
+    return Acc{cells.c0[i]};
+  }
+  static __device__ __forceinline__ void fold(const Env& env, const Cells& cells, u32 i, u32 j) {
+    cells.c0[i] = (cells.c0[j] < cells.c0[i] ? cells.c0[j] : cells.c0[i]);
   }
 };
 
@@ -180,24 +180,6 @@ struct s1 {
   };
   static __device__ __forceinline__ Columns bind_columns(const u64* row) {
     return Columns{pointer<const f32>(row, ROW_COLUMNS + 0)};
-  }
-  struct Cells {
-    u64* c0;
-  };
-  static __device__ __forceinline__ Cells cells(unsigned char* memory, u32 count) {
-    return Cells{reinterpret_cast<u64*>(memory + 0 * u64(count))};
-  }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) {
-    cells.c0[i] = pack(order_key(__int_as_float(0x7f800000)), order_key(u32(4294967295u)));
-  }
-  static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
-    if (item.a0 < __int_as_float(0x7f800000)) shared_min(cells.c0 + i, pack(order_key(item.a0), order_key(item.a1)));
-  }
-  static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
-    return Acc{key_value<f32>(packed_first(cells.c0[i])), key_value<u32>(packed_second(cells.c0[i]))};
-  }
-  static __device__ __forceinline__ void fold(const Cells& cells, u32 i, u32 j) {
-    cells.c0[i] = (cells.c0[j] < cells.c0[i] ? cells.c0[j] : cells.c0[i]);
   }
   struct Env {
     f32* field_dist;
@@ -307,5 +289,23 @@ struct s1 {
   }
   static __device__ __forceinline__ bool silent(const Env& env, u32 v) {
     return env.field_dist[v] == __int_as_float(0x7f800000);
+  }
+  struct Cells {
+    u64* c0;
+  };
+  static __device__ __forceinline__ Cells cells(unsigned char* memory, u32 count) {
+    return Cells{reinterpret_cast<u64*>(memory + 0 * u64(count))};
+  }
+  static __device__ __forceinline__ void clear(const Env& env, const Cells& cells, u32 i) {
+    cells.c0[i] = pack(order_key(__int_as_float(0x7f800000)), order_key(u32(4294967295u)));
+  }
+  static __device__ __forceinline__ void join(const Env& env, const Cells& cells, u32 i, const Item& item) {
+    if (item.a0 < __int_as_float(0x7f800000)) shared_min(cells.c0 + i, pack(order_key(item.a0), order_key(item.a1)));
+  }
+  static __device__ __forceinline__ Acc take(const Cells& cells, u32 i) {
+    return Acc{key_value<f32>(packed_first(cells.c0[i])), key_value<u32>(packed_second(cells.c0[i]))};
+  }
+  static __device__ __forceinline__ void fold(const Env& env, const Cells& cells, u32 i, u32 j) {
+    cells.c0[i] = (cells.c0[j] < cells.c0[i] ? cells.c0[j] : cells.c0[i]);
   }
 };

@@ -1,7 +1,7 @@
 """The ways in which loops may run, one for each rule (language.md 10.3); `chaos` explains ways.
 
-Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the defined names. A
-way returns the names defined at the end of the block.
+Every way is a function. Its arguments are the interpreter, the block of the loop, the numbers of the selected vertices
+and the values of the names that are defined before the block. It returns the values of the names after the block.
 """
 
 from __future__ import annotations

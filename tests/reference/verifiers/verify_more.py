@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from tests.reference.graph import RefGraph
 from tests.reference.verifiers.verify import Array, Params, Result, Verifier, verify_components, verify_smooth
+from tests.reference.verifiers.verify_edges import EDGE_VERIFIERS
 
 __all__ = ["MORE_VERIFIERS"]
 
@@ -358,6 +359,7 @@ def verify_cf(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 MORE_VERIFIERS: dict[str, Verifier] = {
+    **EDGE_VERIFIERS,
     "belief": verify_belief,
     "betweenness": verify_betweenness,
     "bipartite": verify_bipartite,

@@ -82,7 +82,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         remembered = _remembered(opened.plan, graph)
         slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
         outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch, folder)
-        streamed = opened.streamed()
+        streamed, notes = opened.streamed(), opened.notes()
     warnings = _overflows(program, call, outcome) if outcome.infinite else ()
     if draws is None and not warnings:
         warnings = _integers(program, call, outcome)
@@ -99,7 +99,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
                        *problems)
     result.resumed, result.remembered = resumed, remembered
     result.policy, result.choices = call.options.policy, choices_of(call.options)
-    result.notes = policy_notes(opened.plan, call.options)
+    result.notes = (*policy_notes(opened.plan, call.options), *notes)
     rounds, compared = with_models(opened.plan, call.options, lambda: result.history, streamed)
     if compared:
         result.history, result.notes = Rounds(rounds), (*result.notes, compared)

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from vlang.emit.cuda.unified import Places, places
 from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Dialect
+from vlang.emit.shared.formulas import Writer
 from vlang.emit.shared.holistic import Holistic
+from vlang.ir.forms import forms as f
 from vlang.reductions import identity
 from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector
 
@@ -31,12 +33,14 @@ class Cell:
         types: the types of the components in the cell.
         first: the number of the first of these components in the accumulator.
         places: the unified operations on the cell.
+        declared: the declaration of the reduction, if the program declares it; otherwise None.
     """
 
     reduction: str
     types: tuple[Scalar, ...]
     first: int
     places: Places
+    declared: f.UserReduction | None = None
 
     @property
     def type(self) -> Scalar:
@@ -54,12 +58,17 @@ class Cell:
         """The size of the cell."""
         return self.type.bits // 8
 
-    def nothing(self, d: Dialect) -> str:
+    def nothing(self, writer: Writer) -> str:
         """Code of the content of the cell before any contribution."""
+        d = writer.d
+        if self.declared is not None:
+            return self.of(d, writer.items(self.declared.identity))
         return self.of(d, [d.constant(identity(self.reduction, t), t) for t in self.types])
 
     def of(self, d: Dialect, values: Sequence[str]) -> str:
         """Code of the content of a cell that holds the given components."""
+        if self.declared is not None:
+            return f"pack(word_of({values[0]}), word_of({values[1]}))" if len(values) == 2 else values[0]
         if len(self.types) == 2:
             first, second = (f"order_key({self._moved(d, t, v)})" for t, v in zip(self.types, values))
             return f"pack({first}, {second})"
@@ -84,7 +93,10 @@ class Cell:
         """Code of each component that a cell holds."""
         if len(self.types) == 2:
             keys = (f"packed_first({cell})", f"packed_second({cell})")
-            values = [f"key_value<{d.typename(t)}>({key})" for t, key in zip(self.types, keys)]
+            name = "key_value" if self.declared is None else "word_value"
+            values = [f"{name}<{d.typename(t)}>({key})" for t, key in zip(self.types, keys)]
+            if self.declared is not None:
+                return tuple(values)
         elif self.type == BOOL:
             return (f"{cell} != 0",)
         else:
@@ -96,7 +108,7 @@ class Cell:
 
         A pair is not joined if its first component is the identity or NaN.
         """
-        if len(self.types) == 1:
+        if len(self.types) == 1 or self.declared is not None:
             return ""
         nothing = d.constant(identity(self.reduction, self.types[0]), self.types[0])
         value = d.part(item, self.first)
@@ -104,8 +116,18 @@ class Cell:
             return f"{value} != {nothing}"
         return f"{value} {'<' if self.reduction == 'min' else '>'} {nothing}"
 
+    def by_declaration(self, writer: Writer, a: Sequence[str], b: Sequence[str]) -> tuple[str, list[str]]:
+        """Code of the join of components by the declared reduction.
+
+        Returns: The content of a cell, and the names of bools that say whether an integer does not fit 64 bits.
+        """
+        assert self.declared is not None
+        first, second = (tuple(map(writer.name, side)) for side in (a, b))
+        joined, left = writer.joined(self.declared, first, second)
+        return self.of(writer.d, joined), left
+
     def joined(self, d: Dialect, a: str, b: str) -> str:
-        """Code of the join of two cells, without atomic operations."""
+        """Code of the join of two cells by a reduction of the language, without atomic operations."""
         if self.reduction in ("min", "max"):
             return d.select(f"{b} {'<' if self.reduction == 'min' else '>'} {a}", b, a)
         if self.reduction in ("any", "all"):
@@ -134,7 +156,8 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
             found = places(reduction, Tuple(types) if len(types) > 1 else types[0])
             if found.cell is None:
                 return [], found.shared.reason
-            cells.append(Cell(reduction, types, at, found))
+            own = accumulation.declared if reduction == accumulation.reduce.name else None
+            cells.append(Cell(reduction, types, at, found, own))
             at += len(types)
     return cells, ""
 
@@ -143,7 +166,9 @@ def groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
     """The components of an accumulator in groups that are joined together, each group with its reduction."""
     name, types = accumulation.reduce.name, accumulation.types
     values = types[: accumulation.width]
-    if accumulation.declared is not None or isinstance(accumulation.reduce.body.type, Tuple):
+    if accumulation.declared is not None and accumulation.declared.exact:
+        groups = [(name, values[:-1]), ("any", values[-1:])]
+    elif accumulation.declared is not None or isinstance(accumulation.reduce.body.type, Tuple):
         groups = [(name, values)]
     elif name == "mean":
         groups = [("sum", (values[0],)), ("count", (values[1],))]

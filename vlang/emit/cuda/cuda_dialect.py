@@ -14,7 +14,7 @@ from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
 from vlang.maths import MATHS
 from vlang.types import BOOL, Scalar, Type
 
-__all__ = ["CudaDialect", "edge_name", "indented"]
+__all__ = ["CudaDialect", "edge_name", "indented", "used"]
 
 _HEADS = {
     "bind": "Env bind(const u64* frame)",
@@ -36,10 +36,10 @@ _HEADS = {
     "is_final": "bool is_final(const Env& env, u32 v)",
     "notifies": "u8 notifies(const Env& env, u32 v)",
     "cells": "Cells cells(unsigned char* memory, u32 count)",
-    "clear": "void clear(const Cells& cells, u32 i)",
-    "join": "void join(const Cells& cells, u32 i, const Item& item)",
+    "clear": "void clear(const Env& env, const Cells& cells, u32 i)",
+    "join": "void join(const Env& env, const Cells& cells, u32 i, const Item& item)",
     "taken": "Acc take(const Cells& cells, u32 i)",
-    "fold": "void fold(const Cells& cells, u32 i, u32 j)",
+    "fold": "void fold(const Env& env, const Cells& cells, u32 i, u32 j)",
     "push": "bool push(const Env& env, u32 v, const Item& item)",
     "improves": "bool improves(const Env& env, u32 v, const Item& item)",
     "open": "void open(const Env& env, u32 v)",
@@ -68,7 +68,7 @@ def edge_name(column: str) -> str:
     return "edge_" + re.sub(r"\W", "_", column)
 
 
-def _used(lines: Sequence[str], result: str) -> list[str]:
+def used(lines: Sequence[str], result: str) -> list[str]:
     """The given lines, except definitions of names that are never used."""
     kept: list[str] = []
     seen = set(re.findall(r"\bt\d+\b", result))
@@ -191,7 +191,7 @@ class CudaDialect(Dialect):
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function) -> str:
         """Code of a generated function as a static member."""
-        body = [*_used(function.lines, function.result), *([f"return {function.result};"] if function.result else [])]
+        body = [*used(function.lines, function.result), *([f"return {function.result};"] if function.result else [])]
         head = f"static __device__ __forceinline__ {function.head or _HEADS[function.name]}"
         return f"{head} {{\n{indented(chr(10).join(body))}}}\n" if body else f"{head} {{}}\n"
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from vlang.emit.cuda.cells import Cell, cells_of
-from vlang.emit.cuda.cuda_dialect import CudaDialect, edge_name, indented
+from vlang.emit.cuda.cuda_dialect import CudaDialect, edge_name, indented, used
 from vlang.emit.cuda.cuda_notes import stage_notes
 from vlang.emit.cuda.cuda_scratch import lifted, scratch_members
 from vlang.emit.cuda.ways.gpu_way_text import GpuPass
 from vlang.emit.cuda.ways.gpu_way_texts import GPU_WAY_TEXTS
 from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Function, scalars_of
-from vlang.emit.shared.formulas import located
+from vlang.emit.shared.formulas import Writer, located
 from vlang.emit.shared.holistic import Holistic
 from vlang.emit.shared.sending import decided, early_of, is_final
 from vlang.emit.shared.stage import StageWriter, put_and_get
@@ -48,9 +48,8 @@ class StageStruct:
                    d.struct("Acc", self._components(self.types))]
         if writer.stage.domain:
             members = [*self._switches(), *members, d.struct("Item", self._components(self.items)), self._columns()]
-            members += self._cells()
             functions += [function for way in self.ways for function in way.members()]
-        body = [d.define(one) for one in functions]  # before the environment, because these functions add entries to it
+        body = [*map(d.define, functions), *self._cells()]  # before the environment, because they add entries to it
         scratch = scratch_members(writer, d, [len(_travelling(a)) for a in writer.accumulations])
         whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body, scratch])
         notes = stage_notes(writer, self.facts(), self.early)
@@ -144,23 +143,49 @@ class StageStruct:
             placed[i] = at
             at += cells[i].bytes
         carved = [f"reinterpret_cast<{c.dtype}*>(memory + {placed[i]} * u64(count))" for i, c in enumerate(cells)]
-        clear = [d.assign(f"cells.c{i}[i]", c.nothing(d)) for i, c in enumerate(cells)]
+        empty, writer = self._writer(), self._writer()
+        clear = [d.assign(f"cells.c{i}[i]", c.nothing(empty)) for i, c in enumerate(cells)]
         join = [self._joined(i, c) for i, c in enumerate(cells)]
         take = [part for i, c in enumerate(cells) for part in c.parts(d, f"cells.c{i}[i]")]
-        fold = [d.assign(f"cells.c{i}[i]", c.joined(d, f"cells.c{i}[i]", f"cells.c{i}[j]"))
-                for i, c in enumerate(cells)]
+        fold = [line for i, c in enumerate(cells) for line in self._folded(writer, i, c)]
         functions = [
-            Function("cells", (), d.pack("Cells", carved)), Function("clear", tuple(clear), ""),
+            Function("cells", (), d.pack("Cells", carved)), Function("clear", (*empty.lines, *clear), ""),
             Function("join", tuple(join), ""), Function("taken", (), d.pack("Acc", take)),
-            Function("fold", tuple(fold), ""),
+            Function("fold", (*writer.lines, *fold), ""),
         ]
         return [d.struct("Cells", members), *map(d.define, functions)]
 
+    def _writer(self) -> Writer:
+        return self.writer.writer(self.writer.scope())
+
+    def _folded(self, writer: Writer, number: int, cell: Cell) -> list[str]:
+        """Code that joins cell j into cell i, without atomic operations."""
+        d, here, there = self.d, f"cells.c{number}[i]", f"cells.c{number}[j]"
+        if cell.declared is None:
+            return [d.assign(here, cell.joined(d, here, there))]
+        value, left = cell.by_declaration(writer, cell.parts(d, here), cell.parts(d, there))
+        more = [f"cells.c{number + 1}[i] |= {d.either(*left)};"] if left else []
+        return [d.assign(here, value), *more]
+
     def _joined(self, number: int, cell: Cell) -> str:
+        if cell.declared is not None:
+            return self._joined_by_declaration(number, cell)
         value = cell.of(self.d, cell.values(self.d, "item"))
         call = f"{cell.places.shared.function}(cells.c{number} + i, {value});"
         test = cell.contributes(self.d, "item")
         return f"if ({test}) {call}" if test else call
+
+
+    def _joined_by_declaration(self, number: int, cell: Cell) -> str:
+        """Code that joins a contribution by a compare-and-swap loop, and notes in the next cell if it does not fit."""
+        d, writer = self.d, self._writer()
+        value, left = cell.by_declaration(writer, cell.parts(d, "old"), cell.values(d, "item"))
+        lines = [*writer.lines, *([f"left = {d.either(*left)};"] if left else [])]
+        body = [*used(lines, value), f"return {value};"]
+        call = f"shared_apply(cells.c{number} + i, [&]({cell.dtype} old) {{\n{indented(chr(10).join(body))}}});"
+        if not left:
+            return call
+        return f"bool left = false;\n{call}\nif (left) shared_any(cells.c{number + 1} + i, u8(1));"
 
 
 def from_lane(d: CudaDialect, width: int) -> Function:

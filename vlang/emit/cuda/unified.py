@@ -79,14 +79,35 @@ def packed(type_: Tuple) -> bool:
 
 def places(name: str, type_: Type) -> Places:
     """How a reduction is joined in each kind of memory. type_: the type of an accumulator component, or of a tuple."""
-    cell = cell_type(type_) if name in REDUCTIONS else None
-    thread = Place("merge", True, "one thread owns the accumulator: a plain update")
-    warp = Place("lane_value", True, f"shuffles, {_shuffles(type_)} a step, in the order of the edges")
+    if name not in REDUCTIONS:
+        return _declared(name, type_)
+    cell = cell_type(type_)
+    thread, warp = _owned(type_)
     if cell is None:
-        reason = "more than 8 bytes, or an order that bits do not have: no atomic operation joins it" \
-            if name in REDUCTIONS else f"`{name}` is declared by the program: no atomic operation joins its values"
+        reason = "more than 8 bytes, or an order that bits do not have: no atomic operation joins it"
         return Places(None, thread, warp, Place("", False, reason), Place("", False, reason))
     return Places(cell, thread, warp, _shared(name, type_, cell), _pushed(name, type_, cell))
+
+
+def _owned(type_: Type) -> tuple[Place, Place]:
+    """How any reduction is joined in the registers of a thread, and among the threads of a warp."""
+    return (Place("merge", True, "one thread owns the accumulator: a plain update"),
+            Place("lane_value", True, f"shuffles, {_shuffles(type_)} a step, in the order of the edges"))
+
+
+def _declared(name: str, type_: Type) -> Places:
+    """How a reduction that the program declares is joined: in a word of 32 or 64 bits, by a compare-and-swap loop."""
+    parts = type_.items if isinstance(type_, Tuple) else (type_,)
+    sizes = [part.bits for part in parts if isinstance(part, Scalar) and part != BOOL]
+    said = f"`{name}` is declared by the program"
+    global_ = Place("", False, f"{said}: no atomic operation joins its values in global memory")
+    if sizes not in ([32], [64], [32, 32]):
+        reason = f"{said}: a compare-and-swap joins one value of 32 or 64 bits, or two of 32, and it has other ones"
+        return Places(None, *_owned(type_), Place("", False, reason), global_)
+    cell = U64 if len(parts) == 2 else U32 if type_ == VERTEX else type_
+    assert isinstance(cell, Scalar)
+    how = Place("shared_apply", False, f"{said}: a compare-and-swap loop in shared memory")
+    return Places(cell, *_owned(type_), how, global_)
 
 
 def _shuffles(type_: Type) -> int:

@@ -25,6 +25,12 @@ __device__ __forceinline__ void from_word(u64 word, u64& x) { x = word; }
 __device__ __forceinline__ void from_word(u64 word, i64& x) { x = i64(word); }
 __device__ __forceinline__ void from_word(u64 word, f64& x) { x = __longlong_as_double(i64(word)); }
 
+template <class T> __device__ __forceinline__ T word_value(u32 word) {
+  T value;
+  from_word(word, value);
+  return value;
+}
+
 // -- pairs ------------------------------------------------------------------------------------------------------------
 
 template <class T> struct KeyOf {
@@ -95,18 +101,22 @@ template <> __device__ __forceinline__ i64 product(i64 a, i64 b) {
 }
 template <> __device__ __forceinline__ u64 product(u64 a, u64 b) { return saturated_mul<u64>(a, b); }
 
-template <class T> __device__ __forceinline__ void shared_mul(T* place, T value) {
-  auto* words = reinterpret_cast<decltype(word_of(value))*>(place);
+// Replaces the value by `joined(value)` in a compare-and-swap loop. The last call of `joined` is the one that counts.
+template <class T, class F> __device__ __forceinline__ void shared_apply(T* place, const F& joined) {
+  auto* words = reinterpret_cast<decltype(word_of(T()))*>(place);
   auto seen = glance(words);
   for (;;) {
     T old;
     from_word(seen, old);
-    const auto now = atomicCAS(words, seen, word_of(product(old, value)));
+    const auto now = atomicCAS(words, seen, word_of(joined(old)));
     if (now == seen) {
       return;
     }
     seen = now;
   }
+}
+template <class T> __device__ __forceinline__ void shared_mul(T* place, T value) {
+  shared_apply(place, [value](T old) { return product(old, value); });
 }
 
 template <class T> __device__ __forceinline__ void shared_min(T* place, T value) {

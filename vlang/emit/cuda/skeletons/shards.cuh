@@ -276,19 +276,20 @@ __device__ __forceinline__ void join_edges(const typename S::Env& env, const typ
     UNROLL
     for (u32 j = 0; j < AT_ONCE; j++) {
       if (i + j * blockDim.x < count) {
-        S::join(shard.cells, receivers[j] * shard.replicas + copy, items[j]);
+        S::join(env, shard.cells, receivers[j] * shard.replicas + copy, items[j]);
       }
     }
   }
 }
 
 // Merges the copies of every vertex into the first one.
-template <class S> __device__ __forceinline__ void merge_copies(const Shard<S>& shard) {
+template <class S>
+__device__ __forceinline__ void merge_copies(const typename S::Env& env, const Shard<S>& shard) {
   for (u32 half = shard.replicas / 2, bits = __ffs(i32(shard.replicas)) - 2; half; half /= 2, bits--) {
     __syncthreads();
     for (u32 i = threadIdx.x; i < (shard.last - shard.first) * half; i += blockDim.x) {
       const u32 cell = (i >> bits) * shard.replicas + (i & (half - 1));
-      S::fold(shard.cells, cell, cell + half);
+      S::fold(env, shard.cells, cell, cell + half);
     }
   }
   __syncthreads();
@@ -330,14 +331,14 @@ template <class S> __device__ __forceinline__ void pull_shards(u64* frame, const
     const u32 cells = (shard.last - shard.first) * shard.replicas;
     shard.cells = S::cells(shared_memory<unsigned char>(16), rounded_16(cells));
     for (u32 i = threadIdx.x; i < cells; i += blockDim.x) {
-      S::clear(shard.cells, i);
+      S::clear(env, shard.cells, i);
     }
     for (u32 v = shard.first; v < shard.last;) {
       const u32 stop = next_long(shard.offsets, v, shard.last, shared_memory<u32>(0));
       join_edges<S>(env, columns, shard, shard.offsets[v], shard.offsets[stop]);
       v = stop + 1;
     }
-    merge_copies<S>(shard);
+    merge_copies<S>(env, shard);
     apply_shard<S>(env, shard, changed, active);
     __syncthreads();
   }

@@ -1,0 +1,66 @@
+"""The interface of an exchange: how GPUs send each other the values of mirrored vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from vlang.runtime.gpus.traffic import Traffic
+
+if TYPE_CHECKING:
+    from vlang.runtime.gpu.ways.way import Key
+    from vlang.runtime.gpus.part_machine import PartMachine
+
+__all__ = ["ALIGNED", "Exchange", "aligned", "links", "word_of"]
+
+ALIGNED = 16  # bytes: alignment of values that are sent
+
+
+def aligned(nbytes: int) -> int:
+    """A number of bytes, rounded up to a multiple of ALIGNED."""
+    return -(-nbytes // ALIGNED) * ALIGNED
+
+
+def word_of(size: int) -> tuple[str, int]:
+    """The largest type of words that divides a value of `size` bytes, and the number of words in the value."""
+    bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
+    return f"u{bits}", 8 * size // bits
+
+
+def links(parts: Sequence[PartMachine], slots: Iterable[str]) -> Iterator[tuple[int, int, str]]:
+    """Each pair of an owner and another GPU that mirrors some of its vertices, with each of the arrays."""
+    listed = tuple(slots)
+    for owner, part in enumerate(parts):
+        for rank, places in enumerate(part.numbers.wanted):
+            if len(places):
+                yield from ((owner, rank, slot) for slot in listed)
+
+
+class Exchange(Protocol):
+    """One way to update mirrors.
+
+    Attributes:
+        name: the value of the option `exchange`.
+    """
+
+    name: str
+
+    @staticmethod
+    def sizes(part: PartMachine) -> Mapping[str, int]:
+        """The bytes of device memory that a GPU needs for the values that it sends and receives, by name."""
+
+    @staticmethod
+    def kernels(part: PartMachine) -> Iterable[Key]:
+        """The kernels that a GPU launches."""
+
+    def __init__(self, parts: Sequence[PartMachine], traffic: Traffic) -> None:
+        """Begin the exchange of a run between the machines of its GPUs."""
+
+    def update(self, slots: Sequence[str]) -> None:
+        """Queue the update of the mirrors of some arrays on all GPUs."""
+
+    def forget(self, slot: str) -> None:
+        """Note that the mirrors of an array were overwritten otherwise."""
+
+    def note(self) -> str:
+        """A sentence about the values that were sent so far."""

@@ -1,0 +1,52 @@
+"""The exchange MS of TOTEM: every mirrored value is sent each time, whether it has changed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from vlang.runtime.gpu.ways.way import Key
+from vlang.runtime.gpus.exchange import aligned, links, word_of
+from vlang.runtime.gpus.part_machine import PartMachine
+from vlang.runtime.gpus.traffic import Move, Traffic
+
+__all__ = ["SubsetExchange"]
+
+
+class SubsetExchange:
+    """Packs the values that another GPU mirrors, and copies them to the mirrors, which are consecutive for an owner."""
+
+    name = "ms"
+
+    @staticmethod
+    def sizes(part: PartMachine) -> Mapping[str, int]:
+        """The bytes of packed values for each GPU and array."""
+        return {f"sent:{rank}:{slot}": aligned(len(places) * part.itemsize(slot))
+                for rank, places in enumerate(part.numbers.wanted) for slot in part.mirrored}
+
+    @staticmethod
+    def kernels(part: PartMachine) -> Iterable[Key]:
+        """The kernels that pack values."""
+        return {("pack_values", word_of(part.itemsize(slot))[0], ()) for slot in part.mirrored}
+
+    def __init__(self, parts: Sequence[PartMachine], traffic: Traffic) -> None:
+        self._parts, self._traffic = parts, traffic
+        self._sent = 0
+
+    def update(self, slots: Sequence[str]) -> None:
+        """Queue the update of the mirrors of some arrays on all GPUs."""
+        moves = []
+        for owner, rank, slot in links(self._parts, slots):
+            part, other = self._parts[owner], self._parts[rank]
+            count, box = len(part.numbers.wanted[rank]), part.boxes[f"sent:{rank}:{slot}"]
+            self._traffic.reclaim(owner, rank)
+            part.pack(slot, part.pointer(slot), part.marks[rank], count, box)
+            moves.append(Move(owner, box, rank, other.mirror_at(slot, owner), count * part.itemsize(slot)))
+            self._sent += count
+        self._traffic.move(moves, boxes=True)
+
+    def forget(self, slot: str) -> None:
+        """Does nothing, as all values are sent each time."""
+
+    def note(self) -> str:
+        """A sentence about the values that were sent so far."""
+        return f"{self._sent:,} values of mirrored vertices were sent, changed or not"

@@ -1,0 +1,44 @@
+"""A refused run names a memory budget, and the same run succeeds with this budget."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vlang import Graph, load
+from vlang.errors import OutOfMemory
+from vlang.options import parse_size
+
+SIMPLE = {"self_loops": "drop", "parallel": "drop"}
+
+# With the reason why each run once needed more than the message said.
+CASES: tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...] = (
+    ("pagerank", "kron:14", {}, {}),  # a page is read while the adjacency is filled
+    ("cdlp", "rmat:15", {}, {}),  # in-edges and out-edges are merged; structures for whole rows
+    ("bfs", "rmat:17", {}, {"source": 1}),  # degrees of both directions
+    ("kcore", "kron:16", SIMPLE, {}),  # `require simple` counts parallel edges
+    ("hyperanf", "kron:16", SIMPLE, {}),  # 64 values of a vertex are permuted to the order of the ids
+    ("pagerank_delta", "rmat:17", {}, {"max_rounds": 3}),  # a result keeps the sent values
+    ("sssp", "rmat:15", {"weights": "1..9"}, {"source": 1}),
+)
+
+
+@pytest.mark.parametrize(("name", "spec", "reading", "options"), CASES, ids=[case[0] for case in CASES])
+def test_the_named_memory_suffices(
+    name: str, spec: str, reading: dict[str, Any], options: dict[str, Any], tmp_path: Path
+) -> None:
+    path, program = tmp_path / "g.vg", load(name)
+    Graph.read(spec, **reading).save(path)
+    with pytest.raises(OutOfMemory) as refused:
+        program(Graph.open(path), memory="64K", **options)
+    named = re.search(r"give memory=(\d+M)", str(refused.value))
+    assert named is not None
+    print(name, spec, named[1])
+    result = program(Graph.open(path), memory=named[1], **options)
+    assert result.rounds >= 1
+    if parse_size(named[1]) > 1 << 22:
+        with pytest.raises(OutOfMemory):  # half of it does not
+            program(Graph.open(path), memory=parse_size(named[1]) // 2, **options)
