@@ -23,6 +23,7 @@ __all__ = ["explain"]
 
 _UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
 _JOINING = frozenset({"min", "max", "and", "or"})
+_LONGEST = 1000  # characters of a line that is compared with other languages, as the patterns take quadratic time
 _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
 
 
@@ -135,6 +136,8 @@ def _of_other_language(case: _Case) -> Problem | None:
     from vlang.syntax.habits import habit_of  # start-up: compiles many patterns, which a correct program does not need
 
     line, start = case.text(case.line.start, case.line.end), case.line.start
+    if len(line) > _LONGEST:
+        return None
     found = habit_of(line) or foreign_line(line, _surroundings(case))
     if found is None:
         return None
@@ -256,10 +259,12 @@ def _as_self(case: _Case, source: str, target: str) -> tuple[str, ...]:
 
     That end is the target; or the source, if only fields of the target are read.
     """
+    if not (source.isidentifier() and target.isidentifier()):
+        return ()
     line = case.text(case.line.start, case.line.end)
     read = [re.search(rf"(?<![\w.]){name}\.", line) is not None for name in (source, target)]
     name = source if read == [False, True] else target
-    if name in ("vertices", "edges") or not name.isidentifier():
+    if name in ("vertices", "edges"):
         return ()
     return (re.sub(rf"(?<![\w.]){name}(?!\w)", "self", re.sub(rf"(?<![\w.]){name}\.(?=\w)", "", line)),)
 
