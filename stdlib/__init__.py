@@ -22,8 +22,9 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "centrality": (
         "how much a vertex matters",
-        ("betweenness", "closeness", "degree", "eccentricity", "eigenvector", "hits", "hyperanf", "influence", "katz",
-         "pagerank", "pagerank_delta", "pagerank_rounds", "php", "ppr", "rwr"),
+        ("betweenness", "closeness", "closeness_weighted", "degree", "eccentricity", "eigenvector", "hits",
+         "hyperanf", "influence", "katz", "pagerank", "pagerank_delta", "pagerank_rounds", "pagerank_weighted",
+         "php", "ppr", "rwr"),
     ),
     "components": ("what hangs together", ("bipartite", "components", "components_jump", "scc")),
     "cohesion": (

@@ -17,7 +17,6 @@ _WIDTHS = (8, 16, 32, 64)
 
 _FRONTIER = {
     "split_flags": "void(u64*, i64, i64, i64*, i64, u32*, u32*, i64*, u8*)",
-    "wait": "void(u32*, i64, i64, u64*)",
     "reached": "i64(u8*, i64, u32*)",
     "notify_vertices": "void(u64*, u32*, i64*, i64, i64*, u8*)",
     "notify_segments": "void(u64*, i64*, i64*, i64, i64*, u8*)",

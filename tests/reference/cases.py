@@ -20,10 +20,11 @@ STDLIB = (
 
 # The other programs. Tests that run a program in every way use STDLIB, with one or two programs of each kind.
 MORE = (
-    "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "coloring", "components_jump", "cross_edges",
-    "degree", "eccentricity", "egonet", "eigenvector", "gcn", "gin", "hits", "hyperanf", "influence", "kcore",
-    "kcore_peel", "khop", "label_spreading", "lcc", "lcc_directed", "linbp", "matching", "mis", "pagerank_delta",
-    "pagerank_rounds", "php", "ppr", "radius", "sage", "scc", "smooth", "soft_reach", "temporal_reach", "triangles",
+    "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "closeness_weighted", "coloring",
+    "components_jump", "cross_edges", "degree", "eccentricity", "egonet", "eigenvector", "gcn", "gin", "hits",
+    "hyperanf", "influence", "kcore", "kcore_peel", "khop", "label_spreading", "lcc", "lcc_directed", "linbp",
+    "matching", "mis", "pagerank_delta", "pagerank_rounds", "pagerank_weighted", "php", "ppr", "radius", "sage", "scc",
+    "smooth", "soft_reach", "temporal_reach", "triangles",
 )
 
 # The programs that run on a GPU with every kernel and every budget.
@@ -42,9 +43,9 @@ _LAYERS = {"gcn": ("W",), "gin": ("W", "V"), "sage": ("own", "near")}
 """The matrices of each program that is a layer of a network."""
 
 _SETS = {
-    "betweenness": ("sources",), "closeness": ("sources",), "cross_edges": ("left", "right"), "influence": ("start",),
-    "khop": ("sources",),
-    "lcc_directed": ("sources",), "ppr": ("seeds",), "radius": ("samples",),
+    "betweenness": ("sources",), "closeness": ("sources",), "closeness_weighted": ("sources",),
+    "cross_edges": ("left", "right"), "influence": ("start",), "khop": ("sources",), "lcc_directed": ("sources",),
+    "ppr": ("seeds",), "radius": ("samples",),
 }
 
 

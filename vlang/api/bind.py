@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.api.labelled import in_vertex_order
 from vlang.api.named import check_kinds, codes_of, time_value, times_of
+from vlang.api.vertex_lists import described_list, is_described
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
 from vlang.options import OPTIONS
@@ -130,8 +131,10 @@ def _spoken(param: f.ParamDecl) -> str:
 
 def _members(name: str, graph: Graph, value: Any) -> NDArray[np.uint32]:
     """The dense numbers of a list of vertices, in the order of the list."""
+    if isinstance(value, str) and is_described(value):
+        return described_list(name, graph, value)
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise BindError(f"`{name}` is a list of vertices, not {value!r}")
+        raise BindError(f"`{name}` is a list of vertices, not {value!r}; \"all\" and \"random:64\" are lists, too")
     members = value if isinstance(value, np.ndarray) else list(value)
     if len(members) > graph.n:
         raise BindError(f"`{name}` lists {len(members):,} vertices, some more than once: a graph of {graph.n:,} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -165,6 +165,20 @@ class Program:
 
             result.chaos = chaos_run(run, graph, options, stages.facts, scalars, result)
         return result
+
+    def map(
+        self, graph: Graph, options: Options | Mapping[str, Any] | None = None, /, **arguments: Any
+    ) -> Iterator[Result]:
+        """Run the program once for each value of a list: `program.map(graph, source=[1, 2, 3])`.
+
+        Several such lists are taken together, as by `zip`; a parameter that is a list itself, such as `sources`,
+        takes a list of lists. The runs share the graph and the machine code, but each traverses the edges by itself.
+
+        Returns an iterator: a run starts when its result is asked for. Raises BindError, and what a call raises.
+        """
+        from vlang.api.batch import mapped  # start-up
+
+        return mapped(self, graph, options, arguments)
 
     def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
         """Run the program on a changed graph, starting from its result on the graph before the change.

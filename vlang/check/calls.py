@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
-from vlang.check.foreign import NEIGHBOURS, foreign_function
+from vlang.check.foreign import NEIGHBOURS
+from vlang.check.foreign_calls import foreign_call
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import GRAPH, Sight, Value, joined
@@ -38,9 +39,13 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
         return _contained(x, node, at)
     if node.name in SPECIAL:
         return SPECIAL[node.name](x, node, at)
+    symbol = x.run.root.find(node.name)
+    own = symbol is not None and symbol.kind in ("function", "reduction")
+    own = own or (node.name in FUNCTIONS and node.name not in CONVERSIONS)
+    if not own and node.name not in x.run.broken and foreign_call(x.run, node, at):
+        return Value(None)
     args = [x.value(arg, at) for arg in node.args]
     known = all(v.type is not None for v in args)
-    symbol = x.run.root.find(node.name)
     if symbol is not None and symbol.kind in ("function", "reduction"):
         symbol = x.declared(node)
         return joined(None if symbol is None else _declared(x, node, symbol, args), *args)
@@ -66,11 +71,6 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
         run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs a domain", node.span,
                    "no `for` here",
                    help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
-        return
-    advice = foreign_function(run, node)
-    if advice is not None:
-        run.report(Code.UNKNOWN_NAME, f"there is no function `{name}`", node.name_span, help=advice[0],
-                   write=advice[1], replaces=node.span)
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
     close = None if name in _HABITS else nearest(name, declared | (set(FUNCTIONS) - CONVERSIONS) | set(SPECIAL))
@@ -280,17 +280,28 @@ def _listed(x: Expressions, node: t.Call, arg: t.Expr, everywhere: str, at: Sigh
     if group.type is None or group.type == VERTICES:
         return group
     symbol = x.run.symbols.get(arg)
+    compared = group.type == VERTEX and node.name == t.CONTAINED
+    equals = f"{rewrite.one_line(x.run.text(node.args[0]))} {'!=' if _excluded(x, node) else '=='}" if compared else ""
     x.run.report(Code.WRONG_TYPE, f"`{name}` needs a parameter of type `vertices`", arg.span,
                  f"this is {a(group.type)}", notes=x.run.note(symbol, "declared here") if symbol is not None else (),
-                 help="one vertex is compared: `self == s`" if group.type == VERTEX and name != "len" else
-                 "a list of vertices is declared in the header: `program p(S: vertices)`")
+                 help="one vertex is compared:" if compared else
+                 "a list of vertices is declared in the header: `program p(S: vertices)`",
+                 write=f"{equals} {rewrite.one_line(x.run.text(arg))}" if compared else (),
+                 replaces=node.span if compared else None)
     return Value(None)
+
+
+def _excluded(x: Expressions, node: t.Call) -> bool:
+    """Whether a call of `in` is written `not in`."""
+    between = x.run.file.text[node.args[0].span.end : node.args[1].span.start]
+    return "not" in between.split()
 
 
 def _contained(x: Expressions, node: t.Call, at: Sight) -> Value:
     """`v in S`."""
     text = rewrite.one_line(x.run.text(node.args[0]))
-    vertex, group = x.value(node.args[0], at), _listed(x, node, node.args[1], f"{text} != none", at)
+    vertex, group = x.value(node.args[0], at), _listed(
+        x, node, node.args[1], f"{text} {'==' if _excluded(x, node) else '!='} none", at)
     if vertex.type is not None and vertex.type != VERTEX:
         x.run.report(Code.WRONG_TYPE, "`in` asks whether a vertex is in a list of vertices", node.args[0].span,
                      f"this is {a(vertex.type)}", help="for example `self in S`, or `u in S` of a neighbour")

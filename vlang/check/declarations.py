@@ -128,8 +128,9 @@ class Declarations:
 
     def parameters(self, params: Iterable[t.Param], scope: Scope) -> None:
         """Check and declare the parameters of the program."""
-        for param in params:
-            if param.name in self.run.constants:
+        constants = self.run.constants
+        for param in sorted(params, key=lambda param: param.name not in constants):  # sizes of others may name them
+            if param.name in constants:
                 self._constant(param, scope)
                 continue
             type_ = self._allowed(param.type, "a parameter", Scalar, Vector, Matrix, VertexSet) if param.type else None
@@ -177,7 +178,7 @@ class Declarations:
         if item.init is not None:
             at = Sight(scope, "init", item, loop)
             what = f"`{item.names[0]}`"
-            self.x.fitting(item.init, at, type_, what)
+            self.x.fitting(item.init, at, type_, what, item)
         elif local:
             self.run.report(Code.MISPLACED_DECLARATION,
                             f"`{item.names[0]}` needs a start value: it is local to this block", item.span,
@@ -207,7 +208,7 @@ class Declarations:
         value = self.x.value(item.value, at)
         if graph_level(self.x, item.value, value, at, "`global` names one value for the whole graph"):
             if item.type is not None:
-                self.x.fit(item.value, value.type, type_, f"`{item.name}`")
+                self.x.fit(item.value, value.type, type_, f"`{item.name}`", item)
             else:
                 type_ = self.x.concrete(value.type)
         symbol = self.run.declare(scope, item, "global", item.name, item.name_span, type_)

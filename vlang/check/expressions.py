@@ -8,13 +8,14 @@ from typing import Any
 
 from vlang.check import names
 from vlang.check.calls import call
+from vlang.check.foreign_calls import foreign_column, foreign_product
 from vlang.check.reduce import reduction
 from vlang.check.sizes import too_deep
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight, Value, joined
 from vlang.check.tables.typing import a, comparable, concrete, item, misfit, numeric, spoken, unified
-from vlang.check.vectors import product, vector_literal
+from vlang.check.vectors import component, product, vector_literal
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -79,7 +80,8 @@ class Expressions:
             self.run.levels[node] = value.level
         return value
 
-    def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str) -> Value:
+    def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str,
+                declares: t.VertexField | t.GlobalValue | None = None) -> Value:
         """The type and level of an expression that must fit a type. Reports V106 if the expression does not fit.
 
         Args:
@@ -87,12 +89,14 @@ class Expressions:
             at: its context.
             target: the type that it must fit; None for any type.
             what: the text in the message for the place that needs the type.
+            declares: the declaration that names the type; None for other places.
         """
         value = self.value(node, at)
-        self.fit(node, value.type, target, what)
+        self.fit(node, value.type, target, what, declares)
         return value
 
-    def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str) -> bool:
+    def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str,
+            declares: t.VertexField | t.GlobalValue | None = None) -> bool:
         """Whether an expression fits a type. Reports V106 if the expression does not fit.
 
         Args:
@@ -100,6 +104,7 @@ class Expressions:
             source: its type; None if it is wrong and has been reported.
             target: the type that it must fit; None for any type.
             what: the text in the message for the place that needs the type.
+            declares: the declaration that names the type; None for other places.
         """
         if source is None or target is None:
             return source is not None
@@ -108,6 +113,7 @@ class Expressions:
             return True
         part, reason = wrong
         help_: str | tuple[str, ...] = ()
+        other = False  # whether the declaration may have the type of the value
         source_item, target_item = item(source), item(target)
         if source_item and target_item and not converts(source, target):
             if isinstance(source, Vector) and isinstance(target, Vector) and source.size != target.size:
@@ -120,7 +126,15 @@ class Expressions:
                 help_ = "a bool is not a number: `int(c)` is 0 or 1"
             elif source_item.numeric and target_item.numeric:
                 help_ = f"only conversions that lose nothing happen by themselves: `{spoken(target_item)}(x)` converts"
-        self.run.report(Code.WRONG_TYPE, f"{what} needs {a(target)}", part.span, reason, help=help_)
+                other = not source_item.weak
+            elif source == VERTEX and target_item.numeric:
+                help_, other = "a vertex is a name, not a number", True
+        write, declared = "", declares.type if declares is not None else None
+        if other and part is node and isinstance(source, Scalar) and declares is not None and declared is not None:
+            help_ = f"{help_}; {'' if source == VERTEX else 'or '}declare the type of the value:"
+            write = rewrite.edited(self.run.file.text, declares.span, [(declared.span, spoken(source))])
+        self.run.report(Code.WRONG_TYPE, f"{what} needs {a(target)}", part.span, reason, help=help_, write=write or (),
+                        replaces=declares.span if write and declares is not None else None)
         return False
 
     def condition(self, node: t.Expr, at: Sight, what: str) -> Value:
@@ -161,7 +175,12 @@ class Expressions:
         return names.read_name(self.run, node, at)
 
     def _member(self, node: t.Member, at: Sight) -> Value:
+        if foreign_column(self.run, node, at):
+            return Value(None)
         return names.read_member(self.run, node, self.value(node.value, at), at)
+
+    def _index(self, node: t.Index, at: Sight) -> Value:
+        return component(self, node, at)
 
     def _call(self, node: t.Call, at: Sight) -> Value:
         return call(self, node, at)
@@ -236,6 +255,8 @@ class Expressions:
         return joined(BOOL if good and known else None, left, right)
 
     def _binary(self, node: t.Binary, at: Sight) -> Value:
+        if node.op == "@" and foreign_product(self.run, node, at):
+            return Value(None)
         left, right = self.value(node.left, at), self.value(node.right, at)
         if left.type is None or right.type is None:
             return joined(None, left, right)
@@ -376,28 +397,6 @@ class Expressions:
     def _vector(self, node: t.VectorExpr, at: Sight) -> Value:
         return vector_literal(self, node, at)
 
-    def _index(self, node: t.Index, at: Sight) -> Value:
-        value, index = self.value(node.value, at), self.value(node.index, at)
-        if value.type is None or index.type is None:
-            return joined(None, value, index)
-        size = value.type.size if isinstance(value.type, Vector) else 0
-        size = len(value.type.items) if isinstance(value.type, Tuple) else size
-        literal = node.index.value if isinstance(node.index, t.Literal) and index.type == INTEGER else None
-        if not isinstance(value.type, (Vector, Tuple)):
-            self.run.report(Code.WRONG_TYPE, f"`{rewrite.short(self.run.text(node.value))}` has no components",
-                            node.span, f"this is {a(value.type)}")
-        elif not (isinstance(index.type, Scalar) and index.type.integral):
-            self.run.report(Code.WRONG_TYPE, "an index is an integer", node.index.span, f"this is {a(index.type)}")
-        elif (isinstance(literal, (int, float)) and not 0 <= literal < size) or isinstance(node.index, t.Unary):
-            self.run.report(Code.WRONG_TYPE, f"{a(value.type)} has the components 0 to {size - 1}", node.index.span)
-        elif isinstance(value.type, Vector):
-            return joined(value.type.item, value, index)
-        elif isinstance(literal, int):
-            return joined(value.type.items[literal], value, index)
-        else:
-            self.run.report(Code.WRONG_TYPE, "the index of a tuple is a literal", node.index.span,
-                            "components may differ in type", write="0")
-        return joined(None, value, index)
 
 
 def _item_of(result: Type, part: Type) -> Type:

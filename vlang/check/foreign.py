@@ -6,7 +6,7 @@ from vlang.check.tables.checking import Run
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 
-__all__ = ["NEIGHBOURS", "foreign_function", "foreign_name", "foreign_reduction"]
+__all__ = ["NEIGHBOURS", "foreign_name", "foreign_reduction"]
 
 Advice = tuple[str, str]
 """Help in words, and the text to write instead of the expression; either may be empty."""
@@ -32,14 +32,6 @@ def foreign_name(name: str) -> Advice | None:
     return _NAMES.get(name)
 
 
-def foreign_function(run: Run, node: t.Call) -> Advice | None:
-    """Advice about a call of a function of other languages."""
-    if node.name in ("where", "ifelse", "iif", "select") and len(node.args) == 3:
-        test, yes, no = (rewrite.one_line(run.text(arg)) for arg in node.args)
-        return "a choice is written with `if` and `else`:", f"({yes} if {test} else {no})"
-    return None
-
-
 def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
     """Advice about a reduction of other languages."""
     name, body = node.name, rewrite.one_line(run.text(node.body))
@@ -56,6 +48,12 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
     other = {"avg": "mean", "average": "mean", "product": "prod", "some": "any", "every": "all"}.get(name)
     if other is not None:
         return f"`{name}` is `{other}` here:", other + rewrite.one_line(run.text(node))[len(name):]
+    if name in ("nunique", "n_unique", "distinct", "count_distinct", "unique_count", "countDistinct"):
+        if over or node.domain.kind == "group" or node.group is not None:
+            return f"leave this line out, and count the values of `{body}` in Python: `numpy.unique(values).size`", ""
+        domain = rest if rest[:1] == " " else f" {rest}"
+        return ("`by` makes a group of every value, and the groups are counted:",
+                f"count(true{domain} by {run.fresh('each')} = {body})")
     if name in ("sorted", "sort", "list", "set", "unique", "collect"):
         return _MANY, ""
     return None

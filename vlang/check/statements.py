@@ -10,6 +10,7 @@ from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
 from vlang.check.foreign import NEIGHBOURS
+from vlang.check.foreign_calls import foreign_messages
 from vlang.check.graphlevel import graph_level
 from vlang.check.grouped import of_group
 from vlang.check.names import SPOKEN, applied_symbol
@@ -236,13 +237,17 @@ class Statements:
     def _for_vertices(self, item: t.ForVertices, around: Around) -> None:
         self._in_sweep(item, around)
         at = around.sight("let", item)
-        if item.set_name != "vertices":
+        known = True
+        if around.scope.find(item.set_name) is None and foreign_messages(self.run, item):
+            known = False
+        elif item.set_name != "vertices":
             symbol = applied_symbol(self.run, item.set_name, item.set_span, item, at)
             if symbol is not None and symbol.type is not None and symbol.type != VERTICES:
                 self.run.report(Code.WRONG_TYPE, f"`{item.set_name}` is no list of vertices", item.set_span,
                                 f"this is {SPOKEN[symbol.kind]}", notes=self.run.note(symbol, "declared here"))
+            known = symbol is not None
         inner = Scope(around.scope)
-        self.run.declare(inner, item, "loop", item.name, item.name_span, VERTEX)
+        self.run.declare(inner, item, "loop", item.name, item.name_span, VERTEX if known else None)
         self._block(item.block, item, around, scope=inner)
 
     def _for_range(self, item: t.ForRange, around: Around) -> None:

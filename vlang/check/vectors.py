@@ -1,21 +1,22 @@
-"""Literals of vectors and matrices, and the product of a matrix and a vector (language.md sections 6 and 8)."""
+"""Literals, components and products of vectors and matrices (language.md sections 6 and 8)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vlang.check.foreign_calls import foreign_index
 from vlang.check.sizes import MOST_COMPONENTS, too_long
 from vlang.check.tables.scope import Sight, Value, joined
 from vlang.check.tables.typing import a, spoken, unified
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL, Matrix, Scalar, Type, Vector, common
+from vlang.types import BOOL, INTEGER, Matrix, Scalar, Tuple, Type, Vector, common
 
 if TYPE_CHECKING:
     from vlang.check.expressions import Expressions
 
-__all__ = ["product", "vector_literal"]
+__all__ = ["component", "product", "vector_literal"]
 
 
 def vector_literal(x: Expressions, node: t.VectorExpr, at: Sight) -> Value:
@@ -72,3 +73,30 @@ def product(x: Expressions, node: t.Binary, left: Type, right: Type) -> Type | N
                  f"{spoken(left)} @ {spoken(right)}", help=help_, write=write or (),
                  replaces=node.span if write else None)
     return None
+
+
+def component(x: Expressions, node: t.Index, at: Sight) -> Value:
+    """The type and level of `v[i]`, a component of a vector or tuple."""
+    if foreign_index(x.run, node, at):
+        return Value(None)
+    value, index = x.value(node.value, at), x.value(node.index, at)
+    if value.type is None or index.type is None:
+        return joined(None, value, index)
+    size = value.type.size if isinstance(value.type, Vector) else 0
+    size = len(value.type.items) if isinstance(value.type, Tuple) else size
+    literal = node.index.value if isinstance(node.index, t.Literal) and index.type == INTEGER else None
+    if not isinstance(value.type, (Vector, Tuple)):
+        x.run.report(Code.WRONG_TYPE, f"`{rewrite.short(x.run.text(node.value))}` has no components",
+                     node.span, f"this is {a(value.type)}")
+    elif not (isinstance(index.type, Scalar) and index.type.integral):
+        x.run.report(Code.WRONG_TYPE, "an index is an integer", node.index.span, f"this is {a(index.type)}")
+    elif (isinstance(literal, (int, float)) and not 0 <= literal < size) or isinstance(node.index, t.Unary):
+        x.run.report(Code.WRONG_TYPE, f"{a(value.type)} has the components 0 to {size - 1}", node.index.span)
+    elif isinstance(value.type, Vector):
+        return joined(value.type.item, value, index)
+    elif isinstance(literal, int):
+        return joined(value.type.items[literal], value, index)
+    else:
+        x.run.report(Code.WRONG_TYPE, "the index of a tuple is a literal", node.index.span,
+                     "components may differ in type", write="0")
+    return joined(None, value, index)

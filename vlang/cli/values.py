@@ -85,9 +85,18 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
         return vertex_of(name, text, graph)
     if type_ == "vertices" and text.startswith("@") and (os.path.exists(text[1:]) or text == "@-"):
         return _listed(name, text[1:], graph)
+    if type_ == "vertices" and _describes(text.strip(), graph):
+        return text.strip()
     if type_ == "vertices":
         return [vertex_of(name, part.strip(), graph) for part in text.split(",") if part.strip()]
     return _vector(name, type_, text.strip()) if "[" in type_ else _plain(name, type_, text)
+
+
+def _describes(text: str, graph: Graph) -> bool:
+    """Whether a text such as `all` describes a list of vertices; a vertex with this text as its id comes first."""
+    from vlang.api.vertex_lists import is_described  # start-up
+
+    return is_described(text) and not (graph.ids.text and text in graph.ids)
 
 
 def _vector(name: str, type_: str, text: str) -> Any:

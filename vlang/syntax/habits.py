@@ -1,7 +1,8 @@
 """Lines in the syntax of other languages (Python, pandas, C, Cypher, GraphIt, Pregel), and what to write instead.
 
 Each row is a pattern of a whole line that does not parse; `\\1` in its texts stands for the text that a group of the
-pattern matched.
+pattern matched. A group named `at` is the part of the line that the message marks; without it, the message marks the
+whole line.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ def _row(pattern: str, title: str, help: str, *write: str) -> _Row:
 
 
 _FOLDED = "max|min|sum|any|all"
+# Semirings of GraphBLAS: the name, the reduction, and the operation.
+_SEMIRINGS = (("min_plus", "min", "+"), ("max_plus", "max", "+"), ("plus_times", "sum", "*"), ("min_times", "min", "*"),
+              ("max_times", "max", "*"), ("plus_plus", "sum", "+"), ("lor_land", "any", "and"))
 
 _ROWS = (
     # Python: loops and statements
@@ -99,6 +103,16 @@ _ROWS = (
          "a column of names, which a program compares:", r"\1 \2: category\3"),
     _row(r"(vertex|edge) (NAME): (?:datetime64|datetime|timestamp|Date|Timestamp)\b(.*)", "a point in time is a `time`",
          "`date` counts days, `time` seconds, and `time[ms]` milliseconds:", r"\1 \2: time\3"),
+    _row(r"apply (NAME) = (NAME) (?P<at>=) ([^=]+)", "a statement assigns once with `=`",
+         "several fields are written as a tuple:", r"apply (\1, \2) = (\4, \4)"),
+    _row(r'(?P<at>""")(.*)"""', "a comment begins with `#`, not with `\"\"\"`",
+         "the comment above the header is the program's documentation", r"# \2"),
+    _row(r"(.*)\b(max|min)\(vertices, ?(?P<at>key) ?= ?(NAME)\)(.*)",
+         "a reduction has no `key`: tuples compare by their first part",
+         "the vertex is the second part of the best tuple:", r"\1\2((v.\4, v) for v in vertices)[1]\5"),
+    _row(r"(?:(?:var|let|const) )?(NAME)(?: ?: ?.*?)? = (?:new )?(?P<at>vertexset|set|deque|list|dict|queue|\[\])\b.*",
+         "there is no `\\2`: nothing keeps a list of vertices",
+         "leave this line out: `repeat` goes on with the vertices that changed, and `vertex seen: bool` marks a set"),
     # pandas, NumPy
     _row(r"(let|global) (NAME) = (?:vertices\.)?(NAME)\.mean\(\)", "a column has no methods",
          "a reduction over the vertices has the value; a mean of none needs a `default`:",
@@ -114,6 +128,14 @@ _ROWS = (
     _row(r"gather (NAME) = .*\.?groupby\(u\.(NAME)\).*", "`gather` combines all neighbours; it forms no groups",
          "the most frequent value of the neighbours, for example:",
          r"gather \1 = mode(floor(u.\2) for u -> self, default = 0)"),
+    _row(r"(NAME)\.(?P<at>i?loc|at)\[([^,]+)\] = (.+)", "`\\2` chooses no vertices", "`where` does:",
+         r"where \3: apply \1 = \4"),
+    _row(r'NAME\.(?P<at>i?loc|at)\[(.+), ?"(NAME)"\] = (.+)', "`\\1` chooses no vertices", "`where` does:",
+         r"where \2: apply \3 = \4"),
+    _row(r"(.*)\b(?P<at>quantile|percentile)\((.+ for (?:NAME (?:->|--) self|self (?:->|--) NAME)), ?0?\.5\)(.*)",
+         "there is no reduction `\\2`", "the middle value of the neighbours:", r"\1median(\3, default = 0)\4"),
+    _row(r".*\b(?P<at>quantile|percentile|nlargest|nsmallest)\(.+ for .+, ?.+\).*", "there is no reduction `\\1`",
+         "leave this line out, and compute it in Python of the result: `numpy.quantile(result[\"x\"], 0.5)`"),
     # C
     _row(r"vertex (int|float|bool) (NAME)(.*)", "the type comes after the name", "with a colon:", r"vertex \2: \1\3"),
     _row(r"//.*", "a comment begins with `#`", "`//` is a division that rounds down"),
@@ -127,6 +149,18 @@ _ROWS = (
     _row(r"let (NAME) = (.+) for (NAME) in vertices (?:order by|limit|sort).*",
          "there is no `order by`: rows are sorted after the run (`--top 10`)", "the largest value, and where it is:",
          r"let (\1, where_\1) = max((\2, \3) for \3 in vertices)"),
+    _row(r"(.*?)(?P<at>\b(?:CASE|case) (?:WHEN|when)\b) ((?:(?!\bWHEN\b|\bwhen\b).)+) (?:THEN|then) (.+?) "
+         r"(?:ELSE|else) (.+?) (?:END|end)\b(.*)", "`CASE` is written with `if` and `else`", "the value comes first:",
+         r"\1(\4 if \3 else \5)\6"),
+    _row(r".*(?P<at>\bCASE\b).*", "`CASE` is written with `if` and `else`", "`a if c else b if d else e`"),
+    _row(r"(.*)\b(?P<at>count\(DISTINCT) (.+?) for (NAME (?:->|--) self|self (?:->|--) NAME)\)(.*)",
+         "`DISTINCT` values are groups", "`by` makes a group of every value, and the groups are counted:",
+         r"\1count(true for \4 by each = \3)\5"),
+    _row(r".*(?P<at>\bDISTINCT\b).*", "there is no `DISTINCT`",
+         "over edges, `count(true for u -> self by each = u.x)` counts the values of `u.x`"),
+    _row(r"(?P<at>RETURN)\b.*", "there is no `RETURN`: fields and globals are the outputs", "leave this line out"),
+    _row(r"(?P<at>SET|Set|set) (?:NAME\.)?(NAME) = (.+)", "`\\1` is written `apply`", "a vertex writes its own field:",
+         r"apply \2 = \3"),
     # GraphIt
     _row(r"(?:func|function|proc) .*", "a function is declared with `fn`, and has no effects",
          "`fn f(x: float) = x * x`; what a vertex does is written in `gather` and `apply`"),
@@ -138,13 +172,24 @@ _ROWS = (
     _row(r"(NAME)\[(.+)\] (?:min|max)= (.+)", "a vertex writes only its own fields, and receives from its neighbours",
          "gather the neighbours' values, then apply:",
          r"gather near = min(u.\1 + 1 for u -> self)", r"apply \1 = min(\1, near)"),
+    _row(r"for (NAME) in (?P<at>(\w+):(\w+)):", "`\\2` is written `from \\3 to \\4`", "both numbers are included:",
+         r"for \1 from \3 to \4:"),
+    _row(r"apply (NAME) ?\((?P<at>(?:mask ?= ?)?)(.+)\) = (.+)", "a mask in brackets chooses no vertices",
+         "`where` does:", r"where \3: apply \1 = \4"),
+    _row(r"(NAME) ?(?P<at><(?:mask ?= ?)?((?:[^<>=]|==|!=)+)>) ?(?:=|<<) ?(.+)",
+         "a mask in brackets chooses no vertices", "`where` does:", r"where \3: apply \1 = \4"),
+    *(_row(rf"(.*)\b(?P<at>{name})\(([^,]+), ([^,]+) for (.*)", f"`{name}` is a reduction and an operation",
+           "the operation is written out:", rf"\1{fold}(\3 {operator} \4 for \5")
+      for name, fold, operator in _SEMIRINGS),
     # Pregel
-    _row(r"send\((.*)\)", "nothing is sent: a vertex gathers from its neighbours",
-         "say what `self` receives, for example", "gather near = min(u.degree + 1 for u -> self)"),
+    _row(r"(?:(?:public )?void |def |func )?(?P<at>compute|vertex_program|superstep|main)\(.*\)(?: ->.*)?:",
+         "there is no method `\\1`: the block of a `repeat` is a superstep", "it runs for all vertices:", "repeat:"),
     _row(r"vote_?to_?halt\(\)", "a vertex that does not change is inactive by itself",
          "leave this out; `activate when c` is a narrower condition"),
     _row(r"aggregate (NAME) = (sum|min|max|mean)\((NAME)\)", "an aggregate is a `let` over the vertices",
          "one value for the whole graph:", r"let \1 = \2(v.\3 for v in vertices)"),
+    _row(r"(?P<at>combiner|aggregator|reducer)\b.*", "there is no `\\1`: every `gather` names its reduction",
+         "leave this line out: `gather near = min(...)` combines by `min`"),
     _row(r"(?:vertex|this|self|v)\.value = (.+)", "a vertex writes a field by its name with `apply`",
          "the field that is meant, for example `apply x = \\1`"),
 )
@@ -155,6 +200,7 @@ def habit_of(line: str) -> Habit | None:
     for row in _ROWS:
         found = row.pattern.fullmatch(line)
         if found is not None:
+            mark = found.span("at") if "at" in found.re.groupindex else (0, len(line))
             return Habit(found.expand(row.title), (found.expand(row.help),),
-                         tuple(found.expand(text) for text in row.write), (0, len(line)))
+                         tuple(found.expand(text) for text in row.write), mark)
     return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lark.exceptions import LarkError
 
@@ -14,10 +16,14 @@ from vlang.syntax.parser import grammar, raw_tree
 from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
+if TYPE_CHECKING:
+    from vlang.syntax.foreign_lines import Surroundings
+
 __all__ = ["explain"]
 
 _UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
 _JOINING = frozenset({"min", "max", "and", "or"})
+_LONGEST = 1000  # characters of a line that is compared with other languages, as the patterns take quadratic time
 _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
 
 
@@ -126,12 +132,36 @@ def _habit(case: _Case) -> Problem | None:
 
 def _of_other_language(case: _Case) -> Problem | None:
     """The problem of a line that is a construct of another language."""
+    from vlang.syntax.foreign_lines import foreign_line  # start-up: compiles many patterns
     from vlang.syntax.habits import habit_of  # start-up: compiles many patterns, which a correct program does not need
 
-    found = habit_of(case.text(case.line.start, case.line.end))
+    line, start = case.text(case.line.start, case.line.end), case.line.start
+    if len(line) > _LONGEST:
+        return None
+    found = habit_of(line) or foreign_line(line, _surroundings(case))
     if found is None:
         return None
-    return case.problem(found.title, case.line.start, case.line.end, help=found.help, write=found.write)
+    joined = line != case.found.source.text[start : case.line.end]  # then the offsets of the mark are of another text
+    begin, end = (0, case.line.end - start) if joined else found.mark
+    return case.problem(found.title, start + begin, start + end, help=found.help, write=found.write)
+
+
+def _surroundings(case: _Case) -> Surroundings:
+    """The declarations of the program, and the lines around the wrong one."""
+    from vlang.syntax.foreign_lines import Surroundings  # start-up: only for a line of another language
+
+    lines = case.found.lines
+    place = next(i for i, line in enumerate(lines) if line is case.line)
+    texts = tuple(case.text(line.start, line.end) for line in lines)
+    declared: dict[str, dict[str, str]] = {"vertex": {}, "edge": {}}
+    for line in lines:
+        words = [word.text for word in line.words]
+        if words[0] in declared and ":" in words[:-1]:
+            colon = words.index(":")
+            declared[words[0]].update((name, words[colon + 1]) for name in words[1:colon] if name != ",")
+    names = frozenset(word.text for line in lines for word in line.words if word.kind == "name")
+    return Surroundings(declared["vertex"], declared["edge"], texts[:place], texts[place + 1 :], names,
+                        case.line.depth == 0)
 
 
 def _doubled(case: _Case) -> Problem | None:
@@ -195,16 +225,48 @@ def _arrow(case: _Case) -> Problem | None:
     if words[0].text == "for" and arrows:
         return case.word("a loop over neighbours is written inside a reduction", words[0],
                          help=("`gather near = min(u.dist for u -> self)`",))
+    for i, text in _crossed(words):
+        new = {"<->": "--", "<--": "--", "-->": "->"}.get(text)
+        if new is None:  # `u <- self` is an edge from `self` to u
+            left, right = words[i - 1], words[i + 2] if i + 2 < len(words) else words[i - 1]
+            return case.problem("an arrow is drawn as the edge points", words[i].start, words[i + 1].end,
+                                help=("in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`",),
+                                write=case.edited(left.start, right.end, f"{right.text} -> {left.text}"))
+        return case.problem(f"`{text}` is written `{new}`", words[i].start, words[i + 1].end,
+                            help=("in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`",),
+                            write=case.edited(words[i].start, words[i + 1].end, new))
     for i in arrows:
         if i + 1 < len(words) and at in (i, i + 1) and "self" not in (words[i - 1].text, words[i + 1].text):
-            return case.word("one end of the arrow must be `self`", words[i + 1],
+            ends = case.text(words[i - 1].start, words[i + 1].end)
+            return case.word(f"one end of `{ends}` must be `self`", words[i + 1],
                              f"`{words[i + 1].text}` is a second vertex",
-                             help=("in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`",))
-    here = case.here
-    if here is not None and here.text == "<" and at + 1 < len(words) and words[at + 1].text == "-":
-        return case.problem("an arrow is drawn as the edge points", here.start, words[at + 1].end,
-                            help=("in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`",))
+                             help=("in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`",),
+                             write=_as_self(case, words[i - 1].text, words[i + 1].text))
     return None
+
+
+def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
+    """The arrows of other languages after a `for`, of two words each: the index of the first word, and the text."""
+    begin = next((i for i, w in enumerate(words) if w.text == "for" and i), len(words))
+    for i in range(begin, len(words) - 1):
+        pair = words[i].text + words[i + 1].text
+        if pair in ("<->", "<--", "-->", "<-") and words[i].end == words[i + 1].start:
+            yield i, pair
+
+
+def _as_self(case: _Case, source: str, target: str) -> tuple[str, ...]:
+    """The line with `self` in place of one end of an arrow between two names.
+
+    That end is the target; or the source, if only fields of the target are read.
+    """
+    if not (source.isidentifier() and target.isidentifier()):
+        return ()
+    line = case.text(case.line.start, case.line.end)
+    read = [re.search(rf"(?<![\w.]){name}\.", line) is not None for name in (source, target)]
+    name = source if read == [False, True] else target
+    if name in ("vertices", "edges"):
+        return ()
+    return (re.sub(rf"(?<![\w.]){name}(?!\w)", "self", re.sub(rf"(?<![\w.]){name}\.(?=\w)", "", line)),)
 
 
 def _colon(case: _Case) -> Problem | None:
@@ -263,6 +325,36 @@ def _statement(case: _Case) -> Problem | None:
                            "or `for`, or declares something"))
 
 
+def _parameter(case: _Case) -> Problem | None:
+    """The problem of a parameter whose type comes first, as in `vertex source`."""
+    here, before = case.here, case.before
+    types = TYPE_NAMES | {"vertex", "vertices"}
+    if case.words[0].text != "program" or here is None or before is None or before.text not in types:
+        return None
+    if here.kind != "name":
+        return None
+    return case.problem(f"the type comes after the name of `{here.text}`", before.start, here.end,
+                        write=case.edited(before.start, here.end, f"{here.text}: {before.text}"))
+
+
+def _keyword_of_reduction(case: _Case) -> Problem | None:
+    """The problem of `where` in a reduction, and of `default` and `weight` without `=`."""
+    here, before = case.here, case.before
+    if here is None or before is None:
+        return None
+    inside = any(w.text == "for" for w in case.words[1 : case.at]) and case.words[0].text not in BLOCK_WORDS
+    if here.text in ("where", "when") and inside:
+        return case.word(f"a reduction chooses by `if`, not by `{here.text}`", here,
+                         write=case.edited(here.start, here.end, "if"))
+    if before.text in ("default", "weight") and inside:
+        colon = here.text == ":"
+        return case.word(f"`{before.text}` needs `=`", before,
+                         write=case.edited(before.end, here.end if colon else here.start, " = " if not colon else " ="))
+    if here.text == "default" and inside:
+        return case.word("a comma comes before `default`", here, write=case.edited(before.end, here.start, ", "))
+    return None
+
+
 # ---------------------------------------------------------------------- general
 
 _VALUE = frozenset({"NUMBER", "NAME", "LPAR"})
@@ -307,5 +399,5 @@ def _general(case: _Case) -> Problem:
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
     _header_twice, _of_other_language, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals,
-    _colon, _word_as_name, _statement,
+    _parameter, _keyword_of_reduction, _colon, _word_as_name, _statement,
 )

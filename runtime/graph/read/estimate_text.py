@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.packed_text import Packing
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import cut_line
 from vlang.runtime.graph.read.scan import reading_bytes
@@ -17,7 +18,6 @@ __all__ = ["estimate_text"]
 
 _SAMPLE = 1 << 16  # bytes read at each sampled position
 _PLACES = 4  # sampled positions in addition to the beginning of the file
-_GZIP = 4  # approximate bytes of text per byte of gzip
 _LIST = re.compile(r"[\s,;]+")
 
 
@@ -35,10 +35,10 @@ def estimate_text(path: Path, directed: bool | None, threads: int) -> Shape:
     file = TextFile(path)
     head = read_head(file)
     begin = head.data[0].start if head.data else 0
-    size = _unpacked(path, file.size) if file.gzip else file.size
+    size = _unpacked(path, file.size, file.packing) if file.packing else file.size
     lines = [line.text for line in head.data]
     mean = (head.data[-1].end - begin) / max(1, len(lines)) if lines else 1.0
-    if not file.gzip and size > 2 * _SAMPLE:
+    if not file.packing and size > 2 * _SAMPLE:
         lines, mean = _sampled(path, begin, size, lines)
     edges = max(1, int((size - begin) / mean))
     arcs, declared = _declared(head.format, [line.text for line in head.data])
@@ -57,12 +57,17 @@ def estimate_text(path: Path, directed: bool | None, threads: int) -> Shape:
                  reading=reading_bytes(threads, 2 + width, size), exact=False)
 
 
-def _unpacked(path: Path, size: int) -> int:
-    """The bytes of text in a gzip file, from the length modulo 2^32 in the last member, or else from the file size."""
+def _unpacked(path: Path, size: int, packing: Packing) -> int:
+    """The bytes of text in a compressed file of `size` bytes, approximately.
+
+    The last four bytes of gzip are the length of the last member modulo 2^32.
+    """
+    if packing.name != "gzip":
+        return size * packing.ratio
     with path.open("rb") as file:
         file.seek(-4, 2)
         said = int.from_bytes(file.read(4), "little")
-    return said if size < said < 1 << 30 else size * _GZIP
+    return said if size < said < 1 << 30 else size * packing.ratio
 
 
 def _sampled(path: Path, begin: int, size: int, lines: list[str]) -> tuple[list[str], float]:

@@ -102,10 +102,10 @@ def read_head(file: TextFile) -> Head:
 def _refuse_binary(file: TextFile, text: bytes) -> None:
     if not text:
         raise problem(file.path, "the file is empty", expected="a list of edges")
-    inside = " inside gzip" if file.gzip else ""
+    inside = f" inside {file.packing.name}" if file.packing else ""
     for magic, name, tool in _PACKED:
         if text.startswith(magic):
-            raise problem(file.path, f"this is {name}{inside}", expected=f"text or gzip; unpack it first ({tool})")
+            raise problem(file.path, f"this is {name}{inside}", expected=f"text; unpack it first ({tool})")
     if text.startswith(_UTF32):
         raise problem(file.path, "this is text in UTF-32", expected="UTF-8; convert it: iconv -f UTF-32 -t UTF-8")
     if text.startswith(_UTF16) or _every_other_zero(text):

@@ -1,28 +1,26 @@
-"""Reads a text file, plain or gzip, in windows that end at a line end."""
+"""Reads a text file, plain or compressed, in windows that end at a line end."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.packed_text import Damaged, Packing, TextBytes, packing_of
 from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.storage.passing import passing
 from vlang.runtime.storage.spool import check_file
 
 __all__ = ["READ_AHEAD", "TextFile", "Window", "last_line_end", "line_end"]
 
-GZIP = b"\x1f\x8b"
 READ_AHEAD = 8
 """Bytes after the last line end of a window that kernels may read; the values of these bytes have no effect."""
 
@@ -32,10 +30,6 @@ _RETURNS = re.compile(rb"\r")
 _MARK = re.compile("\ufeff".encode())
 _BLOCK = 1 << 16
 _PIECE = 1 << 18
-
-
-class _Bytes(Protocol):
-    def readinto(self, target: memoryview, /) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -57,49 +51,6 @@ class Window:
     damage: str | None = None
 
 
-class _Damaged(Exception):
-    """Raised if the rest of the compressed data cannot be read."""
-
-
-class _Gzip:
-    """Decompresses a gzip file (RFC 1952) of one or several members. zlib checks lengths and checksums."""
-
-    def __init__(self, file: FileIO) -> None:
-        self._file = file
-        self._inflate = zlib.decompressobj(wbits=31)
-        self._input = b""
-
-    def readinto(self, target: memoryview) -> int:
-        """Fill the beginning of `target`. Returns the number of bytes, 0 at the end of the text. Raises _Damaged."""
-        while True:
-            if self._inflate.eof and not self._next_member():
-                return 0
-            if not self._input and not self._refill():
-                raise _Damaged("the gzip data end too early: the file is truncated")
-            try:
-                text = self._inflate.decompress(self._input, min(len(target), _PIECE))
-            except zlib.error as error:
-                raise _Damaged(f"the gzip data are damaged ({str(error).rpartition(': ')[2]})") from None
-            self._input = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
-            if text:
-                target[: len(text)] = text
-                return len(text)
-
-    def _refill(self) -> bool:
-        self._input += self._file.read(_PIECE) or b""
-        return bool(self._input)
-
-    def _next_member(self) -> bool:
-        """Skip padding of zeros, and return whether another member follows."""
-        self._input = self._input.lstrip(b"\0")
-        while len(self._input) < len(GZIP) and (more := self._file.read(_PIECE)):
-            self._input = (self._input + more).lstrip(b"\0")
-        if self._input and not self._input.startswith(GZIP):
-            raise _Damaged("other bytes follow the gzip data")
-        self._inflate = zlib.decompressobj(wbits=31) if self._input else self._inflate
-        return bool(self._input)
-
-
 class TextFile:
     """A readable regular file. Every call of `head` and `windows` reads the file from its beginning.
 
@@ -113,7 +64,7 @@ class TextFile:
         try:
             kind = self.path.stat()
             with self._open() as file:
-                self.gzip = file.read(2) == GZIP
+                self.packing: Packing | None = packing_of(file.read(8) or b"")
         except (FileNotFoundError, NotADirectoryError):
             raise DiskError(f"{self.path}: there is no such file{_similar(self.path)}") from None
         except PermissionError:
@@ -126,10 +77,14 @@ class TextFile:
     @property
     def packed(self) -> str:
         """The compression, for notes: ", gzip", or "" for a plain file."""
-        return ", gzip" if self.gzip else ""
+        return f", {self.packing.name}" if self.packing else ""
 
     def _open(self) -> FileIO:
         return FileIO(self.path, "r")
+
+    def _text(self, file: FileIO) -> TextBytes:
+        """The text of the open file."""
+        return self.packing.opened(file) if self.packing else file
 
     def head(self, size: int) -> tuple[bytes, bool]:
         """The first `size` bytes of the text (fewer if it is shorter), and whether this is the whole text.
@@ -139,7 +94,7 @@ class TextFile:
         """
         buffer = bytearray(size)
         with self._open() as file:
-            have, damage = self._fill(_Gzip(file) if self.gzip else file, memoryview(buffer))
+            have, damage = self._fill(self._text(file), memoryview(buffer))
         if damage is not None and have == 0:
             raise problem(self.path, damage)
         text = bytes(buffer[:have])
@@ -160,7 +115,7 @@ class TextFile:
         buffers = (passing(room, np.uint8), passing(room, np.uint8))
         turn, kept, before = 0, buffers[0][:0], 0
         with self._open() as file:
-            source: _Bytes = _Gzip(file) if self.gzip else file
+            source = self._text(file)
             while True:
                 text = buffers[turn]
                 text[: len(kept)] = kept
@@ -212,13 +167,13 @@ class TextFile:
         """The number of line ends in the first `size` bytes of the text."""
         piece, count = passing(_PIECE, np.uint8), 0
         with self._open() as file:
-            source: _Bytes = _Gzip(file) if self.gzip else file
+            source = self._text(file)
             while size > 0 and (have := self._fill(source, piece.data[: min(size, _PIECE)])[0]):
                 count += int(np.count_nonzero(piece[:have] == _NEWLINE))
                 size -= have
         return count
 
-    def _fill(self, source: _Bytes, target: memoryview) -> tuple[int, str | None]:
+    def _fill(self, source: TextBytes, target: memoryview) -> tuple[int, str | None]:
         """Fill `target`.
 
         Returns the number of bytes, which is less than the size of `target` only at the end of the text, and the damage
@@ -228,7 +183,7 @@ class TextFile:
         try:
             while have < len(target) and (got := source.readinto(target[have:])):
                 have += got
-        except _Damaged as damage:
+        except Damaged as damage:
             return have, str(damage)
         except OSError as error:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None

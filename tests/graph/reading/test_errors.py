@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
 from vlang.errors import DiskError, GraphError
@@ -19,6 +22,7 @@ MISSING = (
     'a number; or --missing drop (missing="drop") to leave such rows out, --missing 1 (missing=1) to put a number there'
 )
 PACKED = gzip.compress(b"1 2\n" * 10)
+ZSTD = bytes(pyarrow.compress(b"1 2\n" * 10, "zstd", asbytes=True))
 
 MESSAGES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "g: the file is empty\n  expected: a list of edges"),
@@ -112,12 +116,25 @@ MESSAGES: dict[str, tuple[bytes, str]] = {
         b"\x01\x02\x03\n",
         "g, line 1: a byte 0x01; this is a binary file, not text\n  expected: a text of edges",
     ),
-    "zip": (b"PK\x03\x04...", "g: this is a zip archive\n  expected: text or gzip; unpack it first (unzip)"),
-    "bz2": (b"BZh91AY", "g: this is compressed with bzip2\n  expected: text or gzip; unpack it first (bunzip2)"),
-    "xz": (b"\xfd7zXZ\x00", "g: this is compressed with xz\n  expected: text or gzip; unpack it first (unxz)"),
+    "zip": (b"PK\x03\x04...", "g: this is a zip archive\n  expected: text; unpack it first (unzip)"),
+    "bz2": (b"BZh91AY", "g: the bzip2 data end too early: the file is truncated"),
+    "truncated bz2": (
+        bz2.compress(b"1 2\n" * 10)[:-4],
+        "g, line 11: the bzip2 data end too early: the file is truncated",
+    ),
+    "damaged bz2": (b"BZh9" + b"hello" * 9, "g: the bzip2 data are damaged (invalid data stream)"),
+    "xz": (b"\xfd7zXZ\x00", "g: the xz data end too early: the file is truncated"),
+    "damaged xz": (lzma.compress(b"1 2\n")[:-9] + b"hello" * 9, "g: the xz data are damaged (corrupt input data)"),
+    "zstd": (ZSTD[:-3], "g: the zstd data end too early: the file is truncated"),
+    "damaged zstd": (ZSTD[:5] + b"hello" * 9, "g: the zstd data are damaged"),
+    "bz2 in xz": (
+        lzma.compress(bz2.compress(b"1 2\n")),
+        "g: this is compressed with bzip2 inside xz\n"
+        "  expected: text; unpack it first (bunzip2)",
+    ),
     "zip in gzip": (
         gzip.compress(b"PK\x03\x04..."),
-        "g: this is a zip archive inside gzip\n  expected: text or gzip; unpack it first (unzip)",
+        "g: this is a zip archive inside gzip\n  expected: text; unpack it first (unzip)",
     ),
     "parquet": (b"PAR1....", "g: this is a Parquet file\n  expected: a text of edges"),
     "utf-16": (

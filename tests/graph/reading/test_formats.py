@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vlang import Graph
 from vlang.runtime.graph.edges.space import IN_MEMORY
 from vlang.runtime.graph.read import read_edges
 from vlang.runtime.graph.read.estimate_text import estimate_text
@@ -170,6 +174,24 @@ def test_consecutive_ids_are_not_stored(tmp_path: Path) -> None:
     path.write_text("5 7\n6 5\n")
     ids = read_edges(path).ids
     assert (ids.consecutive, ids.base, ids.count) == (True, 5, 3)
+
+
+def _zstd(text: bytes) -> bytes:
+    return bytes(pytest.importorskip("pyarrow").compress(text, "zstd", asbytes=True))
+
+
+@pytest.mark.parametrize(("name", "pack"), [("bzip2", bz2.compress), ("xz", lzma.compress), ("zstd", _zstd)])
+def test_texts_packed_in_several_streams(name: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Streams end within lines, and are longer than a window; zeros may follow bzip2 and xz."""
+    ends = np.random.default_rng(5).integers(0, 10**9, (60_000, 2))
+    text = "".join(f"{u} {v}\n" for u, v in ends.tolist()).encode()
+    cut = len(text) // 2 + 3
+    (tmp_path / "g").write_bytes(pack(text[:cut]) + pack(text[cut:]) + (b"" if name == "zstd" else b"\0" * 300_000))
+    graph = Graph.read(tmp_path / "g")
+    assert any(f", {name}" in note for note in graph.notes)
+    edges = graph.edges()
+    got = np.stack([graph.ids.values[edges.src], graph.ids.values[edges.dst]], axis=1)
+    assert sorted(map(tuple, got.tolist())) == sorted(map(tuple, ends.tolist()))
 
 
 def test_gzip_in_several_members_with_padding(tmp_path: Path) -> None:

@@ -98,6 +98,15 @@ def verify_pagerank_rounds(graph: RefGraph, params: Params, result: Result) -> N
     near_to(result["rank"], rank, "rank", rtol=1e-5, atol=0)
 
 
+def verify_pagerank_weighted(graph: RefGraph, params: Params, result: Result) -> None:
+    weight, n = read_column(graph, "weight", 1), graph.n
+    total = np.bincount(graph.src, weight, n)
+    walk, lost = _walk(graph, weight), total == 0
+    want = _fixpoint(lambda x: (0.15 + 0.85 * x[lost].sum()) / n + 0.85 * (walk @ x), np.full(n, 1 / n))
+    near_to(result["rank"], want, "rank", rtol=1e-3, atol=1e-8)
+    near_to(result["total"], total, "total")
+
+
 def verify_ppr(graph: RefGraph, params: Params, result: Result) -> None:
     walk, lost, jump = _walk(graph, np.ones(graph.m)), graph.outdegree == 0, np.zeros(graph.n)
     jump[params["seeds"]] = 1 / len(params["seeds"])
@@ -179,6 +188,7 @@ RANK_VERIFIERS: dict[str, Verifier] = {
     "pagerank": verify_pagerank,
     "pagerank_delta": verify_pagerank_delta,
     "pagerank_rounds": verify_pagerank_rounds,
+    "pagerank_weighted": verify_pagerank_weighted,
     "php": verify_php,
     "ppr": verify_ppr,
     "rwr": verify_rwr,

@@ -174,6 +174,19 @@ def verify_closeness(graph: RefGraph, params: Params, result: Result) -> None:
     _near(result["closeness"], want, "closeness")
 
 
+def verify_closeness_weighted(graph: RefGraph, params: Params, result: Result) -> None:
+    far = np.full((graph.n, graph.n), np.inf)
+    np.minimum.at(far, (graph.src, graph.dst), _weight(graph))
+    far[np.arange(graph.n), np.arange(graph.n)] = 0
+    for k in range(graph.n):  # Floyd and Warshall
+        far = np.minimum(far, far[:, [k]] + far[[k]])
+    want = np.zeros(graph.n)
+    for s in params["sources"]:
+        to = far[np.isfinite(far[:, s]), s]
+        want[s] = (len(to) - 1) ** 2 / to.sum() / (graph.n - 1) if to.sum() > 0 else 0
+    _near(result["closeness"], want, "closeness")
+
+
 def verify_radius(graph: RefGraph, params: Params, result: Result) -> None:
     far = _distances(graph)[params["samples"]]
     reached = np.isfinite(far)
@@ -247,6 +260,14 @@ def verify_pagerank_rounds(graph: RefGraph, params: Params, result: Result) -> N
     for _ in range(params.get("iterations", 10)):
         rank = 0.15 / graph.n + 0.85 * step.T @ rank if graph.n else rank
     _near(result["rank"], rank, "rank")
+
+
+def verify_pagerank_weighted(graph: RefGraph, params: Params, result: Result) -> None:
+    step, total = _walk(graph, _weight(graph)), np.bincount(graph.src, _weight(graph), graph.n)
+    _near(result["total"], total, "total")
+    step[total == 0] = 1 / max(graph.n, 1)
+    want = np.linalg.solve(np.eye(graph.n) - 0.85 * step.T, np.full(graph.n, 0.15 / max(graph.n, 1)))
+    _near(result["rank"], want, "rank")
 
 
 def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
@@ -366,6 +387,7 @@ MORE_VERIFIERS: dict[str, Verifier] = {
     "cdlp": verify_cdlp,
     "cf": verify_cf,
     "closeness": verify_closeness,
+    "closeness_weighted": verify_closeness_weighted,
     "coloring": verify_coloring,
     "components_jump": verify_components,
     "cross_edges": verify_cross_edges,
@@ -383,6 +405,7 @@ MORE_VERIFIERS: dict[str, Verifier] = {
     "mis": verify_mis,
     "pagerank_delta": verify_pagerank_delta,
     "pagerank_rounds": verify_pagerank_rounds,
+    "pagerank_weighted": verify_pagerank_weighted,
     "php": verify_php,
     "ppr": verify_ppr,
     "radius": verify_radius,

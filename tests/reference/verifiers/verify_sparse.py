@@ -99,6 +99,16 @@ def verify_closeness(graph: RefGraph, params: Params, result: Result) -> None:
     near_to(result["closeness"], want, "closeness")
 
 
+def verify_closeness_weighted(graph: RefGraph, params: Params, result: Result) -> None:
+    made, want = nx.MultiDiGraph(), np.zeros(graph.n)
+    made.add_nodes_from(range(graph.n))
+    weights = read_column(graph, "weight", 1).tolist()
+    made.add_weighted_edges_from(zip(graph.src.tolist(), graph.dst.tolist(), weights, strict=True))
+    for s in params["sources"]:
+        want[s] = nx.closeness_centrality(made, u=s, distance="weight")
+    near_to(result["closeness"], want, "closeness")
+
+
 def _mixed(n: int) -> Array:
     """The hash of seed 1 and each vertex (section 8 of the language)."""
     z = (np.arange(n, dtype=np.uint64) + np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
@@ -298,6 +308,7 @@ SPARSE_VERIFIERS: dict[str, Verifier] = {
     "bipartite": verify_bipartite,
     "cdlp": verify_cdlp,
     "closeness": verify_closeness,
+    "closeness_weighted": verify_closeness_weighted,
     "coloring": verify_coloring,
     "degree": verify_degree,
     "egonet": verify_egonet,

@@ -1,0 +1,59 @@
+"""`Program.map`: runs of one program with many values of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vlang.errors import BindError
+
+if TYPE_CHECKING:
+    from vlang.api.program import Program
+    from vlang.options import Options
+    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.results.result import Result
+
+__all__ = ["mapped"]
+
+
+def mapped(
+    program: Program, graph: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
+) -> Iterator[Result]:
+    """See `Program.map`. The arguments are checked at once, and every run starts when its result is asked for.
+
+    Args:
+        program: the program.
+        graph: the graph of all runs.
+        options: the options of all runs.
+        arguments: the keywords of the call.
+
+    Raises:
+        BindError: no parameter is given as a list of values, or the lists have different lengths.
+    """
+    levels = {p.name: 1 if p.type == "vertices" else p.type.count(",") + 1 if "[" in p.type else 0
+              for p in program.params}
+    series = {name: list(value) for name, value in arguments.items()
+              if name in levels and _depth(value) > levels[name]}
+    if not series:
+        known = ", ".join(f"`{name}`" for name in levels) or "none"
+        raise BindError(f"{program.name}.map runs once for each value of a list, and no parameter is given as a list "
+                        f"of values; the parameters are: {known}")
+    lengths = {name: len(values) for name, values in series.items()}
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"`{name}` has {length:,}" for name, length in lengths.items())
+        raise BindError(f"{program.name}.map takes the values of several lists together, so these need the same "
+                        f"length: {sizes}")
+    shared = {name: value for name, value in arguments.items() if name not in series}
+    rows = zip(*series.values())
+    return (program(graph, options, **shared, **dict(zip(series, row))) for row in rows)
+
+
+def _depth(value: Any) -> int:
+    """How deep lists are nested: 0 for a single value, 1 for a list of values, 2 for a list of lists."""
+    if isinstance(value, np.ndarray):
+        return value.ndim
+    if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
+        return 0
+    return 1 + max((_depth(part) for part in value), default=0)

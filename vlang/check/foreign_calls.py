@@ -1,0 +1,285 @@
+"""Calls, indices and products in the notation of other languages, and what to write in vlang instead.
+
+Each function looks at an expression before its parts are checked. It reports a foreign notation and returns True, and
+leaves all other expressions to the rules of the language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vlang.check.tables.checking import Run
+from vlang.check.tables.scope import Sight
+from vlang.syntax import rewrite
+from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
+from vlang.types import BOOL, CONVERSIONS, VERTEX, Scalar
+
+__all__ = ["foreign_call", "foreign_column", "foreign_index", "foreign_messages", "foreign_product"]
+
+_COUNTS = {**dict.fromkeys(("numvertices", "numnodes", "numberofnodes", "numberofvertices", "order", "vcount"), "N"),
+           **dict.fromkeys(("numedges", "numberofedges", "ecount"), "M"),
+           "superstep": "(iteration - 1)", "iteration": "iteration", "round": "iteration"}
+_DEGREES = {"degree": "degree", "deg": "degree", "indegree": "indegree", "outdegree": "outdegree"}
+_MONOIDS = {"plus": "sum", "add": "sum", "times": "prod", "mul": "prod", "lor": "any", "land": "all", "or": "any",
+            "and": "all", **{name: name for name in ("min", "max", "sum", "any", "all")}}
+_ADJACENT = frozenset({"has_edge", "hasedge", "is_edge", "isedge", "edge_exists", "are_adjacent", "is_adjacent",
+                       "adjacent", "is_neighbor", "is_neighbour"})
+_EDGE_NAMES = frozenset({"edge", "edges", "e", "link", "rel", "data", "attr"})
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").removeprefix("get").removeprefix("total")
+
+
+def _is_vertex(node: t.Expr, at: Sight) -> bool:
+    """Whether an expression is `self` or a name of a vertex."""
+    if isinstance(node, t.Self):
+        return True
+    symbol = at.scope.find(node.name) if isinstance(node, t.Name) else None
+    return symbol is not None and (symbol.kind in ("neighbour", "member") or symbol.type == VERTEX)
+
+
+def _of_vertex(run: Run, vertex: t.Expr, name: str) -> str:
+    return name if isinstance(vertex, t.Self) else f"{run.text(vertex)}.{name}"
+
+
+def _only_edge(at: Sight) -> str:
+    """The name of the only edge field; "" if there is none, or several."""
+    names = [s.name for s in at.scope.visible() if s.kind == "edge"]
+    return names[0] if len(names) == 1 else ""
+
+
+# ---------------------------------------------------------------------- calls
+
+
+def foreign_call(run: Run, node: t.Call, at: Sight) -> bool:
+    """Whether a call is of another language. Such a call is reported (V101)."""
+    for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent):
+        advice = rule(run, node, at)
+        if advice is not None:
+            title, help_, write, replaces = advice
+            run.report(Code.UNKNOWN_NAME, title, node.name_span, help=help_ or (), write=write or (),
+                       replaces=replaces.span if write else None)
+            return True
+    return False
+
+
+_Advice = tuple[str, str, str, t.Node]
+"""The title of a message, its help, the text to write instead, and the node that this text replaces."""
+
+
+def _choice(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    if node.name not in ("where", "ifelse", "iif", "select") or len(node.args) != 3:
+        return None
+    test, yes, no = (rewrite.one_line(run.text(arg)) for arg in node.args)
+    return (f"there is no function `{node.name}`", "a choice is written with `if` and `else`:",
+            f"({yes} if {test} else {no})", node)
+
+
+def _literal(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    """`float("inf")` and other conversions of texts."""
+    if node.name not in CONVERSIONS or len(node.args) != 1 or not isinstance(node.args[0], t.Literal):
+        return None
+    given = node.args[0].value
+    if not isinstance(given, str):
+        return None
+    text = given.lower().replace("infinity", "inf").lstrip("+")
+    number = text if text in ("inf", "-inf") else "(0.0 / 0.0)" if text == "nan" else ""
+    if not number:
+        try:
+            float(text)
+        except ValueError:
+            return None
+        number = text
+    said = rewrite.one_line(run.text(node))
+    return f"`{said}` is written `{number}`", "a text converts to no number:", number, node
+
+
+def _number(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    """Functions without arguments that other systems have for the size of the graph and the superstep."""
+    new = _COUNTS.get(_plain(node.name))
+    if new is None or (node.args and not (len(node.args) == 1 and isinstance(node.args[0], t.Name)
+                                          and node.args[0].name in ("G", "g", "graph"))):
+        return None
+    inside = at.loop is not None or new in ("N", "M")
+    help_ = {"N": "the number of vertices is `N`:", "M": "the number of edges is `M`, an undirected one twice:"}
+    return (f"there is no function `{node.name}`", help_.get(new, "`iteration` counts supersteps from 1"),
+            new if inside else "", node)
+
+
+def _column_of(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    """`degree(u)`, `x(u)` and `weight(u, v)`: fields in the notation of a function."""
+    if not node.args or not all(_is_vertex(arg, at) for arg in node.args):
+        return None
+    symbol = at.scope.find(node.name)
+    name = _DEGREES.get(_plain(node.name), node.name)
+    if symbol is not None and symbol.kind == "edge":
+        return f"`{node.name}` is an edge field, not a function", "of the edge in sight:", node.name, node
+    of_vertex = name in _DEGREES.values() if symbol is None else symbol.kind == "field"
+    if len(node.args) != 1 or not of_vertex:
+        return None
+    return (f"`{node.name}` is a value of a vertex, not a function",
+            "the value of `u` is read with a dot, and that of `self` by its name alone:",
+            _of_vertex(run, node.args[0], name), node)
+
+
+def _identity(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    if _plain(node.name) not in ("id", "vid", "vertexid", "nodeid", "index") or len(node.args) != 1:
+        return None
+    if not _is_vertex(node.args[0], at):
+        return None
+    return (f"there is no function `{node.name}`", "a vertex is its own value, of the type `vertex`:",
+            run.text(node.args[0]), node)
+
+
+def _fold(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    """`reduce(plus, x)`."""
+    if node.name not in ("reduce", "fold", "aggregate") or len(node.args) not in (2, 3):
+        return None
+    names = [arg.name for arg in node.args if isinstance(arg, t.Name)]
+    fold = next((_MONOIDS[name] for name in names if name in _MONOIDS), "")
+    field = next((name for name in names if (s := at.scope.find(name)) is not None and s.kind == "field"), "")
+    write = f"{fold}(v.{field} for v in vertices)" if fold and field and at.inside is None else ""
+    return (f"there is no function `{node.name}`", "a reduction has a name of its own, and a domain:", write, node)
+
+
+def _adjacent(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    """`has_edge(self, u)`."""
+    if node.name not in _ADJACENT:
+        return None
+    title = f"there is no function `{node.name}`: a reduction ranges over the edges that exist"
+    kinds = [type(arg) for arg in node.args]
+    reduce = next((one for one in rewrite.inside(at.item) if isinstance(one, t.Reduce)
+                   and any(part is node for part in rewrite.inside(one))), None)
+    if reduce is None:
+        if kinds != [t.Self, t.Name] or not _is_vertex(node.args[1], at) or at.place != "init":
+            return title, "whether an out-edge leads to s: `any(u == s for self -> u)`", "", node
+        u = run.variable(at.scope, "u")
+        return (title, "whether one of the out-edges leads there:",
+                f"any({u} == {run.text(node.args[1])} for self -> {u})", node)
+    name, back = reduce.domain.name, {"in": [t.Self, t.Name], "out": [t.Name, t.Self]}.get(reduce.domain.kind)
+    plain = reduce.body is node and reduce.cond is None and reduce.group is None
+    if reduce.name == "count" and kinds == back and plain:
+        return (title, "neighbours along edges of both directions, in a directed graph without parallel edges:",
+                f"count(count(true for {name}) > 1 for {name} -- self by {run.fresh('each')} = {name})", reduce)
+    return title, "neighbours along edges of both directions are groups of two: `for u -- self by c = u`", "", node
+
+
+# ------------------------------------------------------------ indices, columns, products
+
+
+def foreign_index(run: Run, node: t.Index, at: Sight) -> bool:
+    """Whether an index is the notation of another language for a field. Such an index is reported (V106)."""
+    base: t.Expr = node
+    indices: list[t.Expr] = []
+    while isinstance(base, t.Index):
+        indices.insert(0, base.index)
+        base = base.value
+    last = indices[-1]
+    named = last.value if isinstance(last, t.Literal) and isinstance(last.value, str) else ""
+    new = _named(run, base, named, at) if named else _at_vertex(run, base, indices, at)
+    if new is None:
+        return False
+    text = rewrite.short(run.text(node))
+    run.report(Code.WRONG_TYPE, f"`{text}`: a field is not read by an index", node.span,
+               help="`u.x` is the field of the vertex u; own fields and edge fields are read by their names" +
+               (":" if new else ""), write=new or ())
+    return True
+
+
+def _named(run: Run, base: t.Expr, name: str, at: Sight) -> str | None:
+    """The text for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`; "" without proposal, None for other expressions."""
+    symbol = at.scope.find(name)
+    known = name in _DEGREES.values() if symbol is None else symbol.kind in ("field", "edge")
+    if symbol is not None and symbol.kind == "edge":
+        return name
+    if _is_vertex(base, at):
+        return _of_vertex(run, base, name) if known else ""
+    if isinstance(base, t.Name) and at.scope.find(base.name) is None:
+        return name if known else ""
+    return None
+
+
+def _at_vertex(run: Run, base: t.Expr, indices: list[t.Expr], at: Sight) -> str | None:
+    """The text for `x[u]`, `outdegree[u]`, `weight[u][v]` or `G[u][v]`; None for other expressions."""
+    if not isinstance(base, t.Name) or not all(_is_vertex(index, at) for index in indices):
+        return None
+    symbol = at.scope.find(base.name)
+    if symbol is not None and symbol.kind == "edge":
+        return base.name
+    if len(indices) == 2:
+        return _only_edge(at) if symbol is None else None
+    if base.name in _DEGREES.values() if symbol is None else symbol.kind == "field":
+        return _of_vertex(run, indices[0], base.name)
+    return None
+
+
+def foreign_column(run: Run, node: t.Member, at: Sight) -> bool:
+    """Whether a member is the notation of another language: `edge.weight`, or `x.nvals` of a field."""
+    if not isinstance(node.value, t.Name):
+        return False
+    owner, symbol = at.scope.find(node.value.name), at.scope.find(node.name)
+    if owner is None and node.value.name in _EDGE_NAMES and symbol is not None and symbol.kind == "edge":
+        run.report(Code.UNKNOWN_NAME, f"the edge in sight has no name, such as `{node.value.name}`", node.span,
+                   help="an edge field is read by its own name:", write=node.name)
+        return True
+    if owner is None or owner.kind != "field" or owner.type == VERTEX or not isinstance(owner.type, Scalar):
+        return False
+    name = node.value.name
+    new: dict[str, Callable[[], str]] = {
+        "size": lambda: "N", "nrows": lambda: "N", "values": lambda: name,
+        **dict.fromkeys(("nvals", "nnz"), lambda: "count(" + (f"v.{name}" if owner.type == BOOL else f"v.{name} != 0") +
+                        " for v in vertices)" if at.place in ("global", "let", "until", "limit") else ""),
+    }
+    if node.name not in new or at.inside is not None:
+        return False
+    write = new[node.name]()
+    run.report(Code.NOT_A_VERTEX, f"a field has no `{node.name}`", node.span, "a field has one value at every vertex",
+               help=("those that are not 0 are counted:" if node.name in ("nvals", "nnz") else "write instead:")
+               if write else (), write=write or ())
+    return True
+
+
+def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
+    """Whether a product `A @ x` or `A.T @ x` is of the graph as a matrix. Such a product is reported (V101)."""
+    left, right = node.left, node.right
+    turned = isinstance(left, t.Member) and left.name == "T"
+    matrix = left.value if isinstance(left, t.Member) and turned else left
+    if node.op != "@" or not isinstance(matrix, t.Name) or not isinstance(right, t.Name) or at.inside is not None:
+        return False
+    symbol = at.scope.find(right.name)
+    if at.scope.find(matrix.name) is not None or matrix.name in run.broken or symbol is None or symbol.kind != "field":
+        return False
+    edge, u = _only_edge(at), run.variable(at.scope, "u")
+    domain = f"{u} -> self" if turned else f"self -> {u}"
+    total = f"sum({edge + ' * ' if edge else ''}{u}.{right.name} for {domain})"
+    name = run.fresh("total")
+    write: tuple[str, ...] = (total,) if at.place in ("init", "gather") else ()
+    if at.place == "apply":
+        write = (f"gather {name} = {total}", rewrite.edited(run.file.text, at.item.span, [(node.span, name)]))
+    run.report(Code.UNKNOWN_NAME, f"there is no matrix `{matrix.name}` of the graph", matrix.span,
+               help="its product with a field is a sum over the edges of each vertex:", write=write,
+               replaces=at.item.span if at.place == "apply" else node.span)
+    return True
+
+
+def foreign_messages(run: Run, item: t.ForVertices) -> bool:
+    """Whether a loop is over received messages. Such a loop is reported (V101)."""
+    if item.set_name not in ("messages", "msgs", "inbox", "mailbox", "received"):
+        return False
+    write: tuple[str, ...] = ()
+    only = item.block.items[0] if len(item.block.items) == 1 else None
+    value = only.value if isinstance(only, t.Apply) else None
+    folds = isinstance(value, t.Call) and value.name in ("min", "max")
+    if isinstance(only, t.Apply) and isinstance(value, t.Call) and folds:
+        name, names = only.target.names[0], {arg.name for arg in value.args if isinstance(arg, t.Name)}
+        if only.op == "=" and names == {name, item.name}:
+            word, u = run.fresh("near" if value.name == "min" else "top"), run.fresh("u")
+            write = (f"gather {word} = {value.name}({u}.{name} for {u} -> self)",
+                     f"apply {name} = {value.name}({name}, {word})")
+    example = ", for example" if write else ": `min(u.x for u -> self)`"
+    run.report(Code.UNKNOWN_NAME, f"there are no `{item.set_name}`: a vertex gathers from its neighbours",
+               item.set_span, help=f"the expression in a `gather` is what every neighbour would send{example}",
+               write=write, replaces=item.span if write else None)
+    return True
