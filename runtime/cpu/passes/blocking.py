@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 __all__ = ["Blocked", "Trial", "choose_blocks"]
 
 _LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
-_TRIED_FROM = 1 << 20  # in graphs with fewer edges, sweeps are too short to compare their times
 _TRIES = 3  # sweeps that are timed by rows, and as many by blocks, before one is chosen
 _CLEARLY = 0.9  # rows are chosen only if they are clearly faster, because other jobs disturb the few sweeps
 _LARGE = 1 << 22  # edges from which rows miss the caches, so that blocks gain more
@@ -52,11 +51,10 @@ class Trial:
 
     Args:
         asked: "always", "never" or "auto".
-        edges: the edges of a sweep.
     """
 
-    def __init__(self, asked: str, edges: int) -> None:
-        self._tried = asked == "auto" and edges >= _TRIED_FROM
+    def __init__(self, asked: str) -> None:
+        self._tried = asked == "auto"
         self._spans: dict[bool, list[float]] = {False: [], True: []}
 
     @property

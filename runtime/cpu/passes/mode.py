@@ -17,6 +17,7 @@ _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
 
 def should_notify(
     costs: Costs | None, reached: int, edges: int, random: float = 1.0, rows: float = 0.0, pulled: float = 0.0,
+    fixed: float = 0.0,
 ) -> bool:
     """Whether a pass should run as notify-pull: mark the receivers of changed vertices, and let only these pull.
 
@@ -33,11 +34,12 @@ def should_notify(
         random: k, the time of a random read divided by the time of a sequential read.
         rows: an estimate of the number of receivers; 0 to compare the notification alone.
         pulled: an estimate of the number of edges that the receivers pull.
+        fixed: the nanoseconds by which the launches of notify-pull take longer than that of a full pass.
     """
     if costs is None:
         return 2 * random * reached <= edges
     edge, row, pulled_edge, full = notify_costs(costs, edges)
-    return reached * edge + rows * row + pulled * pulled_edge <= full
+    return fixed + reached * edge + rows * row + pulled * pulled_edge <= full
 
 
 def notify_costs(costs: Costs | None, edges: int) -> tuple[float, float, float, float]:

@@ -121,7 +121,7 @@ class Passes:
             adjacency = self.graph.adjacency(stage.domain, names)
             columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]
             key = ("trial", asked, stage.name, hash(self.state.plan.text), self.cpu.threads)
-            trial: Trial = pages.adjacency.derived(key, lambda: Trial(asked, int(pages.starts[-1])))
+            trial: Trial = pages.adjacency.derived(key, lambda: Trial(asked))
             self.blocks[stage.name] = Blocked(made.table(columns), made.tasks, columns, trial)
             self.state.allocate("blocked", f"kept:{stage.name}.", BLOCK_MOST * self.cpu.threads)
         swept[0] += 1

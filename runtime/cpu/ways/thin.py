@@ -63,7 +63,7 @@ __all__ = ["ThinSupersteps", "thin_stage"]
 _MOST = 1 << 15  # edges and vertices of a superstep, below which a second thread costs more time than it saves
 _TOTAL = 1 << 22  # edges and vertices of a call, which cannot be interrupted
 _RECORDS = 4096  # supersteps of a call
-_ROUND = 50_000.0  # nanoseconds that a full pass takes on a graph without edges
+_ROUND = 20_000.0  # nanoseconds that a full pass takes on a graph without edges
 _WAIT = 64  # the maximum number of supersteps without an attempt
 
 

@@ -121,16 +121,14 @@ def ways(trial: Trial, rows: float, blocks: float, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_faster_way_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ways(Trial("auto", LARGE), 1.0, 2.0, monkeypatch) == "rbrbrbrr"
-    assert ways(Trial("auto", LARGE), 2.0, 1.0, monkeypatch) == "rbrbrbbb"
-    assert ways(Trial("auto", LARGE), 1.0, 1.05, monkeypatch) == "rbrbrbbb"  # within the noise
-    assert ways(Trial("auto", 1 << 16), 1.0, 2.0, monkeypatch) == "bbbbbbbb"  # too short to compare
-    assert ways(Trial("always", LARGE), 1.0, 2.0, monkeypatch) == "bbbbbbbb"
+    assert ways(Trial("auto"), 1.0, 2.0, monkeypatch) == "rbrbrbrr"
+    assert ways(Trial("auto"), 2.0, 1.0, monkeypatch) == "rbrbrbbb"
+    assert ways(Trial("auto"), 1.0, 1.05, monkeypatch) == "rbrbrbbb"  # within the noise
+    assert ways(Trial("always"), 1.0, 2.0, monkeypatch) == "bbbbbbbb"
 
 
 def test_both_ways_in_one_run(launched: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocking, "_LEAST_EDGES", 0)
-    monkeypatch.setattr(blocking, "_TRIED_FROM", 0)
     graph = Graph.read("kron:10")
     tried = load("pagerank")(graph, max_rounds=20, tol=0.0)
     assert [name for name in launched if name in ("pull", "blocked")][:4] == ["pull", "blocked", "pull", "blocked"]
