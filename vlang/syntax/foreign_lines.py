@@ -202,11 +202,15 @@ def _method(line: str, around: Surroundings) -> Habit | None:
         if name in ("value_counts", "nunique", "unique"):
             return _values(line, match, around)
         new = _of_value(owner, name, arguments)
+        changed = line[: match.start()] + new + line[end:]
+        more = _method(changed, around) if new else None
+        if more is not None and more.write:
+            (changed,) = more.write
         return _found(match, f"a value has no method `{name}`" if not arguments or not _LAMBDA.match(arguments[0]) else
                       f"a value has no method `{name}`, and needs no `lambda`",
                       "an expression is computed for every vertex:" if new else
                       "functions stand alone, as `log(x)`; all vertices are in `max(v.x for v in vertices)`",
-                      *([line[: match.start()] + new + line[end:]] if new else []), group="at")
+                      *([changed] if new else []), group="at")
     return None
 
 
