@@ -137,7 +137,7 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     graph.unload()
     if _free(limit, here) < limit:
         gc.collect()  # adjacencies refer to each other, and would otherwise be freed late
-    free, windows, moved = _free(limit, here), None, 0
+    free, windows, moved, refused = _free(limit, here), None, 0, ""
     if free < least:
         refused = _no_windows(plan, stored, here, options)
         in_windows = state if refused else state - streamed.peak + windowed_need(plan, here)
@@ -147,8 +147,9 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     if free < least:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
-        raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them ({in_bytes(state)} for vertices), and the budget "
-                          f"is {in_bytes(limit)}{taken}: give memory={size_option(min(least, whole) + others)}")
+        inside = f", in memory because {refused}" if refused else ""
+        raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them ({in_bytes(state)} for vertices{inside}), and the "
+                          f"budget is {in_bytes(limit)}{taken}: give memory={size_option(min(least, whole) + others)}")
     pages = min(free - state, sum(sizes) + LEAST_BUFFERS * largest)
     lists = 28 * here.n if any(stage.notify is not None for stage in plan.stages) else 0
     if pages - lists >= 8 * largest:

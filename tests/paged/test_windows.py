@@ -6,6 +6,7 @@ import gc
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def weighted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def within(program: Program, path: Path, memory: str, **options: float) -> tuple[Result, int]:
+def within(program: Program, path: Path, memory: str, **options: Any) -> tuple[Result, int]:
     """A run on a page file within a budget, and the peak of the ledger in bytes."""
     gc.collect()
     with budget(parse_size(memory)):
@@ -81,6 +82,24 @@ def test_other_ways_are_refused_with_the_need(path: Path) -> None:
     for name, options in (("bfs", {"source": 0}), ("components", {}), ("betweenness", {"sources": [0]})):
         with pytest.raises(OutOfMemory, match=r"needs .* give memory=\d+M"):
             load(name)(Graph.open(path), memory="2M", **options)
+
+
+def test_a_run_with_checkpoints_keeps_its_state_in_memory(path: Path, tmp_path: Path) -> None:
+    """The copy of a checkpoint needs as much memory as the state. The refusal says so, and the named memory is enough.
+
+    A run that windows made possible is no obstacle: both runs have the same bits.
+    """
+    options: dict[str, Any] = {"max_rounds": 6, "tol": 0.0}
+    with pytest.raises(OutOfMemory, match=r"because a checkpoint copies the state\), .* give memory=\d+M") as refused:
+        within(PAGERANK, path, "3M", checkpoint=str(tmp_path / "saved"), **options)
+    assert not list(tmp_path.rglob("*.state"))
+    named = str(refused.value).rpartition("give memory=")[2].partition(",")[0].strip()
+    kept, counted = within(PAGERANK, path, named, checkpoint=str(tmp_path / "saved"), every=0, **options)
+    assert counted <= parse_size(named)
+    moved, _ = within(PAGERANK, path, "3M", **options)
+    assert "in a file" in moved.placement
+    assert "in a file" not in kept.placement
+    assert same_bits(np.asarray(kept["rank"]), np.asarray(moved["rank"]))
 
 
 def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
