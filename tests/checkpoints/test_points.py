@@ -84,7 +84,7 @@ def test_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = program(graph, checkpoint=tmp_path, notices=said.append)
     assert said == [result.resumed]
     assert said[0].startswith("goes on before superstep ")
-    assert " of the loop in line 27, in superstep 1 of the loop in line 16, as of 20" in said[0]
+    assert " of the loop in line 31, in superstep 1 of the loop in line 16, as of 20" in said[0]
     assert program(graph, checkpoint=tmp_path, notices=said.append).resumed == ""
     assert said[1] == f"the run that kept its checkpoints in {tmp_path} has finished: this one begins anew"
     assert load("bfs")(graph, source=1, checkpoint=tmp_path).resumed == ""  # a finished run has nothing to resume

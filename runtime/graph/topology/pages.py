@@ -215,7 +215,8 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
 def distinct(values: Int64s) -> Int64s:
     """The distinct values in increasing order. NumPy's `unique` would import masked arrays and slow down start-up."""
     values = np.sort(values)
-    new = np.concatenate([np.ones(1, dtype=np.bool_), values[1:] != values[:-1]])
+    new = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
     return np.compress(new, values)
 
 
