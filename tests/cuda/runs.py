@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -171,11 +172,11 @@ def emulated(
     """
     libraries = _compiled(name, flags, several) if name else {}
     opened: list[EmulatedDevice] = []
-    world: list[EmulatedStream] = []
+    worlds: dict[int, list[EmulatedStream]] = {}  # by thread: runs in other threads have devices of their own
 
     def open_one(_: int, memory: int | None) -> EmulatedDevice:
         device = EmulatedDevice(seed + len(opened), memory or 1 << 28, flags=flags, lanes=lanes, libraries=libraries,
-                                unified=unified, gpu=gpu, world=world)
+                                unified=unified, gpu=gpu, world=worlds.setdefault(get_ident(), []))
         opened.append(device)
         return device
 
