@@ -35,11 +35,16 @@ def new_temporary(folder: Path, name: str, mode: int = 0o666) -> tuple[int, Path
     short = os.fsdecode(os.fsencode(name)[:_LONGEST])
     for _ in range(_TRIES):
         path = folder / f".{short}.vlang-{secrets.token_hex(8)}"
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        with suppress(OSError):  # the file system has no locks; then no process removes the file
-            fcntl.flock(file, fcntl.LOCK_EX)
-        if _is(path, os.fstat(file)):
-            return file, path
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+            with suppress(OSError):  # the file system has no locks; then no process removes the file
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if _is(path, os.fstat(file)):
+                return file, path
+        except KeyboardInterrupt:  # the file may exist, and the caller does not know its path
+            with suppress(OSError):
+                os.unlink(path)
+            raise
         os.close(file)  # another process removed the file before it was locked
     raise OSError(f"no temporary file can be created in {folder}")
 

@@ -86,11 +86,16 @@ class PendingFile:
         from vlang.runtime.storage.leftovers import new_temporary  # start-up
 
         handle, self._temporary = new_temporary(folder, name)
-        self.file: IO[bytes] = os.fdopen(handle, "wb")
-        self._direct: int | None = None
-        self._there = True
-        with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
-            os.fchmod(handle, stat.S_IMODE((folder / name).stat().st_mode))
+        try:
+            self.file: IO[bytes] = os.fdopen(handle, "wb")
+            self._direct: int | None = None
+            self._there = True
+            with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
+                os.fchmod(handle, stat.S_IMODE((folder / name).stat().st_mode))
+        except BaseException:  # such as an interrupt: the caller has no object to discard
+            with suppress(OSError):
+                os.unlink(self._temporary)
+            raise
 
     def put_first(self, data: bytes) -> None:
         """Overwrite the first bytes of the file with `data`. Raises OSError."""

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from vlang.errors import DiskError
 from vlang.runtime.storage import leftovers
-from vlang.runtime.storage.output import whole_file
+from vlang.runtime.storage.output import PendingFile, whole_file
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITES = """
@@ -106,3 +107,22 @@ def test_long_names_can_be_written(tmp_path: Path) -> None:
     name = "é" * 127
     write(tmp_path / name)
     assert names(tmp_path) == {name}
+
+
+@pytest.mark.parametrize("step", ["open", "fstat", "fdopen", "fchmod"])
+def test_an_interrupt_while_the_file_is_created_leaves_nothing(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after each call of the system."""
+    (tmp_path / "graph.npz").write_bytes(b"old")
+    whole = getattr(os, step)
+
+    def interrupted(*args: Any, **named: Any) -> Any:
+        whole(*args, **named)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            PendingFile(tmp_path, "graph.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.npz"]
