@@ -34,3 +34,11 @@ def test_the_options_named_would_do(vlang: Call, tmp_path: Path) -> None:
         assert vlang("run", name, tmp_path / "g", "-q", *options.split()).status == 0
     done = vlang("run", "lcc_directed", tmp_path / "g", "sources=1", "-q")
     assert (done.status, "--self-loops drop --parallel drop (" in done.err) == (1, True)
+
+
+def test_a_wrong_sample_is_no_vertex(vlang: Call) -> None:
+    """Where ids are integers. Among text ids it may be an id."""
+    for wrong in ("random:0", "random:", "random:8,seed=x"):
+        done = vlang("run", "closeness", "karate", f"sources={wrong}", "-q")
+        assert (done.status, done.err) == (1, f"error: `sources` is a list of vertices, not '{wrong}'; \"all\" and "
+                                              "\"random:64\" are lists, too\n")

@@ -93,10 +93,15 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
 
 
 def _describes(text: str, graph: Graph) -> bool:
-    """Whether a text such as `all` describes a list of vertices; a vertex with this text as its id comes first."""
+    """Whether a text such as `all` describes a list of vertices, or tries to where no vertex can have such an id.
+
+    A vertex with this text as its id comes first.
+    """
     from vlang.api.vertex_lists import is_described  # start-up
 
-    return is_described(text) and not (graph.ids.text and text in graph.ids)
+    if not graph.ids.text:
+        return is_described(text) or text.startswith("random:")  # a wrong one is an error of the binding
+    return is_described(text) and text not in graph.ids
 
 
 def _vector(name: str, type_: str, text: str) -> Any:
