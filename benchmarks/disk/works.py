@@ -181,7 +181,7 @@ def checkpoints(path: str, folder: str, memory: int, threads: int, every: float,
         init(self)
         keepers.append(self)
 
-    Keeper.__post_init__ = noted  # type: ignore[method-assign]
+    Keeper.__post_init__ = noted  # type: ignore[method-assign]  # runs make their Keeper inside, and have no hook for it
     fixed: dict[str, Any] = {"memory": memory, "threads": threads, "precision": 64, **options}
     run(disk, **fixed)
     plain, saved = list[dict[str, float]](), list[dict[str, float]]()
