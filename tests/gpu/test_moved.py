@@ -27,7 +27,7 @@ def test_rounds_have_their_traffic(name: str, options: dict[str, Any]) -> None:
     if options.get("transfer") == "direct":
         assert total.bytes_in_place > 0
     else:
-        assert total.pages_copied + total.pages_packed + total.pages_in_place > 0
+        assert total.pages_copied + total.pages_packed > 0 or total.bytes_in_place > 0  # a policy may choose either
         assert total.bytes_copied <= (total.pages_copied + total.pages_packed) * 3 * PAGE
     if options.get("policy") == "gts":
         compared = [row for row in result.history if row.expected is not None]
