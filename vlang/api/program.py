@@ -25,6 +25,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.integer_watch import Leaving, leaving
 from vlang.ir.lower import lower
+from vlang.runtime.plan.derived import DERIVED
 from vlang.syntax.program_file import STDIN, program_bytes
 
 if TYPE_CHECKING:
@@ -314,7 +315,7 @@ class Program:
         if unset := missing(self):
             raise BindError(unset)
         stages = self.stages(precision)
-        present = columns & {e.name for e in stages.program.edges}
+        present = columns & {*(e.name for e in stages.program.edges), *DERIVED}
         key = (stages.program.precision, present, given, target, without, renumbered, sizes)
         known = self._plans.get(key)
         if known is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
 from vlang.runtime.cluster.mpi import mpi_ranks
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
@@ -24,6 +25,7 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
     """Raise BindError for a program or an option that several ranks cannot run."""
     refuse_options(options)
     refuse_plan(plan, whole_lists(program))
+    refuse_ordinals(program, "machine", "a cluster")
 
 
 def refuse_early(program: Program, options: Options) -> None:
