@@ -317,11 +317,10 @@ class Program:
         stages = self.stages(precision)
         present = columns & {*(e.name for e in stages.program.edges), *DERIVED}
         key = (stages.program.precision, present, given, target, without, renumbered, sizes)
-        known = self._plans.get(key)
-        if known is None:
-            known = self._plans[key] = planned(
+        if key not in self._plans:
+            self._plans[key] = planned(
                 stages.program, stages.facts, columns, given, target, without, renumbered, sizes)
-        return known
+        return self._plans[key]
 
 
 def checked_graph(graph: object, name: str) -> Graph:
