@@ -161,11 +161,15 @@ class Saved:
 
 
 def loaded(plan: Plan, n: int, file: StateFile, windows: Windows | None = None) -> Saved:
-    """Read a checkpoint for a graph of n vertices. Raises ValueError if the checkpoint does not fit the plan and n, and
-    Damaged.
+    """Read a checkpoint. Raises ValueError if the checkpoint does not fit the plan and n, and Damaged.
 
     The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
-    With `windows`, the vertex arrays are read into files.
+
+    Args:
+        plan: the program.
+        n: the number of vertices.
+        file: the checkpoint.
+        windows: holds the vertex arrays of the checkpoint in files; None to read them into memory.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)

@@ -211,7 +211,16 @@ def _other(there: object, here: Key) -> str:
 
 # -------------------------------------------------------------------------------------------------------- beginning
 def _begin(folder: StateFolder, plan: Plan, machine: Restorable, n: int, key: Key, notes: Notes) -> Saved | None:
-    """The checkpoint from which a run on n vertices continues; None if the run starts from the beginning."""
+    """The checkpoint from which a run continues; None if the run starts from the beginning.
+
+    Args:
+        folder: the folder of the checkpoints.
+        plan: the plan of the run.
+        machine: the machine that runs it.
+        n: the number of vertices.
+        key: the properties of the run, from `_key`.
+        notes: receives messages.
+    """
     damaged: list[Generation] = []
     for one in folder.generations():
         if one.file is None:
