@@ -74,8 +74,8 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
     counted = counts_edges(program.stages().program)
     if counted is not None:
         raise BindError(f"{program.name}, line {counted}: a random number for an edge depends on how many "
-                        f"parallel edges come before it, and the pages of {graph.stored.name} have no such counts; with "
-                        f"memory={size_option(found.needed)} or more they are read into memory. `require simple` "
+                        f"parallel edges come before it, and the pages of {graph.stored.name} have no such counts: "
+                        f"with memory={size_option(found.needed)} or more they are read into memory. `require simple` "
                         "excludes parallel edges")
     line = whole_lists(program)
     if line is None:
