@@ -15,12 +15,8 @@ from vlang.runtime.graph.edges.columns import Column, describe
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 from vlang.runtime.graph.topology.build import MANY, EdgeScan, Rows, RowScan, build_rows
-<<<<<<< HEAD
-from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, ordinals, simple_neighbours
-=======
 from vlang.runtime.graph.topology.listing import Listing
-from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, simple_neighbours
->>>>>>> main
+from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, ordinals, simple_neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
 from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
 from vlang.runtime.storage.room import require_room
