@@ -17,7 +17,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from vlang.runtime.storage.memory import PAGE, empty, page_aligned
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["Damaged", "Foreign", "Image", "StateFile", "digest", "write_image"]
+__all__ = ["Damaged", "Foreign", "Image", "StateFile", "StateSource", "digest", "write_image"]
 
 _MAGIC = b"vlangST\n"
 _VERSION = 1
@@ -143,6 +143,24 @@ def _written(file: int, data: NDArray[np.uint8], stop: Callable[[], bool]) -> bo
             return False
         at += os.pwrite(file, data[at : at + _CHUNK].data, at)
     return True
+
+
+class StateSource(Protocol):
+    """The description and the arrays of a checkpoint, in one state file or in several.
+
+    Attributes:
+        about: the caller's part of the description.
+        entries: the dtype and the number of entries of each array, by name.
+    """
+
+    @property
+    def about(self) -> Mapping[str, Any]: ...
+
+    @property
+    def entries(self) -> Mapping[str, tuple[np.dtype[Any], int]]: ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Read all arrays and verify their checksums; returns them by name. Raises Damaged, OSError, MemoryError."""
 
 
 @dataclass(frozen=True)
