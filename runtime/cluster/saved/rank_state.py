@@ -17,6 +17,7 @@ from vlang.runtime.cluster.transport import Transport
 from vlang.runtime.engine.checkpoint import HISTORY
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.storage.state_file import Damaged, Foreign, StateFile, StateSource
+from vlang.runtime.storage.windows import Windows
 
 __all__ = ["Part", "RankState", "part_of"]
 
@@ -88,8 +89,10 @@ class RankState:
             found[name] = dtype, count + sum(more for _, more in others)
         return found
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self, windows: Windows | None = None) -> dict[str, NDArray[Any]]:
         """The arrays by name, with the values of the vertices of this rank; all ranks call this together.
+
+        `windows` is None, because a rank has all arrays in memory.
 
         Raises Damaged on all ranks if a file is damaged, and OSError.
         """
