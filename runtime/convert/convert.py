@@ -17,10 +17,10 @@ from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
-from vlang.runtime.convert.texts import TextVertexIds
 from vlang.runtime.convert.thin import in_row_order, thinned
 from vlang.runtime.graph.arrow.files import seekable_parts
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.texts import TextVertexIds
 from vlang.runtime.graph.notes import stored_note
 from vlang.runtime.graph.paged.order import order_by_degree
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter

@@ -22,6 +22,7 @@ from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, PushSpec, Step, every_step, field_of
 from vlang.runtime.storage.state_file import StateFile
+from vlang.runtime.storage.windows import Windows, in_parts
 
 __all__ = ["FLAGS", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored", "saved_slots"]
 
@@ -36,6 +37,10 @@ _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "
 @runtime_checkable
 class Restorable(Machine, Protocol):
     """A machine whose state can be saved and restored."""
+
+    @property
+    def windows(self) -> Windows | None:
+        """Holds vertex arrays in files; None if all arrays are in memory."""
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
         """Store the values of any vertex array."""
@@ -141,7 +146,7 @@ class Saved:
         scalars: the bits of the graph-level values, by name.
         outcome: the outcome so far, by the names in _OUTCOME.
         history: the supersteps so far.
-        arrays: the vertex arrays by slot.
+        arrays: the vertex arrays by slot; `restored` removes them.
         kept: for each block, by slot, the arrays that its CycleWatch has copied; empty if there is no copy.
         flags: uint8[n], the active vertices; None for all.
     """
@@ -150,16 +155,21 @@ class Saved:
     scalars: Mapping[str, int]
     outcome: Mapping[str, Any]
     history: History
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: dict[str, NDArray[Any]]
     kept: Sequence[Mapping[str, NDArray[Any]]]
     flags: NDArray[np.uint8] | None = None
 
 
-def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
-    """Read a checkpoint for a graph of n vertices. Raises ValueError if the checkpoint does not fit the plan and n, and
-    Damaged.
+def loaded(plan: Plan, n: int, file: StateFile, windows: Windows | None = None) -> Saved:
+    """Read a checkpoint. Raises ValueError if the checkpoint does not fit the plan and n, and Damaged.
 
     The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
+
+    Args:
+        plan: the program.
+        n: the number of vertices.
+        file: the checkpoint.
+        windows: holds the vertex arrays of the checkpoint in files; None to read them into memory.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)
@@ -185,9 +195,10 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
         raise ValueError("its graph-level values name vertices that the graph does not have")
     if not isinstance(outcome, dict) or {name: type(value) for name, value in outcome.items()} != _OUTCOME:
         raise ValueError("its counts cannot be read")
-    arrays = file.arrays()
+    arrays = file.arrays(windows)
     for slot, one in slots.items():
-        _check_values(slot, one, arrays[slot], n)
+        for part in in_parts(windows, arrays[slot]):
+            _check_values(slot, one, part, n)
     history = History.unpacked(about.get("modes"), [arrays[name] for name in _HISTORY], len(plan.counted))
     kept = [{slot: arrays[f"kept{number}:{slot}"] for slot in each} for number, each in enumerate(watched)]
     placed = {slot: arrays[slot] for slot in slots if slot != FLAGS}
@@ -212,9 +223,12 @@ def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
 
 
 def restored(saved: Saved, machine: Restorable, given: frozenset[str]) -> None:
-    """Copy a checkpoint into a machine, except the graph-level values `given`, which have been set already."""
-    for slot, array in saved.arrays.items():
-        machine.put(slot, array)
+    """Move a checkpoint into a machine, except the graph-level values `given`, which have been set already.
+
+    The arrays of the checkpoint are freed, since the next checkpoint may need their memory.
+    """
+    while saved.arrays:
+        machine.put(*saved.arrays.popitem())
     for name, bits in saved.scalars.items():
         if name not in given:
             machine.put_scalar_bits(name, bits)

@@ -17,7 +17,7 @@ from vlang.runtime.engine.position import Block, Position, describe, walk
 from vlang.runtime.engine.run_outcome import Kept, Stopped
 from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.memory import PAGE, page_aligned
-from vlang.runtime.storage.state_file import Image
+from vlang.runtime.storage.state_file import FileImage, Image
 from vlang.runtime.storage.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.tasks import Task
@@ -115,12 +115,14 @@ class Keeper:
         assert self.saved is not None
         number = next(at for at, (one, _) in enumerate(self.saved.blocks) if one is block)
         copies, machine = self.saved.kept[number], self.machine
-        now = {slot: machine.array(slot).copy() for slot in copies}
+        slots = list(copies)
+        now = machine.keep(slots)
         for slot, copy in copies.items():
             machine.put(slot, copy)
-        kept = machine.keep(list(copies))
-        for slot, array in now.items():
+        kept = machine.keep(slots)
+        for slot, array in zip(slots, machine.copies(now)):
             machine.put(slot, array)
+        machine.forget(now)
         return kept
 
     # ------------------------------------------------------------------------------------------------- points
@@ -136,7 +138,7 @@ class Keeper:
         asked = self.interrupts.asked
         now = time.monotonic()
         if not asked and (self.folder is None or now < self._due):
-            if self.folder is not None and self._coming is None and now > self._soon:
+            if self.folder is not None and self.machine.windows is None and self._coming is None and now > self._soon:
                 self._prepare()
             return
         if not asked and any(task is not None and not task.ended for task in (self._writer, self._coming)):
@@ -180,14 +182,11 @@ class Keeper:
                                    kept.history)
             arrays |= {} if flags is None else {FLAGS: flags}
             about = {"generation": folder.coming, "finished": False, "written": time.time(), "key": self.key, **about}
-            if self._buffer is None and self._coming is not None:
-                self._buffer = self._coming.result()
-            image = Image(about, arrays, self._buffer, self.threads)
-        except (MemoryError, OutOfMemory):
-            self._problem("its copy does not fit into memory")
+            image = self._image(folder, about, arrays)
+        except (MemoryError, OutOfMemory, OSError) as error:
+            self._problem(reason(error) if isinstance(error, OSError) else "its copy does not fit into memory")
             self._due = begin + max(INTERVAL, self.every or 0)
             return
-        self._buffer = image.buffer
         self._collected, self._writer = False, Task(lambda: self._write(folder, image))
         if not self._writer.begin():  # the system could not start a thread
             self._collect()
@@ -195,7 +194,19 @@ class Keeper:
         self.stall += self._cost
         self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
 
-    def _write(self, folder: StateFolder, image: Image) -> float:
+    def _image(
+        self, folder: StateFolder, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> Image | FileImage:
+        """Copy the state into memory, or into the file of the next generation if vertex arrays are in files."""
+        if self.machine.windows is not None:
+            return folder.image(about, arrays, self.machine.windows)
+        if self._buffer is None and self._coming is not None:
+            self._buffer = self._coming.result()
+        image = Image(about, arrays, self._buffer, self.threads)
+        self._buffer = image.buffer
+        return image
+
+    def _write(self, folder: StateFolder, image: Image | FileImage) -> float:
         """Write an image of the state, in the writer thread; returns the time that this took, in seconds."""
         begin = time.monotonic()
         folder.write(image, lambda: self._abandoned)

@@ -11,13 +11,17 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from vlang.errors import CheckpointError, DiskError
-from vlang.runtime.storage.state_file import Damaged, Foreign, Image, StateFile, write_image
+from vlang.runtime.storage.state_file import Damaged, FileImage, Foreign, Image, StateFile
+from vlang.runtime.storage.windows import Windows
 
 __all__ = ["Generation", "StateFolder", "check_folder", "reason"]
 
@@ -130,14 +134,18 @@ class StateFolder:
         """The number of the next generation."""
         return self._number + 1
 
-    def write(self, image: Image, stop: Callable[[], bool] = lambda: False) -> bool:
+    def image(self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], windows: Windows) -> FileImage:
+        """Copy the arrays into the file of the next generation, which `write` completes. Raises OSError."""
+        return FileImage(about, arrays, self.path / _NEXT, windows)
+
+    def write(self, image: Image | FileImage, stop: Callable[[], bool] = lambda: False) -> bool:
         """Write the next generation in place of the older generation; returns False if `stop` ended the write.
 
         Raises OSError.
         """
         fresh = self.path / _NEXT
         try:
-            whole = write_image(fresh, image.sealed(), stop)
+            whole = image.write(fresh, stop)
         except OSError:
             with suppress(OSError):  # the incomplete file only takes space
                 os.unlink(fresh)

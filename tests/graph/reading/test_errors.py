@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow
 import pytest
 
+from tests.graph.reading import read_edges
 from vlang.errors import DiskError, GraphError
-from vlang.runtime.graph.read import read_edges
 
 MATRIX = b"%%MatrixMarket matrix coordinate "
 BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"

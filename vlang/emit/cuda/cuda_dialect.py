@@ -40,6 +40,7 @@ _HEADS = {
     "join": "void join(const Env& env, const Cells& cells, u32 i, const Item& item)",
     "taken": "Acc take(const Cells& cells, u32 i)",
     "fold": "void fold(const Env& env, const Cells& cells, u32 i, u32 j)",
+    "pour": "void pour(const Env& env, const Cells& cells, u32 i, const Cells& to, u32 j)",
     "push": "bool push(const Env& env, u32 v, const Item& item)",
     "improves": "bool improves(const Env& env, u32 v, const Item& item)",
     "open": "void open(const Env& env, u32 v)",

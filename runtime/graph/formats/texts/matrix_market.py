@@ -20,7 +20,7 @@ from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import plural, problem
 
-__all__ = ["read_matrix_market"]
+__all__ = ["matrix_counts", "read_matrix_market"]
 
 _BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
 _FIELDS = ("pattern", "integer", "unsigned-integer", "real")
@@ -86,6 +86,14 @@ def read_matrix_market(
         why=f"as the matrix is {banner.symmetry}", notes=notes,
     )  # fmt: skip
     return finish(read, facts, asked, space)
+
+
+def matrix_counts(lines: Sequence[str]) -> tuple[int, int]:
+    """The numbers of edges and of vertices that the size line declares; (0, 0) without data."""
+    if not lines:
+        return 0, 0
+    rows, columns, entries = (int(word) for word in lines[0].split()[:3])
+    return entries, max(rows, columns)
 
 
 def _banner(file: TextFile, line: Line) -> _Banner:

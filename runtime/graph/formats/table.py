@@ -1,0 +1,23 @@
+"""The table of the formats of graph files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vlang.runtime.graph.formats.format import Beginning, GraphFormat
+from vlang.runtime.graph.formats.npz import NPZ
+from vlang.runtime.graph.formats.page_file import PAGE_FILE
+from vlang.runtime.graph.formats.tables import TABLES
+from vlang.runtime.graph.formats.text import TEXT
+
+__all__ = ["FORMATS", "recognised"]
+
+FORMATS: tuple[GraphFormat, ...] = (PAGE_FILE, NPZ, TABLES, TEXT)
+"""The formats in the order in which they are asked. The last one takes every path, and raises the errors of paths that
+are no files."""
+
+
+def recognised(path: Path) -> GraphFormat:
+    """The format of a file by its content, or of a folder or glob by the content of its files."""
+    beginning = Beginning(path)
+    return next(one for one in FORMATS if one.recognises(beginning))
