@@ -20,6 +20,7 @@ from vlang.runtime.cpu.passes.pointed import most_segments
 from vlang.runtime.cpu.ways.cpu_way import FULL, CpuWay
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
+from vlang.runtime.engine.near_tables import near_tables
 from vlang.runtime.engine.state import State, in_order
 from vlang.runtime.engine.way import begin_loop, way_of
 from vlang.runtime.graph.graph import Graph
@@ -88,10 +89,8 @@ class CpuMachine:
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
                 self.state.put(f"degree:{kind}", self._row_lengths(f"degree:{kind}", rows))
-        if "near:starts" in plan.slots:
-            near = graph.neighbours()
-            self.state.put("near:starts", near.offsets)
-            self.state.put("near:neighbours", near.targets)
+        for slot, _, _, table in near_tables(plan, graph):
+            self.state.put(slot, table())
         if "ids:base" in plan.slots:
             base, listed = graph.ids.numbers
             self.state.frame[plan.slots["ids:base"]] = base

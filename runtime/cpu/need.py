@@ -17,12 +17,13 @@ from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
-from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, every_step, field_of
+from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, column_between, every_step, field_of
 from vlang.runtime.storage.available import in_bytes
 
 __all__ = ["Need", "need_of", "windowed_need"]
 
 _ID = 4  # bytes of a neighbour's number
+_SUMMED = 48  # bytes per entry while edge columns are added up between two vertices
 _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
 _SHOWN = 16  # bytes per vertex: its id, and its place in the order in which results are written
@@ -116,6 +117,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     _degrees(plan, shape, account)
     if "near:neighbours" in plan.slots:
         building.neighbours()
+        building.between(plan)
     built = account.phase()
     state = _state(plan, shape)
     account.hold("state", 2 * state if saved else state)
@@ -287,6 +289,14 @@ class _Building:
             most = self.shape.entries("both")
             self.account.hold("adjacency", _ID * most + _OFFSET * (self.shape.n + 1))
             self.account.passing(8 * most)
+
+    def between(self, plan: Plan) -> None:
+        """Account for the sums of edge columns between two vertices."""
+        for way, dtype, name in filter(None, map(column_between, plan.slots)):
+            self.build(self.shape.kept(way), (name,) if name else ())
+            most = self.shape.entries("both")
+            self.account.hold("columns", DTYPES[dtype].itemsize * most)
+            self.account.passing(_SUMMED * most)
 
     def cut(self, kind: str) -> None:
         """Account for cutting an adjacency into pages."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
+from vlang.runtime.engine.near_tables import near_tables
 from vlang.runtime.engine.nesting import MaskedSweep
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.device import Device, Kernel, Stream
@@ -79,10 +80,8 @@ class GpuMachine:
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots and not self.passes.counts_degrees:
                 self._table(f"degree:{kind}", "u32", graph.n, partial(graph.row_lengths, rows))
-        if "near:starts" in plan.slots:
-            near = graph.neighbours()
-            self._table("near:starts", "u64", len(near.offsets), lambda: near.offsets)
-            self._table("near:neighbours", "u32", len(near.targets), lambda: near.targets)
+        for slot, dtype, length, table in near_tables(plan, graph):
+            self._table(slot, dtype, length, table)
         if "ids:base" in plan.slots:
             base, listed = graph.ids.numbers
             self._state.set_word(plan.slots["ids:base"], base)

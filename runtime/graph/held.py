@@ -291,6 +291,10 @@ class HeldGraph:
         """
         return self._adjacencies.neighbours()
 
+    def between(self, way: str, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The sums of an edge column between neighbours: see `Adjacencies.between`."""
+        return self._adjacencies.between(way, name, dtype)
+
     def excess(self) -> tuple[int, int]:
         """The numbers of self-loops and of parallel edges; an undirected edge is counted once.
 

@@ -25,6 +25,8 @@ names the others:
     ids:listed    u64, 1 if ids are other integers; ids:list, u64[n], then has the id of each vertex
     ids:dense     u32[n], the dense number of each row, and ids:internal, u32[n], the row of each dense number, if rows
                   are not in the order of the ids (runtime/graph/edges/order.py)
+    near:WAY:T:C  T[1 + entries of near:neighbours], 0, then the sum of the edge column C over the edges between the two
+                  vertices of each entry, WAY "out" or "in"; without C, the number of edges
     near:starts   u64[n + 1], the offsets of the rows in near:neighbours, u32, which has the distinct neighbours of each
                   vertex in either direction, without self-loops
 
@@ -113,8 +115,8 @@ __all__ = [
     "SLOT_PAGES", "SLOT_SCRATCH",
     "SLOT_SEGMENTS", "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec",
     "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec",
-    "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "Watch", "every_step", "field_of", "level_slot",
-    "pointer_of",
+    "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "Watch", "column_between", "every_step", "field_of",
+    "level_slot", "pointer_of",
 ]
 
 
@@ -188,6 +190,12 @@ class Watch:
 
 
 NO_WATCH = Watch()
+
+
+def column_between(slot: str) -> tuple[str, str, str] | None:
+    """The direction, the stored type and the edge column of a slot `near:WAY:T:C`; None for other slots."""
+    kind, *rest = slot.split(":", 3)
+    return (rest[0], rest[1], rest[2]) if kind == "near" and len(rest) == 3 else None
 
 
 def field_of(slot: str) -> str | None:

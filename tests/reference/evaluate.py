@@ -193,6 +193,8 @@ class Evaluator:
         name = expr.name
         if name in ("old", "change", "changed"):
             return self._past(name, expr.args[0], rows, env)
+        if name == "edges" or (name not in self.functions and name not in self.reductions and name in env):
+            return self._between(expr, rows, env)
         if name == "wrap":
             with self._computing("wrap"):
                 return self.eval(expr.args[0], rows, env)
@@ -420,6 +422,8 @@ class Evaluator:
         Returns: The reduction with the part of its condition that must still be tested, the rows, the group of each
         row, and whether there is only one group, for the whole graph.
         """
+        if expr.domain.kind == "common":
+            return expr, *self._common(expr.domain, rows, env), False
         if expr.domain.kind == "group":
             return expr, self._groups[-1].edges, self._groups[-1].group, False
         if expr.domain.kind in ("in", "out", "both"):
@@ -462,6 +466,39 @@ class Evaluator:
             self._groups.pop()
             result, counts = self._fold(expr, body, chosen, rows.count or 0, env, False)
         return result if expr.default is None else with_default(result, counts, self.eval(expr.default, rows, env))
+
+    def _common(self, domain: t.Domain, rows: Rows, env: Env) -> tuple[Rows, Array]:
+        """One row for each common neighbour of the two vertices of a row, in increasing order, and the row of each."""
+        near: list[set[int]] = [set() for _ in range(self.graph.n)]
+        for a, b in zip(self.graph.src.tolist(), self.graph.dst.tolist(), strict=True):
+            if a != b:
+                near[a].add(b)
+                near[b].add(a)
+        first, second = (self._vertex(end, rows, env).tolist() for end in domain.ends)
+        pairs = enumerate(zip(first, second, strict=True))
+        found = [(row, w) for row, (a, b) in pairs for w in sorted(near[a] & near[b])]
+        at, third = (np.array([pair[k] for pair in found], np.int64) for k in (0, 1))
+        members = {name: index[at] for name, index in rows.members.items()}
+        assert rows.own is not None
+        assert rows.edge is not None
+        return Rows(len(at), rows.own[at], {**members, domain.name: third}, rows.edge[at], rows.undirected), at
+
+    def _between(self, expr: t.Call, rows: Rows, env: Env) -> Value:
+        """The sum of an edge field over the edges from one vertex to another."""
+        graph, bound = self.graph, counter(1) if expr.name == "edges" else env[expr.name]
+        tails, tips = (self._vertex(end, rows, env).tolist() for end in expr.args)
+        edges: dict[tuple[int, int], list[int]] = {}
+        for number, pair in enumerate(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)):
+            if pair[0] != pair[1]:  # a loop is no edge between two vertices
+                edges.setdefault(pair, []).append(number)
+        found = [(row, e) for row, pair in enumerate(zip(tails, tips, strict=True)) for e in edges.get(pair, ())]
+        at, edge = (np.array([pair[k] for pair in found], np.int64) for k in (0, 1))
+        if isinstance(bound, Column):
+            value = read(take(bound.value, edge), bound.type)
+        else:
+            assert isinstance(bound, Value)
+            value = spread(definite(bound, self.precision), len(at))
+        return reduce_groups("sum", value, at, rows.count or 0, False, self.precision)[0]
 
     def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
         """One row for each pair of a row's vertex and any vertex of the graph.

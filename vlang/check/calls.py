@@ -11,6 +11,7 @@ from vlang.check.foreign import NEIGHBOURS
 from vlang.check.foreign_calls import foreign_call
 from vlang.check.keyed import misplaced_edge
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
+from vlang.check.pairs import are_ends, between, count_between
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import GRAPH, Sight, Value, joined
 from vlang.check.tables.typing import a, as_read, comparable, item, numeric, spoken, unified
@@ -42,6 +43,9 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
         return Value(None)
     if node.name in SPECIAL:
         return SPECIAL[node.name](x, node, at)
+    field = at.scope.find(node.name)
+    if field is not None and field.kind == "edge" and are_ends(node, at):
+        return between(x, node, field, at)
     symbol = x.run.root.find(node.name)
     own = symbol is not None and symbol.kind in ("function", "reduction")
     own = own or (node.name in FUNCTIONS and node.name not in CONVERSIONS)
@@ -326,6 +330,7 @@ _MANY = 255
 # Functions with an argument that is not an ordinary value, such as the name of a field.
 SPECIAL: dict[str, Callable[[Expressions, t.Call, Sight], Value]] = {
     "old": old, "change": change, "changed": changed, "position": _position, "len": _length,
+    "edges": count_between,
 }
 FUNCTIONS: dict[str, tuple[Rule, int, int]] = {
     "min": (_least_greatest, 1, _MANY), "max": (_least_greatest, 1, _MANY), "sum": (_total, 1, 1),

@@ -54,6 +54,11 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
         domain = rest if rest[:1] == " " else f" {rest}"
         return ("`by` makes a group of every value, and the groups are counted:",
                 f"count(true{domain} by {run.fresh('each')} = {body})")
+    if name in ("quantile", "percentile", "nlargest", "nsmallest") and node.keys:
+        if name in ("quantile", "percentile") and not over and run.text(node.keys[0]) in ("0.5", ".5"):
+            edits = [(node.name_span, "median"), (node.keys[0].span, "default = 0")]
+            return "the middle value of the neighbours:", rewrite.edited(run.file.text, node.span, edits)
+        return 'leave this line out, and compute it in Python of the result: `numpy.quantile(result["x"], 0.5)`', ""
     if name in ("sorted", "sort", "list", "set", "unique", "collect"):
         return _MANY, ""
     return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vlang.check.tables.scope import EDGE, Sight, Value
 from vlang.check.tables.typing import a, numeric, zero
+from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -60,7 +61,7 @@ def picked(x: Expressions, node: t.Reduce, edge: Sight, body: Type | None) -> Ty
         body: the type of e; None if it is wrong and has been reported.
     """
     run, text = x.run, rewrite.one_line(x.run.text(node))
-    if edge.inside != "edges" or node.domain.kind == "group":
+    if edge.inside != "edges" or node.domain.kind in ("group", "common"):
         run.report(Code.UNKNOWN_REDUCTION, "`pick` chooses an edge of a vertex", node.name_span, "needs edges",
                    help="for example `pick(u for u -> self, seed)`")
         return None
@@ -117,7 +118,8 @@ def _keys(x: Expressions, node: t.Reduce, edge: Sight) -> bool:
 
 def unkeyed(x: Expressions, node: t.Reduce) -> None:
     """Report the keys of a reduction other than `pick`."""
-    if not node.keys:
+    symbol = x.run.root.find(node.name)
+    if not node.keys or (node.name not in REDUCTIONS and (symbol is None or symbol.kind != "reduction")):
         return
     run, (first, *more) = x.run, node.keys
     alone = not more and node.default is None and node.weight is None

@@ -9,6 +9,7 @@ from vlang.check.foreign import foreign_reduction
 from vlang.check.grouped import group_parts, of_group, weighed
 from vlang.check.keyed import picked, picks, unkeyed
 from vlang.check.names import SPOKEN, applied_symbol
+from vlang.check.pairs import of_pair
 from vlang.check.pointing import refused
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
@@ -36,7 +37,7 @@ _OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # 
 
 def over_edges(domain: t.Domain) -> bool:
     """Whether a reduction with this domain ranges over edges."""
-    return domain.kind in ("in", "out", "both", "group")
+    return domain.kind in ("in", "out", "both", "group", "common")
 
 
 def at_vertices(node: t.Reduce) -> bool:
@@ -54,6 +55,9 @@ def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     run = x.run
     if node.domain.kind == "group":
         around = of_group(x, node, at)
+        return Value(None) if around is None else reduced(x, node, around)
+    if node.domain.kind == "common":
+        around = of_pair(x, node, at)
         return Value(None) if around is None else reduced(x, node, around)
     if at.inside is not None:
         run.report(Code.NESTED_REDUCTION, "a reduction inside a reduction", node.span, "the inner one",
@@ -170,7 +174,7 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
         result = _result(x, node, body.type, edges)
     result = x.concrete(result)
     default = _default(x, node, at, result)
-    level = VERTEX_LEVEL if edges else Level.GRAPH
+    level = Level.EDGE if domain.kind == "common" else VERTEX_LEVEL if edges else Level.GRAPH
     return joined(result, Value(None, level, node), *([default] if default is not None else []))
 
 

@@ -14,6 +14,7 @@ from vlang.check.foreign_calls import foreign_messages
 from vlang.check.graphlevel import graph_level
 from vlang.check.grouped import of_group
 from vlang.check.names import SPOKEN, applied_symbol
+from vlang.check.pairs import of_pair
 from vlang.check.pointing import refused
 from vlang.check.reduce import at_vertices, over_edges, reduced
 from vlang.check.tables.scope import Loop, Scope, Sight
@@ -115,7 +116,7 @@ class Statements:
         type_ = None
         if isinstance(value, t.Reduce) and refused(self.run, value, at):
             pass
-        elif isinstance(value, t.Reduce) and at_vertices(value) and value.domain.kind != "group":
+        elif isinstance(value, t.Reduce) and at_vertices(value) and value.domain.kind not in ("group", "common"):
             result = reduced(self.x, value, at).type
             if result is not None:
                 self.run.types[value] = type_ = result
@@ -138,6 +139,8 @@ class Statements:
                        write=() if lists else f"{domain.name} -- self")
         elif isinstance(item.value, t.Reduce) and item.value.domain.kind == "group":
             of_group(self.x, item.value, at)
+        elif isinstance(item.value, t.Reduce) and item.value.domain.kind == "common":
+            of_pair(self.x, item.value, at)
         elif isinstance(item.value, t.Reduce):
             write = rewrite.edited(text, item.span, [(_word(item.span, "gather"), "let")])
             run.report(Code.BAD_GATHER, "`gather` reduces over edges, and there are none here", item.value.domain.span,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vlang.ir.facts import Facts, LoopFacts
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.ties import FAR, FREE, NEAR, NUMBERED, Ties
+from vlang.ir.forms.ties import FAR, FREE, NEAR, NUMBERED, TIED, Ties
 from vlang.ir.forms.visible import LoopScope, expressions, statements
 
 __all__ = ["ChangeKind", "Going", "going_on"]
@@ -167,11 +167,11 @@ def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) 
             tie, near = ties.of_name(e.name), delta and e.of == "other"
         elif isinstance(e, f.Degree):
             tie, near = ties.of(e), not delta or e.of == "other"
-        elif isinstance(e, f.GraphValue) or (isinstance(e, f.Op) and e.op in ("common", "ordinal", *NUMBERED)):
+        elif isinstance(e, f.GraphValue) or (isinstance(e, f.Op) and e.op in TIED | NUMBERED):
             tie, near = ties.of(e), False
         elif isinstance(e, f.Accumulator) and e.name not in scope.gathers:
             tie, near = ties.of_name(e.name), False
-        elif isinstance(e, f.Reduce) and not e.domain.edges:
+        elif isinstance(e, f.Reduce) and (not e.domain.edges or e.domain.kind == "common"):
             tie, near = ties.of(e), False
         else:
             continue

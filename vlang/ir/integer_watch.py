@@ -85,8 +85,8 @@ def _values(statement: f.Statement) -> tuple[f.Expr, ...]:
 
 def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f.Op | f.Reduce]:
     """The operations on signed integers inside an expression that may give an infinity from finite operands."""
-    if isinstance(expr, f.Reduce) and expr.group is not None:
-        return  # overflow inside a grouped gather is not reported
+    if isinstance(expr, f.Reduce) and (expr.group is not None or expr.domain.kind == "common"):
+        return  # overflow inside a grouped gather, or over common neighbours, is not reported
     if isinstance(expr, f.Reduce):
         if not expr.user and expr.name in _SUMS and isinstance(expr.type, Scalar) and expr.type.kind == "int":
             low, high = _side(expr.body, ranges.within(expr.cond), actual) or (0, 0)

@@ -262,6 +262,11 @@ def _nested(program: f.Program) -> Iterator[str]:
             grouped = node.reduce is not None and node.reduce.group is not None and node.level == "vertex"
             if node.expr.domain.kind == "group":
                 inside = not grouped
+            elif node.expr.domain.kind == "common":
+                inside = node.level != "edge"
+                if inside:
+                    yield str(node)
+                continue
             if inside or (node.expr.domain.edges and node.level != "vertex"):
                 yield str(node)
 

@@ -138,6 +138,8 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
         return first == VERTEX and isinstance(args[1], VertexSet)
     if op == "len":
         return isinstance(first, VertexSet) and isinstance(type_, Scalar) and type_.integral
+    if op == "between":
+        return args == (VERTEX, VERTEX) and isinstance(type_, Scalar) and type_.numeric
     if op == "common":
         return args == (VERTEX, VERTEX)
     return op == "hll_size" and first == Vector(U8, 64)

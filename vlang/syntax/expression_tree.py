@@ -162,11 +162,14 @@ class Domain(Node):
 
     Attributes:
         kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`), "vertices" (`v in vertices`) or "set" (`v
-            in S`); "group" (`u` alone) for the edges of one group, inside a grouped gather.
+            in S`); "group" (`u` alone) for the edges of one group, inside a grouped gather; "common"
+            (`w in common(self, u)`) for the common neighbours of the two ends of an edge.
         name: the name of the neighbour or vertex: `u` or `v`.
         name_span: the place of `name`.
         set_name: the name `S`; None for other kinds of domains.
         set_span: the place of `set_name`.
+        called: in the domain "common", the name of the function as written; else "".
+        ends: in the domain "common", the two vertices; else ().
     """
 
     kind: str
@@ -174,6 +177,8 @@ class Domain(Node):
     name_span: Span
     set_name: str | None = None
     set_span: Span | None = None
+    called: str = ""
+    ends: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,10 +132,6 @@ _ROWS = (
          r"where \3: apply \1 = \4"),
     _row(r'NAME\.(?P<at>i?loc|at)\[(.+), ?"(NAME)"\] = (.+)', "`\\1` chooses no vertices", "`where` does:",
          r"where \2: apply \3 = \4"),
-    _row(r"(.*)\b(?P<at>quantile|percentile)\((.+ for (?:NAME (?:->|--) self|self (?:->|--) NAME)), ?0?\.5\)(.*)",
-         "there is no reduction `\\2`", "the middle value of the neighbours:", r"\1median(\3, default = 0)\4"),
-    _row(r".*\b(?P<at>quantile|percentile|nlargest|nsmallest)\(.+ for .+, ?.+\).*", "there is no reduction `\\1`",
-         "leave this line out, and compute it in Python of the result: `numpy.quantile(result[\"x\"], 0.5)`"),
     # C
     _row(r"vertex (int|float|bool) (NAME)(.*)", "the type comes after the name", "with a colon:", r"vertex \2: \1\3"),
     _row(r"//.*", "a comment begins with `#`", "`//` is a division that rounds down"),

@@ -414,5 +414,10 @@ class _Build(Transformer[Token, Any]):
     def all_vertices(self, meta: Any, kids: list[Any]) -> t.Domain:
         return self._domain(meta, "vertices", kids[0])
 
+    def common_neighbours(self, meta: Any, kids: list[Any]) -> t.Domain:
+        name, function, *ends = kids
+        return t.Domain(self._span(meta), "common", str(name), self._token(name), called=str(function),
+                        ends=tuple(ends))
+
     def some_vertices(self, meta: Any, kids: list[Any]) -> t.Domain:
         return self._domain(meta, "set", kids[0], kids[1])

@@ -16,7 +16,13 @@ from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 from vlang.runtime.graph.topology.build import MANY, EdgeScan, Rows, RowScan, build_rows
 from vlang.runtime.graph.topology.listing import Listing
-from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, ordinals, simple_neighbours
+from vlang.runtime.graph.topology.neighbours import (
+    Neighbours,
+    common_neighbours,
+    ordinals,
+    simple_neighbours,
+    sums_between,
+)
 from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
 from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
 from vlang.runtime.storage.room import require_room
@@ -102,6 +108,18 @@ class Adjacencies:
     def neighbours(self) -> Neighbours:
         """The distinct neighbours of each vertex in either direction, without self-loops; computed once."""
         return simple_neighbours(self.adjacency("both"), self.threads)
+
+    def between(self, way: str, name: str, dtype: np.dtype[Any]) -> Array:
+        """0, then for each entry (a, b) of `neighbours` the sum of a column over the edges from a to b; cached.
+
+        Args:
+            way: "out"; or "in" for the edges from b to a.
+            name: the column; "" for the number of edges.
+            dtype: the type of the sums.
+        """
+        adjacency = self.adjacency(way, (name,) if name else ())
+        return np.asarray(adjacency.derived(("between", name, dtype.str), lambda: frozen(sums_between(
+            self.neighbours(), adjacency, adjacency.column(name, dtype) if name else None, self.threads))))
 
     def degree(self, kind: str) -> NDArray[np.uint32]:
         """Lengths of the rows of an adjacency, uint32[n].

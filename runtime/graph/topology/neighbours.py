@@ -9,17 +9,19 @@ thread.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.errors import GraphError
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 from vlang.runtime.graph.topology.build import Rows
-from vlang.runtime.graph.topology.transform import dropped, row_cuts
+from vlang.runtime.graph.topology.transform import dropped, listed_rows, row_cuts
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["Neighbours", "common_neighbours", "ordinals", "simple_neighbours"]
+__all__ = ["Neighbours", "common_neighbours", "ordinals", "simple_neighbours", "sums_between"]
 
 _PIECES = 32  # tasks per thread; tasks with equally many edges differ in cost
 
@@ -74,6 +76,64 @@ def ordinals(adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
     on_threads(threads, lambda part: kernel(adjacency.offsets, adjacency.targets, *part, out),
                row_cuts(adjacency.offsets, threads * 4))
     return out
+
+
+def sums_between(
+    near: Neighbours, adjacency: Adjacency, values: NDArray[Any] | None, threads: int
+) -> NDArray[Any]:
+    """0, then for each entry (a, b) of `near` the sum over the entries (a, b) of an adjacency, in the values' dtype.
+
+    Sums of floats are rounded once. Sums of integers are exact, or infinite where the type cannot hold them.
+
+    Args:
+        near: the distinct neighbours.
+        adjacency: the adjacency of one direction.
+        values: one number per entry of the adjacency; None counts the entries (uint32).
+        threads: how many threads to use.
+    """
+    if len(near.targets) >= 1 << 32:
+        raise GraphError("a program that reads edge columns between two vertices runs on less than 2^32 pairs of "
+                         "neighbours")
+    index = np.empty(len(adjacency), dtype=np.uint32)
+    order = np.arange(len(near.targets), dtype=np.uint32)
+    kernel = kernels("common")["spread"]
+    on_threads(threads, lambda part: kernel(near.offsets, near.targets, order, adjacency.offsets, adjacency.targets,
+                                            *part, index), row_cuts(adjacency.offsets, threads * 4))
+    kept = listed_rows(Rows(adjacency.offsets, adjacency.targets, {}), threads) != adjacency.targets
+    if values is None:
+        return np.concatenate([[0], np.bincount(index[kept], minlength=len(order))]).astype(np.uint32)
+    return np.concatenate([np.zeros(1, values.dtype), _summed(values[kept], index[kept], len(order))])
+
+
+def _summed(values: NDArray[Any], index: NDArray[np.uint32], n: int) -> NDArray[Any]:
+    """The sums of the values with each index in 0..n-1, in the dtype of the values.
+
+    Integers are added as halves of 32 bits, of which floats hold sums of up to 2^21 terms exactly.
+    """
+    def added(terms: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(np.bincount(index, weights=terms.astype(np.float64), minlength=n), np.float64)
+
+    dtype = values.dtype
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return added(values).astype(dtype)
+    half = dtype.type(32) if dtype.itemsize == 8 else None
+    upper = values >> half if half is not None else np.zeros_like(values)
+    lower = (values & dtype.type(0xFFFFFFFF)) if half is not None else values
+    low = added(lower).astype(np.int64)
+    high = added(upper).astype(np.int64) + (low >> 32)
+    limits = np.iinfo(dtype)
+    most, least = limits.max >> 32, limits.min >> 32
+    if half is None:
+        total = np.clip(low, limits.min, limits.max).astype(dtype)
+    else:
+        rest = (low & 0xFFFFFFFF).astype(np.uint64)
+        total = ((high.astype(np.uint64) << np.uint64(32)) | rest).view(dtype)
+        total = np.where(high > most, dtype.type(limits.max), np.where(high < least, dtype.type(limits.min), total))
+    if dtype.kind == "i":
+        for infinite in (limits.min, limits.max):
+            total[index[values == infinite]] = infinite
+    return np.asarray(total)
 
 
 def _of_edges(near: Neighbours, threads: int) -> NDArray[np.uint32]:

@@ -154,6 +154,10 @@ class StoredAdjacencies:
         """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()
 
+    def between(self, way: str, name: str, dtype: object) -> NoReturn:
+        """Raise GraphError, as the adjacency lists are not in memory."""
+        self._refuse()
+
     def thinned(self, loops: bool, parallel: bool) -> NoReturn:
         """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()

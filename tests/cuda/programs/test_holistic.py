@@ -10,6 +10,8 @@ import pytest
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.cpu.reductions.test_common import PAIRS, pair_cases
+from tests.cpu.reductions.test_pairs import PAIRS as NEAR
+from tests.cpu.reductions.test_pairs import WHOLE as BETWEEN
 from tests.cpu.reductions.test_picks import KEYS, PICKS
 from tests.cpu.reductions.wholes import (
     BESIDE,
@@ -107,6 +109,13 @@ def test_picks(program: Program) -> None:
     program = compile(program.source.replace(groups, "sum(floor(random(seed, edge) * 16) for u -> self)"))
     for seed, graph in enumerate((family("messy"), family("rmat", False), family("messy", False))):
         check(program, Case(graph, {}, {}), seed, mode=MODES[seed % 3], page_size=(None, 64, 256)[seed % 3])
+
+
+@pytest.mark.parametrize("program", [NEAR, BETWEEN], ids=["near", "between"])
+def test_reductions_over_common_neighbours(program: Program) -> None:
+    for seed, graph in enumerate((family("messy"), family("rmat", False), family("complete"))):
+        whole = graph.with_columns(weight=np.floor(graph.columns["weight"] * 12).astype(np.int64))
+        check(program, Case(graph if program is NEAR else whole, {}, {}), seed, mode=MODES[seed % 3])
 
 
 def test_common_neighbours_of_any_two() -> None:

@@ -172,6 +172,20 @@ class Writer:
         default = f", default = {e.literal(kind)}" if kind != "vertex" or e.chance(30) else ""
         return f"pick({e.expr(kind, edge, 1)} for {domain}{cond}, {keys}{weight}{default})"
 
+    def of_pair(self, kind: str, scope: Scope) -> str:
+        """A reduction over edges of integers that come from common neighbours; a plain one for other kinds."""
+        if kind != "int":
+            return self.gathered(kind, scope)
+        e, edge = self.e, self.over_edges(scope)
+        domain, ends = e.pick(["u -> self", "self -> u", "u -- self"]), e.pick(["self, u", "u, self"])
+        between = e.pick(["edges(u, w)", "edges(w, self)", "edges(u, self)", *(f"{name}(w, u)" for name, known in
+                                                                              edge.edges.items() if known == "int")])
+        third = replace(edge, other="w", edges={})
+        body = e.pick([e.expr("int", third, 1), f"({between} + {e.expr('int', edge, 1)})", f"{between} * w.degree"])
+        cond = f" if {e.expr('bool', third, 1)}" if e.chance(30) else ""
+        inner = f"{e.pick(['sum', 'min', 'max', 'bitxor'])}({body} for w in common({ends}){cond}, default = 3)"
+        return f"{e.pick(['sum', 'min', 'max'])}(({inner}) % 50 + {e.expr('int', edge, 1)} for {domain})"
+
     def pointed(self, kind: str, scope: Scope) -> str:
         """A reduction over the vertices whose pointer is this vertex; over edges if there is no pointer field."""
         pointers = [name for name, known in scope.fields.items() if known == "vertex"]
@@ -214,7 +228,7 @@ class Writer:
                 self.line(indent, f"gather {name} = {self.pairs(scope)}")
                 scope = scope.with_own(f"{name}[0]", "int").with_own(f"{name}[1]", "vertex")
                 continue
-            form = self.picked if self.e.chance(10) else self.gathered
+            form = self.picked if self.e.chance(10) else self.of_pair if self.e.chance(10) else self.gathered
             if not self.on_gpu:
                 form = self.pointed if self.e.chance(20) else self.grouped if self.e.chance(20) else form
             self.line(indent, f"gather {name} = {form(kind, scope)}")

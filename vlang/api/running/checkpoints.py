@@ -20,7 +20,7 @@ from vlang.runtime.engine.checkpoint import Restorable, Saved, loaded
 from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.engine.position import describe
 from vlang.runtime.graph.fingerprint import SEAL, fingerprint
-from vlang.runtime.plan.plan import Plan, every_step
+from vlang.runtime.plan.plan import Plan, column_between, every_step
 from vlang.runtime.storage.state_file import Damaged, digest
 from vlang.runtime.storage.state_folder import Generation, StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
@@ -155,6 +155,8 @@ def _graph(plan: Plan, graph: Graph) -> dict[str, str]:
     for stage in plan.stages:
         if stage.side is not None:
             sides.setdefault(stage.side, set()).update(name for name, _ in stage.columns)
+    for way, _, name in filter(None, map(column_between, plan.slots)):
+        sides.setdefault(way if graph.directed else "in", set()).update([name] if name else [])
     degrees = [slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")]
     return fingerprint(graph, sides, degrees, "near:starts" in plan.slots)
 

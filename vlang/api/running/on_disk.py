@@ -11,7 +11,7 @@ from vlang.ir.forms.text import expression
 from vlang.ir.forms.visible import expressions, statements
 from vlang.runtime.machines import placement_of
 from vlang.runtime.storage.available import size_option
-from vlang.syntax.expression_tree import Call
+from vlang.syntax.expression_tree import Call, Domain
 from vlang.syntax.rewrite import inside
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ __all__ = ["placed", "whole_lists"]
 
 def whole_lists(program: Program) -> int | None:
     """The line of the first call that reads the neighbour lists of two vertices at once; None if there is none."""
-    calls = [node for node in inside(program.stages().checked.file) if isinstance(node, Call) and node.name == "common"]
+    calls = [node for node in inside(program.stages().checked.file)
+             if (isinstance(node, Call) and node.name == "common") or (isinstance(node, Domain) and node.ends)]
     return min((call.span.line for call in calls), default=None)
 
 

@@ -119,6 +119,7 @@ class Sight:
         loop: the innermost `repeat`; None outside of loops.
         inside: "edges" or "vertices" inside a reduction, "groups" inside a grouped gather; else None.
         grouping: the grouped gather around the expression; None if there is none.
+        pair: the reduction over common neighbours around the expression; None if there is none.
         here: inside a reduction over the vertices v whose pointer `v.f` is this vertex, the text `v.f`; else "".
     """
 
@@ -129,6 +130,7 @@ class Sight:
     inside: str | None = None
     here: str = ""
     grouping: t.Reduce | None = None
+    pair: t.Reduce | None = None
 
     @property
     def highest(self) -> Level:

@@ -79,6 +79,21 @@ class NumbaDialect(Dialect):
     def assign(self, place: str, text: str) -> str:
         return f"{place} = {text}"
 
+    def variable(self, name: str, type_: Scalar, text: str) -> str:
+        return f"{name} = {text}"
+
+    def intersection(
+        self, number: int, lists: tuple[str, str], ends: tuple[str, str], body: Sequence[str]
+    ) -> list[str]:
+        (starts, targets), k = lists, number
+        lines = [f"{p}{k}, {q}{k} = i64({starts}[i64({end})]), i64({starts}[i64({end}) + 1])"
+                 for p, q, end in (("i", "e", ends[0]), ("j", "s", ends[1]))]
+        lines += [f"g{k} = longer_list(e{k} - i{k}, s{k} - j{k})",
+                  f"i{k}, j{k} = next_common({targets}, i{k}, e{k}, j{k}, s{k}, g{k})", f"while i{k} < e{k}:"]
+        inside = [f"w{k} = i64({targets}[i{k}])", *body,
+                  f"i{k}, j{k} = next_common({targets}, i{k} + 1, e{k}, j{k} + 1, s{k}, g{k})"]
+        return [*lines, *(f"    {line}" for line in inside)]
+
     def store_scalar(self, dtype: str, slot: int, text: str) -> str:
         return f"store_{dtype}(frame, {slot}, {text})"
 

@@ -294,7 +294,7 @@ class NumbaTarget:
         support = dict.fromkeys(name for one in stages for name in one.support)
         bodies = [*(one.text for one in stages), "\n\n".join(functions)]
         bodies += [_fused(name, kernels) for name, kernels in fuses.items()]
-        if any("common_count(" in body for body in bodies):
+        if any(name in body for body in bodies for name in ("common_count(", "next_common(", "entry_of(")):
             support["common"] = None
         head = skeletons().head
         if any(_SATURATING.search(body) for body in bodies):

@@ -168,6 +168,21 @@ class CudaDialect(Dialect):
     def assign(self, place: str, text: str) -> str:
         return f"{place} = {text};"
 
+    def variable(self, name: str, type_: Scalar, text: str) -> str:
+        return f"{self.typename(type_)} {name} = {text};"
+
+    def intersection(
+        self, number: int, lists: tuple[str, str], ends: tuple[str, str], body: Sequence[str]
+    ) -> list[str]:
+        (starts, targets), k = lists, number
+        lines = [f"u64 {p}{k} = {starts}[{end}]; const u64 {q}{k} = {starts}[u64({end}) + 1];"
+                 for p, q, end in (("i", "e", ends[0]), ("j", "s", ends[1]))]
+        lines += [f"const int g{k} = longer_list(e{k} - i{k}, s{k} - j{k});",
+                  f"next_common({targets}, i{k}, e{k}, j{k}, s{k}, g{k});", f"while (i{k} < e{k}) {{"]
+        inside = [f"const u32 w{k} = {targets}[i{k}];", *used(body, f"w{k}"), f"(void)w{k};", f"i{k} += 1;",
+                  f"j{k} += 1;", f"next_common({targets}, i{k}, e{k}, j{k}, s{k}, g{k});"]
+        return [*lines, *(f"  {line}" for line in inside), "}"]
+
     def store_scalar(self, dtype: str, slot: int, text: str) -> str:
         return f"store_at<{dtype}>(frame, {slot}, {text});"
 

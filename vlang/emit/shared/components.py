@@ -30,6 +30,10 @@ class ComponentWriter:
         self.lines.append(self.d.named(new, text))
         return new
 
+    def number(self) -> int:
+        """A new number, for names that no other line uses."""
+        return next(self._numbers)
+
     def names(self, types: Sequence[Scalar], texts: tuple[str, ...]) -> tuple[str, ...]:
         """Assign the components of a value to names and return them. A long vector of an array has one line."""
         if self.d.wides and spans(types) and loaded(texts) is not None:

@@ -240,6 +240,24 @@ class Dialect(ABC):
         """The line that stores a value in a place."""
 
     @abstractmethod
+    def variable(self, name: str, type_: Scalar, text: str) -> str:
+        """The line that declares a variable with its first value."""
+
+    @abstractmethod
+    def intersection(
+        self, number: int, lists: tuple[str, str], ends: tuple[str, str], body: Sequence[str]
+    ) -> list[str]:
+        """The lines of a loop over the common entries of the neighbour lists of two vertices.
+
+        Args:
+            number: The number k in the names of the variables: wk is the index of the common neighbour, ik and jk are
+                its positions in the two lists.
+            lists: Pointers to the offsets of the rows of all neighbour lists, and to their entries.
+            ends: The indices of the two vertices.
+            body: The lines inside the loop.
+        """
+
+    @abstractmethod
     def store_scalar(self, dtype: str, slot: int, text: str) -> str:
         """The line that stores a graph-level value in the frame."""
 

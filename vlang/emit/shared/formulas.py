@@ -49,6 +49,10 @@ class Place(Protocol):
 
     of: the code of the vertex index for a field or degree, if an expression computes the vertex; otherwise None.
     index: returns the code of a vertex's index from the code of its number.
+    third: returns the code of the index of the common neighbour, in a reduction over common neighbours.
+    between: returns the code of the sum of an edge field over the edges between two vertices; None if the graph does
+        not have the field.
+    reduced: writes the code of a reduction inside the expression; returns its value.
     matrix: returns the code of a pointer to the columns of a matrix; None if no parameter has this shape.
     """
 
@@ -68,6 +72,9 @@ class Place(Protocol):
     def reduction(self, name: str) -> f.UserReduction: ...
     def ranges(self) -> Ranges: ...
     def may_leave(self) -> bool: ...
+    def third(self) -> str: ...
+    def between(self, writer: Writer, expr: f.Op) -> str | None: ...
+    def reduced(self, writer: Writer, expr: f.Reduce) -> tuple[str, ...]: ...
 
 
 class Writer(ComponentWriter):
@@ -84,6 +91,10 @@ class Writer(ComponentWriter):
         other = Writer(place, self.d)
         other.lines, other._numbers = self.lines, self._numbers
         return other
+
+    def know(self, expr: f.Expr, names: tuple[str, ...]) -> None:
+        """Use these names for the value of an expression."""
+        self._known[expr] = names
 
     def forget(self) -> None:
         """Forget known values after a write to a field, because the same expression may then have another value."""
@@ -119,6 +130,11 @@ class Writer(ComponentWriter):
             return self.place.graph(expr)
         if isinstance(expr, f.Field) and expr.time == "change":
             return self._change(expr)
+        if isinstance(expr, f.Reduce):
+            return self.place.reduced(self, expr)
+        if isinstance(expr, (f.Field, f.Degree)) and expr.of == f.THIRD:
+            index = self.place.third()
+            return (self.place.degree(expr, index),) if isinstance(expr, f.Degree) else self.place.field(expr, index)
         if isinstance(expr, (f.Field, f.Degree)) and isinstance(expr.of, f.Expr):
             return self._anywhere(expr, expr.of)
         if isinstance(expr, f.Field):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from vlang.emit.shared.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
-from vlang.emit.shared.formulas import Unwritable
+from vlang.emit.shared.formulas import Unwritable, Writer
 from vlang.emit.shared.wide import Element
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, Fault, level_slot
 from vlang.types import I64, VERTEX, Scalar, Type, Vector
 
-__all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
+__all__ = ["Environment", "Frame", "Pair", "Scope", "Times", "parts_of_name"]
 
 
 @dataclass
@@ -209,6 +209,21 @@ class Times:
         return level_slot(kind, "", self.level)[:-1]
 
 
+@dataclass(frozen=True)
+class Pair:
+    """The names of variables in a loop over the common neighbours of self and a neighbour.
+
+    Attributes:
+        vertex: The index of the common neighbour.
+        mine: Its position in the neighbour list of self.
+        theirs: Its position in the neighbour list of the neighbour.
+    """
+
+    vertex: str
+    mine: str
+    theirs: str
+
+
 @dataclass
 class Scope:
     """How the function being written reads the names of an expression (a `Place`).
@@ -225,6 +240,9 @@ class Scope:
         values: Expressions computed elsewhere (messages, reductions, changes), as the names of their components.
         sends: Whether the function writes the messages of the neighbour, before sent values are updated.
         at_edge: Whether the function is called for every edge.
+        present: The stored types of the edge columns that the graph has.
+        pair: The loop over common neighbours that is being written; None outside of such a loop.
+        inner: Writes a reduction over common neighbours; None in a function that may not contain one.
     """
 
     env: Environment
@@ -237,6 +255,9 @@ class Scope:
     values: dict[f.Expr, tuple[str, ...]] = field(default_factory=dict)
     sends: bool = False
     at_edge: bool = False
+    present: Mapping[str, str] = field(default_factory=dict)
+    pair: Pair | None = None
+    inner: Callable[[Writer, f.Reduce], tuple[str, ...]] | None = None
 
     def given(self, expr: f.Expr) -> tuple[str, ...] | None:
         return self.values.get(expr)
@@ -295,7 +316,7 @@ class Scope:
         return self.env.scalar(f"edge.{expr.name}", expr.type)
 
     def vertex(self, expr: f.Vertex) -> str:
-        index = self.here if expr.of == "self" else self.there
+        index = self.third() if expr == f.THIRD else self.here if expr.of == "self" else self.there
         return f"{self.env.pointer('ids:dense', 'u32')}[{index}]" if self.env.frame.renumbered else f"u32({index})"
 
     def index(self, number: str) -> str:
@@ -318,6 +339,32 @@ class Scope:
     def neighbours(self, expr: f.Expr) -> tuple[str, str]:
         self.env.frame.far.setdefault("near:neighbours", _line(expr))
         return self.env.pointer("near:starts", "u64"), self.env.pointer("near:neighbours", "u32")
+
+    def third(self) -> str:
+        assert self.pair is not None
+        return self.pair.vertex
+
+    def between(self, writer: Writer, expr: f.Op) -> str | None:
+        name, (tail, tip) = str(expr.data), (arg.of for arg in expr.args if isinstance(arg, f.Vertex))
+        if self.inner is None:
+            raise Unwritable(f"`{name or 'edges'}` between two vertices here", expr.span)
+        if name and name not in self.present:
+            return None
+        starts, targets = self.neighbours(expr)
+        if f.THIRD not in expr.args:
+            way = "out" if tail == "self" else "in"
+            place = writer.name(f"entry_of({starts}, {targets}, {self.here}, {self.there})")
+        else:
+            assert self.pair is not None
+            way, end = ("out", tail) if tip == "third" else ("in", tip)
+            place = f"{self.pair.mine if end == 'self' else self.pair.theirs} + 1"
+        dtype = self.present[name] if name else "u32"
+        return self.env.dialect.load(expr.type, f"{self.env.pointer(f'near:{way}:{dtype}:{name}', dtype)}[{place}]")
+
+    def reduced(self, writer: Writer, expr: f.Reduce) -> tuple[str, ...]:
+        if self.inner is None or expr.domain.kind != "common":
+            raise Unwritable("a reduction over common neighbours here", expr.span)
+        return self.inner(writer, expr)
 
     def numbers(self) -> tuple[str, str, str]:
         return self.env.numbers()

@@ -9,7 +9,7 @@ from vlang.emit.shared import integers
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import product as product_range
 from vlang.maths import MATHS
-from vlang.types import F64, U64, Scalar
+from vlang.types import BOOL, F64, U32, U64, Scalar
 
 if TYPE_CHECKING:
     from vlang.emit.shared.formulas import Writer
@@ -253,6 +253,18 @@ def _common(writer: Writer, expr: f.Op) -> str:
     return writer.d.convert(expr.type, f"common_count({starts}, {neighbours}, {a}, {b})")
 
 
+def _between(writer: Writer, expr: f.Op) -> str:
+    """The sum of an edge field over the edges between two vertices; a field that the graph lacks is constant."""
+    found = writer.place.between(writer, expr)
+    if found is not None:
+        return found
+    assert isinstance(expr.type, Scalar)
+    count = f.Op(U32, "between", expr.args, "")
+    product = f.Op(expr.type, "mul", (f.EdgeValue(expr.type, str(expr.data)), f.Op(expr.type, "cast", (count,))))
+    zero = f.Const(expr.type, 0.0 if expr.type.floating else 0)
+    return writer.value(f.Op(expr.type, "select", (f.Op(BOOL, "eq", (count, f.Const(U32, 0))), zero, product)))
+
+
 WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
     **dict.fromkeys(_INFIX, _infix), **dict.fromkeys(COMPARE, _comparison), "neg": _negate, "div": _divide,
     "floordiv": _floor_divide, "mod": _floor_divide, "pow": _power, "wrappow": _power,
@@ -262,7 +274,7 @@ WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
     "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
     "min": _least, "max": _least, "abs": _absolute, "sign": _sign, "bit": _bit, "random": _random, "mix": _mix,
     "waiting": _waiting,
-    "position": _position, "len": _length, "common": _common,
+    "position": _position, "len": _length, "common": _common, "between": _between,
     **{name: _whole if rule.whole else _function for name, rule in MATHS.items()},
 }  # fmt: skip
 

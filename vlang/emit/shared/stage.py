@@ -12,6 +12,7 @@ from vlang.emit.shared.formulas import Writer, located
 from vlang.emit.shared.frame import Environment, Frame, Scope, Times
 from vlang.emit.shared.holistic import accumulated, structures
 from vlang.emit.shared.loop_spec import LoopPlan
+from vlang.emit.shared.pairs import intersected
 from vlang.emit.shared.wide import Part, loaded, spans, whole
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Mask, Stage, Write
@@ -202,7 +203,7 @@ class StageWriter:
             self.env.visit(f"work:sent.{self.stage.name}", "u")
             values[ACTIVE] = (f"{self._sent()}[u] != 0",)
         scope = self.scope(values=values)
-        scope.at_edge = True
+        scope.at_edge, scope.inner, scope.present = True, intersected, self.present
         return self.writer(scope)
 
     def _sent(self) -> str:

@@ -61,13 +61,15 @@ class Checked:
 def checked(program: f.Program, given: frozenset[str]) -> Checked:
     """The program in check mode. given: fields that the caller passes, so their initializers do not run.
 
-    Raises ProgramError for a grouped gather, whose operations this version does not test.
+    Raises ProgramError for a grouped gather or a reduction over common neighbours, whose operations are not tested yet.
     """
     for statement in statements(program.body):
         for expr in expressions(statement):
             for reduce in f.reductions(expr):
                 if reduce.group is not None:
                     refuse(program, reduce.span or statement.span, "in check mode, a grouped gather")
+                if reduce.pairs:
+                    refuse(program, reduce.span or statement.span, "in check mode, a reduction over common neighbours")
     tests = _Tests(program, given)
     body = tests.block(program.body)
     start = f.InitField(_nowhere(program), tests.note, _ZERO)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from vlang.syntax.tree import Span
-from vlang.types import Type
+from vlang.types import VERTEX, Type
 
 __all__ = [
     "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "GroupKey", "Op", "Reduce",
-    "Text", "Vertex", "children", "rebuild", "reductions", "walk",
+    "THIRD", "Text", "Vertex", "children", "rebuild", "reductions", "walk",
 ]
 
 
@@ -77,9 +77,13 @@ class EdgeValue(Expr):
 
 @dataclass(frozen=True)
 class Vertex(Expr):
-    """The id of a vertex. of: "self" or "other"."""
+    """The id of a vertex. of: "self", "other", or "third" (the w of `for w in common(self, u)`)."""
 
     of: str
+
+
+THIRD = Vertex(VERTEX, "third")
+"""The common neighbour in a reduction over common neighbours."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,8 @@ class Op(Expr):
     broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
     random and mix (seed, key), waiting (hash, weight), common (vertex, vertex), hll_unit hll_size, user (a declared
     reduction as a function; its name in `data`). ordinal (neighbour, self): which of the parallel edges the current one
-    is, from 0; with data "place", which of the edges of both directions between these vertices.
+    is, from 0; with data "place", which of the edges of both directions between these vertices. between (from, to): the
+    sum of the edge field `data` over the edges between two vertices; without a field, their number.
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
     the distance of a shift has its own integer type. The body of `count` is a bool, and the body of `mean` is an f64.
@@ -137,7 +142,8 @@ class Domain:
     """The edges or vertices of a reduction.
 
     kind: "in", "out", "both" (over edges), "group" (over the edges of the current group), "pointing" (over the vertices
-    whose `key` is this vertex), "vertices" or "set". set_name: the parameter that holds the vertices of a "set".
+    whose `key` is this vertex), "common" (over the common neighbours of the two ends of an edge, the pair `key`),
+    "vertices" or "set". set_name: the parameter that holds the vertices of a "set".
     """
 
     kind: str
@@ -146,12 +152,12 @@ class Domain:
     @property
     def edges(self) -> bool:
         """Whether a reduction has a value per vertex: over edges, or over the vertices whose pointer is this vertex."""
-        return self.kind in ("in", "out", "both", "group", "pointing")
+        return self.kind in ("in", "out", "both", "group", "common", "pointing")
 
     @property
     def stored(self) -> bool:
         """Whether the reduction ranges over edges of the graph."""
-        return self.kind in ("in", "out", "both", "group")
+        return self.kind in ("in", "out", "both", "group", "common")
 
 
 @dataclass(frozen=True)
@@ -185,6 +191,12 @@ class Reduce(Expr):
     group: str | None = None
     having: Expr | None = None
     part: int | None = None
+
+    @property
+    def pairs(self) -> bool:
+        """Whether a contribution reads whole neighbour lists of the two ends of an edge."""
+        return any((isinstance(e, Reduce) and e.domain.kind == "common") or (isinstance(e, Op) and e.op == "between")
+                   for part in children(self) for e in walk(part))
 
     @property
     def over(self) -> str:

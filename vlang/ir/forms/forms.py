@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vlang.ir.forms.exprs import (
+    THIRD,
     Accumulator,
     Const,
     Degree,
@@ -40,7 +41,7 @@ __all__ = [
     "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
     "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "GroupKey", "InitField", "InitGlobal", "Let", "Op",
     "ParamDecl", "EdgeDecl", "Need", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
-    "Text", "Vertex", "Where", "walk", "rebuild", "reductions", "children",
+    "THIRD", "Text", "Vertex", "Where", "walk", "rebuild", "reductions", "children",
 ]
 
 

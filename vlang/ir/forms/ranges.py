@@ -94,7 +94,8 @@ class Ranges:
 
     def terms(self, reduce: f.Reduce) -> int:
         """The largest number of terms that a reduction can have."""
-        return self.sizes.row if reduce.domain.stored else self.sizes.vertices
+        return self.common if reduce.domain.kind == "common" else \
+            self.sizes.row if reduce.domain.stored else self.sizes.vertices
 
     def term(self, reduce: f.Reduce) -> Range | None:
         """The range of a term, in the type that it has before it is converted for the sum."""

@@ -57,7 +57,7 @@ def _text(expr: f.Expr, own: str) -> tuple[str, int]:
     if isinstance(expr, (f.GraphValue, f.EdgeValue, f.Accumulator, f.GroupKey)):
         return expr.name, _ATOM
     if isinstance(expr, f.Vertex):
-        return ("u" if expr.of == "other" else own), _ATOM
+        return {"other": "u", "third": "w"}.get(expr.of, own), _ATOM
     if isinstance(expr, f.Field):
         name = _member(expr.of, expr.name, own)
         return (name if expr.time == "now" else f"{expr.time}({name})"), _ATOM
@@ -95,7 +95,7 @@ def _constant(expr: f.Const) -> tuple[str, int]:
 def _reduce(expr: f.Reduce, own: str) -> str:
     inside = own if expr.domain.edges else "v"
     text = f"{expression(expr.body, inside)} for {domain_text(expr.domain)}"
-    tests = [f"{expression(expr.key)} == {own}"] if expr.key is not None and expr.group is None else []
+    tests = [f"{expression(expr.key)} == {own}"] if expr.key is not None and expr.domain.kind == "pointing" else []
     tests += [_wrap(expr.cond, inside, 3 if tests else 0)] if expr.cond is not None else []
     if tests:
         text += f" if {' and '.join(tests)}"

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
 
-__all__ = ["FAR", "FREE", "NEAR", "NUMBERED", "Ties"]
+__all__ = ["FAR", "FREE", "NEAR", "NUMBERED", "TIED", "Ties"]
 
 FREE, NEAR, FAR = 0, 1, 2
 NUMBERED = frozenset({"random", "mix", "hll_unit"})
 """The functions of the caller's number of a vertex."""
+TIED = frozenset({"between", "common", "ordinal"})
+"""The functions of edges that may be anywhere."""
 
 
 class Ties:
@@ -43,11 +45,13 @@ class Ties:
         if isinstance(expr, f.Field):
             own = self.of_name(expr.name)
             return max(inside, FAR if own and isinstance(expr.of, f.Expr) else own)
+        if isinstance(expr, f.Reduce) and expr.domain.kind == "common":
+            return FAR
         if isinstance(expr, f.Reduce):
             if expr.domain.stored:
                 return FAR if inside else NEAR
             return FAR if inside or (self._grown and expr.domain.kind != "set") else FREE
-        if isinstance(expr, f.Op) and (expr.op in ("common", "ordinal") or (self._grown and expr.op in NUMBERED)):
+        if isinstance(expr, f.Op) and (expr.op in TIED or (self._grown and expr.op in NUMBERED)):
             return FAR
         return inside
 

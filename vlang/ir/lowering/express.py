@@ -21,12 +21,14 @@ from vlang.types import (
     INTEGER,
     NUMBER,
     TEXT,
+    U32,
     VERTEX,
     Matrix,
     Scalar,
     Tuple,
     Type,
     Vector,
+    scalar_named,
 )
 
 __all__ = ["Expressions"]
@@ -139,6 +141,8 @@ class Expressions(Reductions):
             return f.GroupKey(self.symbol_type(symbol), symbol.name)
         if kind == "argument":
             return self._arguments[symbol]
+        if kind == "neighbour" and isinstance(symbol.decl, t.Domain) and symbol.decl.kind == "common":
+            return f.THIRD
         if kind in ("neighbour", "member"):
             return f.Vertex(VERTEX, "other" if kind == "neighbour" or self._pointing else "self")
         if kind == "builtin":
@@ -162,13 +166,13 @@ class Expressions(Reductions):
 
     def _member(self, node: t.Member) -> f.Expr:
         owner = self._expr(node.value)
-        of: str | f.Expr = owner.of if isinstance(owner, f.Vertex) else owner
+        of: str | f.Expr = owner.of if isinstance(owner, f.Vertex) and owner != f.THIRD else owner
         symbol = self._checked.symbols[node]
         if symbol.kind == "builtin":
             read: f.Expr = f.Degree(self.symbol_type(symbol), _DEGREES[symbol.name], of)
         else:
             read = self._field(symbol, of)
-        if self._reducing and isinstance(of, f.Expr) and not isinstance(of, f.GroupKey):
+        if self._reducing and isinstance(of, f.Expr) and not isinstance(of, f.GroupKey) and of != f.THIRD:
             return self._read_ahead(node, read)
         return read
 
@@ -313,6 +317,12 @@ class Expressions(Reductions):
             with self.computing("wrap"):
                 return self._expr(node.args[0])
         symbol = self._checked.symbols.get(node)
+        if symbol is not None and symbol.kind == "edge":
+            ends = tuple(self._expr(arg) for arg in node.args)
+            return f.Op(self.symbol_type(symbol), "between", ends, self.names.unique[symbol])
+        if node.name == "edges":
+            count = f.Op(U32, "between", tuple(self._expr(arg) for arg in node.args), "")
+            return f.Op(scalar_named("int", self.precision), "cast", (count,))
         args = tuple(part for arg in node.args
                      for part in (self.edge_keys() if isinstance(arg, t.EdgeKey) else (self._expr(arg),)))
         if symbol is not None and symbol.kind == "function":

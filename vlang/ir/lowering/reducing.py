@@ -51,6 +51,8 @@ class Reductions(ABC):
             return self._weighted_mode(node, node.weight)
         if node.domain.kind == "group":
             return self._of_group(node)
+        if node.domain.kind == "common":
+            return self._of_pair(node)
         if node.keys:
             return self._picked(node)
         points = pointing(node)
@@ -77,6 +79,15 @@ class Reductions(ABC):
         type_, name, body, user = self._folded(node, True)
         default = None if node.default is None else self.typed(node.default, type_)
         return f.Reduce(type_, name, body, f.Domain("group"), cond, default, user, span=node.span)
+
+    def _of_pair(self, node: t.Reduce) -> f.Reduce:
+        """A reduction over the common neighbours of the two ends of an edge; `_reducing` is already set."""
+        cond = None if node.cond is None else self._expr(node.cond)
+        type_, name, body, user = self._folded(node, True)
+        default = None if node.default is None else self.typed(node.default, type_)
+        ends = f.Vertex(VERTEX, "self"), f.Vertex(VERTEX, "other")
+        key = f.Op(Tuple((VERTEX, VERTEX)), "tuple", ends)
+        return f.Reduce(type_, name, body, f.Domain("common"), cond, default, user, key, span=node.span)
 
     def _folded(self, node: t.Reduce, edges: bool) -> tuple[Type, str, f.Expr, bool]:
         """The type of a reduction, its name, its body, and whether the program declares it."""

@@ -132,14 +132,18 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
 
 def by_groups(ctx: Context) -> Verdict | None:
-    """The refusal of all rules but N in a loop with a grouped gather or a gather along pointers; None for other loops.
+    """The refusal of all rules but N in a loop that gathers by groups, along pointers or from common neighbours.
 
+    None for other loops.
     The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
     """
     for name, gather in ctx.scope.gathers.items():
         if gather.reduce.group is not None:
             return Verdict(False, f"`{ctx.scope.word(name)}` is gathered by groups of edges, and needs all edges of a "
                                   "vertex at once", "b")
+        if gather.reduce.pairs:
+            return Verdict(False, f"`{ctx.scope.word(name)}` is gathered from the neighbour lists of both ends of "
+                                  "an edge", "f")
     return beyond_edges(ctx)
 
 

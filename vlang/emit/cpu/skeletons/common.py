@@ -1,4 +1,4 @@
-"""The number of common neighbours of two vertices, from sorted neighbour lists.
+"""The common neighbours of two vertices, from sorted neighbour lists.
 
 The lists are merged, or the longer one is searched if their lengths differ much. The lists ignore the
 direction of edges, and contain no loops and no repetitions.
@@ -50,3 +50,41 @@ def common_count(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) ->
         i += i64(x <= y)
         j += i64(y <= x)
     return count
+
+
+@inner
+def longer_list(first: i64, second: i64) -> i64:
+    """Which of two neighbour lists is searched instead of merged, because it is much longer: 1, 2, or 0 for neither."""
+    if first > 16 * second:
+        return i64(1)
+    return i64(2) if second > 16 * first else i64(0)
+
+
+@inner
+def next_common(targets: Pointer[u32], i: i64, end: i64, j: i64, stop: i64, longer: i64) -> tuple[i64, i64]:
+    """The first equal entries of targets[i:end] and targets[j:stop], as positions; (end, stop) if there are none."""
+    if longer == 0:
+        while i < end and j < stop:
+            x, y = targets[i], targets[j]
+            if x == y:
+                return i, j
+            i += i64(x < y)
+            j += i64(y < x)
+        return end, stop
+    while i < end and j < stop:
+        x, y = targets[i], targets[j]
+        if x == y:
+            return i, j
+        if x < y:
+            i = first_not_below(targets, i, end, y) if longer == 1 else i + 1
+        else:
+            j = first_not_below(targets, j, stop, x) if longer == 2 else j + 1
+    return end, stop
+
+
+@inner
+def entry_of(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) -> i64:
+    """1 plus the position of b in the neighbour list of a; 0 if b is a itself."""
+    if i64(a) == i64(b):
+        return i64(0)
+    return first_not_below(targets, i64(starts[i64(a)]), i64(starts[i64(a) + 1]), u32(b)) + 1

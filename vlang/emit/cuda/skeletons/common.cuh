@@ -1,4 +1,4 @@
-// The number of common neighbours of two vertices. The functions are those of vlang/emit/cpu/skeletons/common.py.
+// The common neighbours of two vertices. The functions are those of vlang/emit/cpu/skeletons/common.py.
 
 // The first index in targets[low:high] with a value of at least `wanted`.
 __device__ __forceinline__ u64 first_not_below(const u32* targets, u64 low, u64 high, u32 wanted) {
@@ -44,4 +44,31 @@ __device__ __forceinline__ i64 common_count(const u64* starts, const u32* target
     }
   }
   return count;
+}
+
+// Which of two neighbour lists is searched instead of merged, because it is much longer: 1, 2, or 0 for neither.
+__device__ __forceinline__ int longer_list(u64 first, u64 second) {
+  return first > 16 * second ? 1 : second > 16 * first ? 2 : 0;
+}
+
+// Moves i and j to the first equal entries of targets[i:end] and targets[j:stop]; to end and stop if there are none.
+__device__ __forceinline__ void next_common(const u32* targets, u64& i, u64 end, u64& j, u64 stop, int longer) {
+  while (i < end && j < stop) {
+    const u32 x = targets[i], y = targets[j];
+    if (x == y) {
+      return;
+    }
+    if (x < y) {
+      i = longer == 1 ? first_not_below(targets, i, end, y) : i + 1;
+    } else {
+      j = longer == 2 ? first_not_below(targets, j, stop, x) : j + 1;
+    }
+  }
+  i = end;
+  j = stop;
+}
+
+// 1 plus the position of b in the neighbour list of a; 0 if b is a itself.
+__device__ __forceinline__ u64 entry_of(const u64* starts, const u32* targets, u32 a, u32 b) {
+  return a == b ? 0 : first_not_below(targets, starts[a], starts[u64(a) + 1], b) + 1;
 }
