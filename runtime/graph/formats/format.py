@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from vlang.errors import GraphError
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.packed_text import Damaged, packing_of
 
@@ -49,16 +50,18 @@ class Beginning:
 
     @cached_property
     def text(self) -> bytes:
-        """The first bytes after decompression; b"" if they cannot be decompressed."""
+        """The first 4096 bytes after decompression; fewer if the text is shorter or cannot be decompressed."""
         packing = packing_of(self.bytes)
         if packing is None:
             return self.bytes
-        buffer = bytearray(_BYTES)
+        buffer, count = bytearray(_BYTES), 0
         try:
             with open(self.path, "rb", buffering=0) as file:
-                count = packing.opened(file).readinto(memoryview(buffer)) or 0
-        except (OSError, Damaged):
-            return b""
+                text = packing.opened(file)
+                while count < _BYTES and (got := text.readinto(memoryview(buffer)[count:])):
+                    count += got
+        except (OSError, Damaged, GraphError):
+            pass  # the reader raises the error when it reads the same file
         return bytes(buffer[:count])
 
 

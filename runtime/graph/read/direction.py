@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.read.scan import Scanned
 
-__all__ = ["as_undirected"]
+__all__ = ["as_undirected", "imbalance"]
 
 _BLOCK = 1 << 16
 _MASK = (1 << 64) - 1
@@ -31,7 +31,7 @@ def as_undirected(read: Scanned, space: Space) -> tuple[Scanned, bool, str]:
 
     `space` allocates the arrays of edges.
     """
-    pairs, values = _imbalance(read)
+    pairs, values = imbalance(read)
     if pairs != 0 or not len(read.source) or _all_loops(read):
         return read, False, "each edge is taken to be listed once"
     if values != 0:
@@ -62,7 +62,7 @@ def _ascending(read: Scanned, space: Space) -> Scanned:
     return replace(read, source=new[0], target=new[1], columns=dict(zip(read.columns, new[2:])))
 
 
-def _imbalance(read: Scanned) -> tuple[int, int]:
+def imbalance(read: Scanned) -> tuple[int, int]:
     """Compare the multisets of edges with source < target and with source > target, the latter reversed.
 
     Returns two differences, of (source, target) and of (source, target, columns); each is 0 if the multisets are equal.

@@ -205,6 +205,6 @@ def _matrix(file: TextFile, table: Table) -> GraphError:
 def _metis(file: TextFile, table: Table, first: Sequence[int]) -> GraphError:
     return problem(
         file.path, f"this looks like METIS ({first[0]:,} vertices, {first[1]:,} edges, and a line of neighbours for "
-        "each vertex), which is not read", line=table.first.number, found=table.first.text,
-        expected=f"two vertices on each line{_ANYWAY}",
+        "each vertex), which the name decides", line=table.first.number, found=table.first.text,
+        expected=f"a name that ends in .graph, or two vertices on each line{_ANYWAY}",
     )  # fmt: skip

@@ -105,6 +105,20 @@ class TextFile:
             raise _return_inside(self.path, 1 + text.count(b"\n", 0, found.start()))
         return text, have < size
 
+    def pieces(self, size: int) -> Iterator[Window]:
+        """Yield the text in pieces of `size` bytes, which need not end at a line end. The last piece is shorter.
+
+        Each piece reuses the buffer. Raises DiskError if the disk fails.
+        """
+        text = passing(size, np.uint8)
+        with self._open() as file:
+            source, have = self._text(file), size
+            while have == size:
+                have, damage = self._fill(source, text.data)
+                if self._returns:
+                    text[:have][text[:have] == _RETURN] = _NEWLINE
+                yield Window(text, have, min(1.0, max(file.tell(), 1) / max(self.size, 1)), damage)
+
     def windows(self, size: int) -> Iterator[Window]:
         """Yield the text in windows of at most `size` bytes. A line end is added to the last line if it has none.
 
