@@ -15,7 +15,7 @@ from tests.mutation.operators import LOGIC, RACES, SITES, Site
 
 __all__ = ["AREAS", "SEED", "TESTS", "Area", "drawn", "covering"]
 
-SEED = 20261123
+SEED = 20261124
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from vlang.types import BOOL, F16, VERTEX, Scalar, Tuple, Type, Vector, VertexSet
 
-__all__ = ["NONE", "SATURATED", "Dialect", "Entry", "Function", "Run", "runs_of", "scalars_of", "stored_as", "width_of"]
+__all__ = ["NONE", "SATURATED", "Dialect", "Entry", "Function", "Run", "column_as", "runs_of", "scalars_of",
+           "stored_as", "width_of"]
 
 SATURATED = {"add": "saturated_add", "sub": "saturated_sub", "mul": "saturated_mul", "sizes": "add_sizes"}
 """The functions for integer arithmetic that does not wrap; both targets have them."""
@@ -32,6 +33,11 @@ def stored_as(type_: Type) -> str:
     if type_ == BOOL:
         return "u8"
     return "u16" if type_ == F16 else _plain(type_)
+
+
+def column_as(type_: Type) -> str:
+    """The name of the type to which the engine converts an edge column: as `stored_as`, except for f16 and bool."""
+    return type_.name if isinstance(type_, Scalar) and type_ in (BOOL, F16) else stored_as(type_)
 
 
 def _plain(type_: Scalar) -> str:
