@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.packed_text import Damaged, packing_of
+from vlang.runtime.storage.spool import parts_of
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
@@ -34,12 +35,18 @@ Empty = Callable[[int, DTypeLike], NDArray[Any]]
 
 
 class Beginning:
-    """The first bytes of a path; empty if the path is not a regular file that can be read."""
+    """The first bytes of a path; empty if the path is not a regular file that can be read.
+
+    Attributes:
+        path: the path.
+        parts: the files of the path: the path itself, or the files of a folder or a glob.
+        size: the size in bytes of a regular file, else 0.
+        bytes: the first 4096 bytes of a regular file.
+    """
 
     def __init__(self, path: Path) -> None:
         """Read the first bytes of `path`. A pipe is not opened, because it can be read only once."""
-        self.path = path
-        self.size, self.bytes = 0, b""
+        self.path, self.size, self.bytes = path, 0, b""
         try:
             if path.is_file():
                 self.size = path.stat().st_size
@@ -47,10 +54,13 @@ class Beginning:
                     self.bytes = file.read(_BYTES)
         except OSError:
             pass
+        self.parts = (path,) if self.bytes else parts_of(path)
 
     @cached_property
     def text(self) -> bytes:
-        """The first 4096 bytes after decompression; fewer if the text is shorter or cannot be decompressed."""
+        """The first 4096 bytes of the first part after decompression; fewer if they cannot be decompressed."""
+        if not self.bytes:
+            return Beginning(self.parts[0]).text if self.parts and self.parts[0] != self.path else b""
         packing = packing_of(self.bytes)
         if packing is None:
             return self.bytes

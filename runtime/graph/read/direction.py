@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.read.scan import Scanned
 
-__all__ = ["as_undirected", "imbalance"]
+__all__ = ["as_undirected", "both_directions", "imbalance"]
 
 _BLOCK = 1 << 16
 _MASK = (1 << 64) - 1
@@ -37,6 +37,26 @@ def as_undirected(read: Scanned, space: Space) -> tuple[Scanned, bool, str]:
     if values != 0:
         return read, True, "both directions of every edge are listed, with different values: kept as directed"
     return _ascending(read, space), False, "both directions of every edge are listed, and one of each is kept"
+
+
+def both_directions(read: Scanned, sign: int, space: Space) -> Scanned:
+    """Add the opposite of each edge that is no self-loop, with its values multiplied by `sign`."""
+    count = len(read.source)
+    parts = [slice(first, first + _BLOCK) for first in range(0, count, _BLOCK)]
+    more = sum(int((read.source[part] != read.target[part]).sum()) for part in parts)
+    ends = [(read.source, read.target, 1), (read.target, read.source, 1)]
+    lists = [*ends, *((values, values, sign) for values in read.columns.values())]
+    found = []
+    for values, transposed, factor in lists:
+        both = space.empty(count + more, values.dtype)
+        done = count
+        for part in parts:
+            both[part.start : min(part.stop, count)] = values[part]
+            off = transposed[part][read.source[part] != read.target[part]]
+            both[done : done + len(off)] = off if factor == 1 else factor * off
+            done += len(off)
+        found.append(both)
+    return replace(read, source=found[0], target=found[1], columns=dict(zip(read.columns, found[2:])))
 
 
 def _blocks(read: Scanned) -> Iterator[slice]:

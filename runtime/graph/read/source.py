@@ -43,16 +43,23 @@ class Window:
         size: bytes of the lines.
         fraction: the fraction of the file that has been read, 0 < fraction <= 1.
         damage: the reason if the text ends early because the file is damaged; else None.
+        part: in the first window of a part of a list of files: the path of this part; else None.
+        skip, line: if `part` is given, the bytes before the first edge of the part, and the number of its line.
     """
 
     text: NDArray[np.uint8]
     size: int
     fraction: float
     damage: str | None = None
+    part: Path | None = None
+    skip: int = 0
+    line: int = 1
 
 
 class TextFile:
     """A readable regular file. Every call of `head` and `windows` reads the file from its beginning.
+
+    `header` is the first line of data if it has the names of the columns, else ""; the reader of edges sets it.
 
     Raises DiskError if the file does not exist, is not a regular file, or is not readable.
     """
@@ -72,6 +79,7 @@ class TextFile:
         except OSError as error:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
         self.size = kind.st_size
+        self.header = ""
         self._returns = False  # whether lines end in CR; `head` sets it
 
     @property

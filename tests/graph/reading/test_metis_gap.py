@@ -32,7 +32,7 @@ def listed(graph: Graph) -> list[tuple[Any, ...]]:
 def gap(path: Path, n: int, rows: list[list[Any]], directed: bool) -> Path:
     """Write a file as `writer.h` of GAP does. `rows` are lists of neighbours, or of (neighbour, weight)."""
     body = b""
-    columns = [[] for _ in range(n)] if directed else []
+    columns: list[list[Any]] = [[] for _ in range(n)] if directed else []
     for u, row in enumerate(rows if directed else []):
         for entry in row:
             v, *w = entry if isinstance(entry, tuple) else (entry,)
