@@ -9,7 +9,7 @@ names the others:
 
     scalar:NAME   a parameter, let, global, limit or until value, with the type in `Plan.scalars`. The scalar of a set
                   of vertices is its number of members. A vector or tuple has the scalars NAME.0, NAME.1, ...
-    given:NAME    the components of a parameter that is a vector or matrix, row by row
+    given:NAME    the components of a parameter that is a vector, or a matrix column by column
     set:NAME      u32, the members of a set of vertices; sorted:NAME has them in increasing order, and places:NAME the
                   index in set:NAME of each member of sorted:NAME
     field:F       the values of field F before the pass; next:F is the array to which the pass writes them (the same
@@ -154,6 +154,7 @@ class ArraySpec:
             element, for the whole graph.
         width: the number of consecutive entries per element.
         type: the type in the program; "" if the array is not part of the program.
+        shape: the numbers of rows and columns of a matrix, which is stored column by column; None for others.
     """
 
     slot: str
@@ -161,6 +162,7 @@ class ArraySpec:
     length: str
     width: int = 1
     type: str = ""
+    shape: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -177,6 +177,13 @@ class CudaDialect(Dialect):
     def registers(self, names: Sequence[str]) -> str:
         return f"Registers{{{{{', '.join(names)}}}}}"
 
+    def product(self, type_: Scalar, matrix: str, rows: int, vector: tuple[str, ...]) -> str:
+        kind = f"Vector<{self.typename(type_)}, {len(vector)}>"
+        return f"product<{rows}>({matrix}, {kind}{{{{{', '.join(vector)}}}}})"
+
+    def product_row(self, product: str, row: int, rows: int) -> str:
+        return f"{product}.a[{row}]"
+
     def part(self, packed: str, number: int) -> str:
         return f"{packed}.a{number}"
 
