@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from vlang import errors
 from vlang.api.running.call_files import read_form, write_call
+from vlang.api.running.columns import columns_of
 from vlang.api.running.on_ranks import refuse
 from vlang.api.running.ran import Ran, unpacked
 from vlang.errors import ClusterError, VlangError
@@ -34,8 +35,9 @@ def driven(program: Program, call: Call) -> Ran:
     Raises the error of the rank that failed, ClusterError if a rank was killed or mpiexec is missing, and BindError.
     """
     options, graph = call.options, call.graph
-    plan = program.plan(frozenset(graph.columns), frozenset(call.fields), call.precision, without=options.without,
-                        renumbered=True, sizes=sizes_of(graph.n, graph.m))
+    columns = columns_of(program.stages(call.precision).program, graph)
+    plan = program.plan(columns, frozenset(call.fields), call.precision, without=options.without, renumbered=True,
+                        sizes=sizes_of(graph.n, graph.m))
     refuse(program, plan, options)
     assert isinstance(options.cluster, int)
     with ExitStack() as stack:

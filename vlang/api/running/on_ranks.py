@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
 from vlang.runtime.cluster.job.launched import launched_ranks, note_end
 from vlang.runtime.cluster.mpi import mpi_ranks
@@ -28,6 +29,7 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
     """Raise BindError for a program or an option that several ranks cannot run."""
     refuse_options(options)
     refuse_plan(plan, whole_lists(program))
+    refuse_ordinals(program, "machine", "a cluster")
 
 
 def refuse_early(program: Program, options: Options) -> None:

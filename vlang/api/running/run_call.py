@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from vlang.api.running.columns import columns_of
 from vlang.api.running.input_notes import input_notes
 from vlang.api.running.memory import within_budget
 from vlang.api.running.observed import observed
@@ -21,8 +22,8 @@ from vlang.options import ALL_GPUS, device_names
 from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
-from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.machines import open_machine
+from vlang.runtime.plan.derived import COMMON
 from vlang.runtime.plan.plan import NO_WATCH
 from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy, with_models
 from vlang.runtime.results.origin import Origin
@@ -67,7 +68,7 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
     graph, precision = call.graph, call.precision
     stages = program.stages(precision)
     arrays = {**call.fields, **call.old}
-    columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
+    columns, given, sizes = columns_of(stages.program, graph), frozenset(arrays), sizes_of(graph.n, graph.m)
 
     @cache
     def plan_for(target: str) -> Plan:
@@ -218,7 +219,7 @@ def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
 def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     """Run another version of the program with the arguments of a call, in plain supersteps and within the budget."""
     graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
-    columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
+    columns, given, sizes = columns_of(program, graph), frozenset(arrays), sizes_of(graph.n, graph.m)
     options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
