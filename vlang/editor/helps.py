@@ -101,7 +101,7 @@ FUNCTION_HELP = {
     **{name: f"`{name}(x)`: a number, or a bool as 0 or 1, as `{name}`" for name in CONVERSIONS},
     "bit": "`bit(i)`: `1 << i` as `u64`, and 0 if i is not in 0..63",
     "random": "`random(seed, key, ...)`: a float in [0, 1) that depends on these; keys: vertices, integers, `edge`",
-    "common": "`common(u, v)`: how many common neighbours, edges taken as undirected; `for w in common(self, u)`: all of them",
+    "common": "`common(u, v)`: how many common neighbours, directions ignored; `for w in common(self, u)`: all of them",
     "edges": "`edges(a, b)`: the number of edges from a to b, of two of `self`, a neighbour and a common neighbour",
     "hll_unit": "`hll_unit(seed, v)`: a HyperLogLog counter (`u8[64]`) of one element",
     "hll_size": "`hll_size(c)`: how many different elements a HyperLogLog counter has seen, about",
