@@ -29,14 +29,15 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "components": ("what hangs together", ("bipartite", "components", "components_jump", "scc")),
     "cohesion": (
         "where a graph is dense",
-        ("cdlp", "cross_edges", "egonet", "kcore", "kcore_members", "kcore_peel", "lcc", "lcc_directed", "triangles"),
+        ("adamic_adar", "cdlp", "cross_edges", "egonet", "jaccard", "kcore", "kcore_members", "kcore_peel", "lcc",
+         "lcc_directed", "lcc_weighted", "triangles"),
     ),
     "selection": ("vertices and edges that keep apart", ("coloring", "matching", "mis")),
     "learning": (
         "beliefs, factors and features from what is known",
         ("belief", "cf", "gcn", "gin", "label_spreading", "linbp", "sage"),
     ),
-    "simulation": ("steps of a process on a graph", ("circuit", "heat", "neural", "smooth", "spmv")),
+    "simulation": ("steps of a process on a graph", ("circuit", "heat", "neural", "smooth", "spmv", "walks")),
 }
 
 

@@ -32,7 +32,7 @@ def test_the_options_named_would_do(vlang: Call, tmp_path: Path) -> None:
         options = done.err.partition("Read it with ")[2].partition(" (")[0]
         assert options == "--undirected --self-loops drop --parallel drop"
         assert vlang("run", name, tmp_path / "g", "-q", *options.split()).status == 0
-    done = vlang("run", "lcc_directed", tmp_path / "g", "sources=1", "-q")
+    done = vlang("run", "lcc_directed", tmp_path / "g", "-q")
     assert (done.status, "--self-loops drop --parallel drop (" in done.err) == (1, True)
 
 

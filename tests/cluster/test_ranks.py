@@ -22,7 +22,9 @@ from vlang.runtime.cluster.transport import Transport
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.plan.plan import BLOCK
 
-REFUSED = {"components_jump": "line 14", "lcc": "line 16", "matching": "line 21", "triangles": "line 15"}
+REFUSED = {"adamic_adar": "line 18", "components_jump": "line 14", "jaccard": "line 19", "lcc": "line 16",
+           "lcc_directed": "line 16", "lcc_weighted": "line 25", "matching": "line 21", "triangles": "line 15",
+           "walks": "line 15"}
 ALLOWED = [name for name in (*STDLIB, *MORE) if name not in REFUSED]
 GRAPHS: list[RefGraph] = [
     family("empty"), family("one_loop"), family("path"), family("star_out", False, "float"), family("rmat"),

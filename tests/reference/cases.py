@@ -20,11 +20,12 @@ STDLIB = (
 
 # The other programs. Tests that run a program in every way use STDLIB, with one or two programs of each kind.
 MORE = (
-    "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "closeness_weighted", "coloring",
+    "adamic_adar", "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "closeness_weighted", "coloring",
     "components_jump", "cross_edges", "degree", "eccentricity", "egonet", "eigenvector", "gcn", "gin", "hits",
-    "hyperanf", "influence", "kcore", "kcore_peel", "khop", "label_spreading", "lcc", "lcc_directed", "linbp",
+    "hyperanf", "influence", "jaccard", "kcore", "kcore_peel", "khop", "label_spreading", "lcc", "lcc_directed",
+    "lcc_weighted", "linbp",
     "matching", "mis", "pagerank_delta", "pagerank_rounds", "pagerank_weighted", "php", "ppr", "radius", "sage", "scc",
-    "smooth", "soft_reach", "temporal_reach", "triangles",
+    "smooth", "soft_reach", "temporal_reach", "triangles", "walks",
 )
 
 # The programs that run on a GPU with every kernel and every budget.
@@ -44,13 +45,14 @@ _LAYERS = {"gcn": ("W",), "gin": ("W", "V"), "sage": ("own", "near")}
 
 _SETS = {
     "betweenness": ("sources",), "closeness": ("sources",), "closeness_weighted": ("sources",),
-    "cross_edges": ("left", "right"), "influence": ("start",), "khop": ("sources",), "lcc_directed": ("sources",),
+    "cross_edges": ("left", "right"), "influence": ("start",), "khop": ("sources",),
     "ppr": ("seeds",), "radius": ("samples",),
 }
 
 
 _NEED = re.compile(r"^require (undirected|simple|loopless)\n", re.MULTILINE)
-_UNDIRECTED = ("eccentricity", "kcore", "kcore_members", "kcore_peel", "lcc", "triangles")
+_UNDIRECTED = ("adamic_adar", "eccentricity", "jaccard", "kcore", "kcore_members", "kcore_peel", "lcc", "lcc_weighted",
+               "triangles")
 _SIMPLE = (*_UNDIRECTED, "lcc_directed")
 
 

@@ -7,6 +7,7 @@ edges count with their multiplicity. Properties that are defined on simple graph
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
 from tests.reference.graph import RefGraph
+from tests.reference.special import mix
 from tests.reference.verifiers.verify import Array, Params, Result, Verifier, verify_components, verify_smooth
 from tests.reference.verifiers.verify_edges import EDGE_VERIFIERS
 
@@ -127,11 +129,70 @@ def verify_lcc_directed(graph: RefGraph, params: Params, result: Result) -> None
     if not _simple(graph):
         return
     matrix, ends, want = _matrix(graph), _ends(graph), np.zeros(graph.n)
-    for s in params["sources"]:
-        near = np.flatnonzero(ends[s])
+    for v in range(graph.n):
+        near = np.flatnonzero(ends[v])
         if len(near) > 1:
-            want[s] = matrix[np.ix_(near, near)].sum() / (len(near) * (len(near) - 1))
+            want[v] = matrix[np.ix_(near, near)].sum() / (len(near) * (len(near) - 1))
     _near(result["lcc"], want, "lcc")
+
+
+def verify_lcc_weighted(graph: RefGraph, params: Params, result: Result) -> None:
+    weights = graph.columns.get("weight", np.ones(graph.m))
+    made = nx.Graph()
+    made.add_nodes_from(range(graph.n))
+    ends = zip(graph.src.tolist(), graph.dst.tolist(), weights.tolist(), strict=True)
+    made.add_weighted_edges_from((u, v, float(w)) for u, v, w in ends)
+    at = nx.clustering(made, weight="weight") if graph.m else dict.fromkeys(range(graph.n), 0)
+    _near(result["lcc"], [at[v] for v in range(graph.n)], "lcc")
+
+
+def verify_jaccard(graph: RefGraph, params: Params, result: Result) -> None:
+    scores = _scores(graph, nx.jaccard_coefficient)
+    _near(result["likeness"], scores.max(axis=1, initial=0), "likeness")
+    _chosen(graph, scores, result["similar"])
+
+
+def verify_adamic_adar(graph: RefGraph, params: Params, result: Result) -> None:
+    scores = _scores(graph, nx.adamic_adar_index)
+    _near(result["total"], scores.sum(axis=1), "total")
+    _near(result["index"], scores.max(axis=1, initial=0), "index")
+    _chosen(graph, scores, result["closest"])
+
+
+def _scores(graph: RefGraph, index: Any) -> Array:
+    """An index of NetworkX for each edge, [n, n]; 0 for other pairs."""
+    made, found = nx.Graph(_matrix(graph)) if graph.n else nx.Graph(), np.zeros((graph.n, graph.n))
+    for u, v, score in index(made, list(made.edges)):
+        found[u, v] = found[v, u] = score
+    return found
+
+
+def _chosen(graph: RefGraph, scores: Array, chosen: Array) -> None:
+    """A vertex names a neighbour whose score is the largest, up to rounding."""
+    for v, u in enumerate(np.asarray(chosen).tolist()):
+        near = np.flatnonzero(graph.src == v)
+        if len(near):
+            assert u in graph.dst[near]
+            assert scores[v, u] >= scores[v].max() - 1e-5
+        else:
+            assert u == -1, "an isolated vertex names no other"
+
+
+def verify_walks(graph: RefGraph, params: Params, result: Result) -> None:
+    """Take each step of each vertex by the rule of `pick`, in other operations than the program."""
+    place = graph.ordinals(graph.src, graph.dst, np.arange(graph.m))
+    weight = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
+    end = np.arange(graph.n)
+    number = np.arange(graph.n) if graph.ids is None else graph.ids
+    for step in range(1, params.get("steps", 10) + 1):
+        hashed = mix(params.get("seed", 1), step)
+        near: dict[int, tuple[float, int]] = {}
+        for e, (u, v) in enumerate(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)):
+            h = mix(mix(mix(hashed, int(number[u])), int(number[v])), int(place[e]))
+            if weight[e] > 0:
+                near[u] = min(near.get(u, (np.inf, 0)), (-np.log(((h >> 11) + 1) / 2**53) / weight[e], v))
+        end = np.array([near[v][1] if v in near else v for v in end.tolist()], np.int64)
+    _same(result["end"], end, "end")
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
@@ -400,7 +461,11 @@ MORE_VERIFIERS: dict[str, Verifier] = {
     "kcore_peel": verify_core,
     "khop": verify_khop,
     "lcc": verify_lcc,
+    "adamic_adar": verify_adamic_adar,
+    "jaccard": verify_jaccard,
     "lcc_directed": verify_lcc_directed,
+    "lcc_weighted": verify_lcc_weighted,
+    "walks": verify_walks,
     "linbp": verify_linbp,
     "mis": verify_mis,
     "pagerank_delta": verify_pagerank_delta,

@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 
 import networkx as nx
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, diags
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from tests.reference.graph import RefGraph
@@ -204,12 +204,42 @@ def verify_lcc(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_lcc_directed(graph: RefGraph, params: Params, result: Result) -> None:
-    matrix, ends, want = sparse(graph), ends_of(graph), np.zeros(graph.n)
-    for s in params["sources"]:
-        near = ends[s].indices
-        if len(near) > 1:
-            want[s] = matrix[near][:, near].sum() / (len(near) * (len(near) - 1))
-    near_to(result["lcc"], want, "lcc")
+    matrix, ends = sparse(graph), ends_of(graph)
+    ends.data[:] = 1
+    links, near = np.asarray((ends @ matrix).multiply(ends).sum(axis=1)).ravel(), np.diff(ends.indptr).astype(np.int64)
+    near_to(result["lcc"], links / np.maximum(near * (near - 1), 1), "lcc")
+
+
+def verify_lcc_weighted(graph: RefGraph, params: Params, result: Result) -> None:
+    near = sparse(graph)
+    weights = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
+    near = csr_matrix((np.cbrt(weights / weights.max()), (graph.src, graph.dst)), near.shape)
+    closed, pairs = np.asarray((near @ near).multiply(near).sum(axis=1)).ravel(), graph.degree * (graph.degree - 1)
+    near_to(result["lcc"], closed / np.maximum(pairs, 1), "lcc")
+
+
+def verify_jaccard(graph: RefGraph, params: Params, result: Result) -> None:
+    near = sparse(graph).tocsr()
+    both = np.asarray((near @ near)[graph.src, graph.dst], np.float64).ravel()
+    score = both / (graph.degree[graph.src] + graph.degree[graph.dst] - both)
+    _best(graph, score, result["likeness"], result["similar"])
+
+
+def verify_adamic_adar(graph: RefGraph, params: Params, result: Result) -> None:
+    near = sparse(graph).tocsr()
+    share = np.where(graph.degree > 1, 1 / np.log(np.maximum(graph.degree, 2)), 0)
+    score = np.asarray((near @ diags(share) @ near)[graph.src, graph.dst], np.float64).ravel()
+    near_to(result["total"], np.bincount(graph.src, weights=score, minlength=graph.n), "total")
+    _best(graph, score, result["index"], result["closest"])
+
+
+def _best(graph: RefGraph, score: Array, found: Array, chosen: Array) -> None:
+    """The largest score of the edges of each vertex, and a neighbour that has it up to rounding."""
+    want = np.zeros(graph.n)
+    np.maximum.at(want, graph.src, score)
+    near_to(found, want, "the largest score")
+    good = (np.asarray(chosen)[graph.src] == graph.dst) & (score >= want[graph.src] * (1 - 1e-5))
+    same_as(np.bincount(graph.src[good], minlength=graph.n) > 0, graph.degree > 0, "the neighbour with it")
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
@@ -297,7 +327,7 @@ _AS_THEY_ARE = {
     name: VERIFIERS[name] for name in (
         "bfs", "circuit", "components", "heat", "kcore_members", "neural", "sssp", "sswp", "viterbi",
     )
-} | {name: MORE_VERIFIERS[name] for name in ("belief", "cf", "components_jump", "cross_edges")}
+} | {name: MORE_VERIFIERS[name] for name in ("belief", "cf", "components_jump", "cross_edges", "walks")}
 
 SPARSE_VERIFIERS: dict[str, Verifier] = {
     **_AS_THEY_ARE,
@@ -317,7 +347,10 @@ SPARSE_VERIFIERS: dict[str, Verifier] = {
     "kcore_peel": verify_core,
     "khop": verify_khop,
     "lcc": verify_lcc,
+    "adamic_adar": verify_adamic_adar,
+    "jaccard": verify_jaccard,
     "lcc_directed": verify_lcc_directed,
+    "lcc_weighted": verify_lcc_weighted,
     "mis": verify_mis,
     "radius": verify_radius,
     "scc": verify_scc,

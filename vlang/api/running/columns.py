@@ -20,14 +20,14 @@ def columns_of(program: f.Program, graph: Graph | None) -> frozenset[str]:
     """The edge columns that a plan of the program for a graph may read; without a graph, all that the program names.
 
     If edges are keys of random numbers (`random(seed, edge)`, `pick`), these are also columns with the ordinals of
-    parallel edges. A simple graph needs no such column. Whether a graph on disk is simple is not known.
+    parallel edges. A simple graph needs no such column.
     """
     if graph is None:
         return frozenset(e.name for e in program.edges)
     asked = {ordinal.data for ordinal, _ in _ordinals(program)}
     if not asked:
         return frozenset(graph.columns)
-    parallel = "simple" not in _needs(program) and (graph.stored is not None or graph.excess()[1] > 0)
+    parallel = "simple" not in _needs(program) and graph.excess()[1] > 0
     found = {ORDINAL} if None in asked and parallel else set()
     if "place" in asked and (parallel or graph.directed):
         found.add(PLACE)

@@ -10,6 +10,7 @@ from vlang.ir.forms.exprs import Degree, Field, GroupKey, walk
 from vlang.ir.forms.text import expression
 from vlang.ir.forms.visible import expressions, statements
 from vlang.runtime.machines import placement_of
+from vlang.runtime.plan.derived import ORDINAL, PLACE
 from vlang.runtime.storage.available import size_option
 from vlang.syntax.expression_tree import Call, Domain
 from vlang.syntax.rewrite import inside
@@ -73,11 +74,11 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
                         f"streamed edges of {graph.stored.name} are visited in the order of their pages; with memory="
                         f"{size_option(found.needed)} or more they are read into memory")
     counted = counts_edges(program.stages().program)
-    if counted is not None:
+    read = {name for stage in plan_for("numba").stages for name, _ in stage.columns}
+    if counted is not None and not read.isdisjoint((ORDINAL, PLACE)):
         raise BindError(f"{program.name}, line {counted}: a random number for an edge depends on how many "
                         f"parallel edges come before it, and the pages of {graph.stored.name} have no such counts: "
-                        f"with memory={size_option(found.needed)} or more they are read into memory. `require simple` "
-                        "excludes parallel edges")
+                        f"with memory={size_option(found.needed)} or more they are read into memory")
     line = whole_lists(program)
     if line is None:
         return found
