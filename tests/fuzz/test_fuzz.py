@@ -69,7 +69,7 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, 
             patch.setattr(operators, "binary", wrong)
             return _outcome(case) != good
 
-    failing = next(case for made in _programs(7, 400) for case in variants(made, 2) if fails(case))
+    failing = next(case for made in _programs(14, 60) for case in variants(made, 2) if fails(case))
     least = shrunk(failing, fails)
     kept = load_case(save_case(least, tmp_path, "planted", "an example"))
     assert fails(kept)

@@ -32,7 +32,7 @@ from vlang import Graph, GraphError, Result, stdlib
 
 THREADS = 2
 SEED = 4  # for sources and inputs
-UNDIRECTED = ("triangles", "lcc")  # defined on undirected graphs only
+UNDIRECTED = ("triangles", "lcc", "lcc_weighted", "jaccard", "adamic_adar")  # defined on undirected graphs only
 DIRECTED = ("rome99", "wiki-Vote", "soc-Slashdot0902", "USA-road-d.NY")
 
 # Larger graphs, for programs with a verifier that takes about a second on them.
@@ -58,8 +58,10 @@ RUNS += [(name, what) for name, programs in LARGER.items() for what in programs]
 KNOWN = (*VERIFIERS.values(), *MORE_VERIFIERS.values())  # other tests check that these notice wrong values
 NEW = sorted(what for what, verifier in SPARSE_VERIFIERS.items() if verifier not in KNOWN)
 ASIDE = {  # intermediate fields, which are not part of the result
-    "bipartite": ("label", "depth"), "egonet": ("close", "inside"), "kcore_peel": ("alive",), "lcc": ("links",),
-    "php": ("total",), "ppr": ("seed", "jump"), "rwr": ("total",),
+    "adamic_adar": ("share",), "bipartite": ("label", "depth"), "egonet": ("close", "inside"),
+    "kcore_peel": ("alive",), "lcc": ("links",), "lcc_directed": ("inward", "outward", "near"),
+    "lcc_weighted": ("most", "strength"), "php": ("total",),
+    "ppr": ("seed", "jump"), "rwr": ("total",), "walks": ("next",),
 }
 
 

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlang.check.foreign import foreign_reduction
-from vlang.check.grouped import group_parts, of_group, weighed
+from vlang.check.grouped import group_parts, of_group, of_pair, weighed
 from vlang.check.keyed import picked, picks, unkeyed
 from vlang.check.names import SPOKEN, applied_symbol
-from vlang.check.pairs import of_pair
 from vlang.check.pointing import refused
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined

@@ -12,9 +12,8 @@ from vlang.check.expressions import Expressions
 from vlang.check.foreign import NEIGHBOURS
 from vlang.check.foreign_calls import foreign_messages
 from vlang.check.graphlevel import graph_level
-from vlang.check.grouped import of_group
+from vlang.check.grouped import of_group, of_pair
 from vlang.check.names import SPOKEN, applied_symbol
-from vlang.check.pairs import of_pair
 from vlang.check.pointing import refused
 from vlang.check.reduce import at_vertices, over_edges, reduced
 from vlang.check.tables.scope import Loop, Scope, Sight

@@ -372,21 +372,19 @@ class _Build(Transformer[Token, Any]):
         return t.Name(self._span(meta), str(kids[0]))
 
     def call(self, meta: Any, kids: list[Any]) -> t.Call:
-        args = tuple(k for k in kids[1:] if k is not None)
-        return t.Call(self._span(meta), str(kids[0]), self._token(kids[0]), args)
+        return t.Call(self._span(meta), str(kids[0]), self._token(kids[0]), tuple(k for k in kids[1:] if k is not None))
 
     def edge_key(self, meta: Any, kids: list[Any]) -> t.EdgeKey:
         return t.EdgeKey(self._span(meta))
 
     def reduce(self, meta: Any, kids: list[Any]) -> t.Reduce:
         name, body, domain, cond, group, *keys, weight, default = kids
-        return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default, group, weight,
-                        tuple(keys))
+        rest = (body, domain, cond, default, group, weight, tuple(keys))
+        return t.Reduce(self._span(meta), str(name), self._token(name), *rest)
 
     def reduce_group(self, meta: Any, kids: list[Any]) -> t.Reduce:
         name, body, member, cond, default = kids
-        span = self._token(member)
-        domain = t.Domain(span, "group", str(member), span)
+        domain = t.Domain(self._token(member), "group", str(member), self._token(member))
         return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default)
 
     def grouping(self, meta: Any, kids: list[Any]) -> t.Grouping:
@@ -415,9 +413,8 @@ class _Build(Transformer[Token, Any]):
         return self._domain(meta, "vertices", kids[0])
 
     def common_neighbours(self, meta: Any, kids: list[Any]) -> t.Domain:
-        name, function, *ends = kids
-        return t.Domain(self._span(meta), "common", str(name), self._token(name), called=str(function),
-                        ends=tuple(ends))
+        name, called, *ends = kids
+        return t.Domain(self._span(meta), "common", str(name), self._token(name), None, None, str(called), tuple(ends))
 
     def some_vertices(self, meta: Any, kids: list[Any]) -> t.Domain:
         return self._domain(meta, "set", kids[0], kids[1])

@@ -83,11 +83,12 @@ class NumbaDialect(Dialect):
         return f"{name} = {text}"
 
     def intersection(
-        self, number: int, lists: tuple[str, str], ends: tuple[str, str], body: Sequence[str]
+        self, number: int, lists: tuple[str, str], ends: tuple[str, str], guard: str, body: Sequence[str]
     ) -> list[str]:
         (starts, targets), k = lists, number
         lines = [f"{p}{k}, {q}{k} = i64({starts}[i64({end})]), i64({starts}[i64({end}) + 1])"
                  for p, q, end in (("i", "e", ends[0]), ("j", "s", ends[1]))]
+        lines += [f"i{k} = i{k} if {guard} else e{k}"] if guard else []
         lines += [f"g{k} = longer_list(e{k} - i{k}, s{k} - j{k})",
                   f"i{k}, j{k} = next_common({targets}, i{k}, e{k}, j{k}, s{k}, g{k})", f"while i{k} < e{k}:"]
         inside = [f"w{k} = i64({targets}[i{k}])", *body,

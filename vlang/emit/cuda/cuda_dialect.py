@@ -172,11 +172,12 @@ class CudaDialect(Dialect):
         return f"{self.typename(type_)} {name} = {text};"
 
     def intersection(
-        self, number: int, lists: tuple[str, str], ends: tuple[str, str], body: Sequence[str]
+        self, number: int, lists: tuple[str, str], ends: tuple[str, str], guard: str, body: Sequence[str]
     ) -> list[str]:
         (starts, targets), k = lists, number
         lines = [f"u64 {p}{k} = {starts}[{end}]; const u64 {q}{k} = {starts}[u64({end}) + 1];"
                  for p, q, end in (("i", "e", ends[0]), ("j", "s", ends[1]))]
+        lines += [f"i{k} = {guard} ? i{k} : e{k};"] if guard else []
         lines += [f"const int g{k} = longer_list(e{k} - i{k}, s{k} - j{k});",
                   f"next_common({targets}, i{k}, e{k}, j{k}, s{k}, g{k});", f"while (i{k} < e{k}) {{"]
         inside = [f"const u32 w{k} = {targets}[i{k}];", *used(body, f"w{k}"), f"(void)w{k};", f"i{k} += 1;",

@@ -101,12 +101,20 @@ class Accumulation:
 
     def take(self, writer: Writer, before: tuple[str, ...]) -> tuple[str, ...]:
         """The components after the contribution of the current edge, which is added only if its condition is true."""
-        after = self.merge(writer, before, self.contribution(writer, self.types))
+        after = self.merge(writer, before, self.contribution(self._guarded(writer), self.types))
         return self._chosen(writer, after, before)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
         """The components, in `types`, of one contribution to send; the identity if its condition is false."""
-        return self._chosen(writer, self.contribution(writer, types), self.identity(writer, types))
+        return self._chosen(writer, self.contribution(self._guarded(writer), types), self.identity(writer, types))
+
+    def _guarded(self, writer: Writer) -> Writer:
+        """A writer whose loops over common neighbours run only where the condition of the reduction holds."""
+        if self.reduce.cond is None or not self.reduce.pairs:
+            return writer
+        inner = writer.elsewhere(writer.place)
+        inner.guard = writer.value(self.reduce.cond)
+        return inner
 
     def _chosen(self, writer: Writer, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[str, ...]:
         if self.reduce.cond is None:

@@ -245,7 +245,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def intersection(
-        self, number: int, lists: tuple[str, str], ends: tuple[str, str], body: Sequence[str]
+        self, number: int, lists: tuple[str, str], ends: tuple[str, str], guard: str, body: Sequence[str]
     ) -> list[str]:
         """The lines of a loop over the common entries of the neighbour lists of two vertices.
 
@@ -254,6 +254,7 @@ class Dialect(ABC):
                 its positions in the two lists.
             lists: Pointers to the offsets of the rows of all neighbour lists, and to their entries.
             ends: The indices of the two vertices.
+            guard: The name of a bool without which the loop does not run; "" if it always runs.
             body: The lines inside the loop.
         """
 

@@ -36,7 +36,7 @@ def intersected(writer: Writer, reduce: f.Reduce) -> tuple[str, ...]:
         writer.lines.append(d.variable(name, type_, text))
     after = accumulation.take(inner, names)
     body = [*inner.lines, *(d.assign(name, text) for name, text in zip(names, after, strict=True))]
-    writer.lines += d.intersection(number, lists, (place.here, place.there), body)
+    writer.lines += d.intersection(number, lists, (place.here, place.there), writer.guard, body)
     return accumulation.finish(writer, names)
 
 
