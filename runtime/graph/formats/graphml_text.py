@@ -27,7 +27,11 @@ _UNWRITTEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # XML 1.0 ha
 def write_graphml(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[str]:
     """Write a graph, and return notes about what the file does not keep.
 
-    Raises GraphError for an id or a name with characters that XML does not have, and for a column called `id`.
+    Args:
+        graph, file, path, _suffix: see `GraphFormat.write`.
+
+    Raises:
+        GraphError: an id or a name has characters that XML does not have, or a column is called `id`.
     """
     if "id" in graph.columns:
         raise GraphError(f"{path}: the column `id` would be read as the name of an edge; read the graph with another "

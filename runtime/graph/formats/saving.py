@@ -38,7 +38,12 @@ def writer_of(path: str | Path) -> tuple[GraphFormat, str, str] | None:
 
 
 def save_graph(graph: Graph, path: str | Path, layout: str | None, disks: Sequence[str | Path]) -> tuple[str, ...]:
-    """See `Graph.save`."""
+    """Write a graph to a file.
+
+    Args:
+        graph: the graph.
+        path, layout, disks: see `Graph.save`.
+    """
     if str(path).endswith(".vg"):
         from vlang.runtime.graph.paged.in_memory import save as save_pages  # start-up
 

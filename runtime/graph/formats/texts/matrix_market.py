@@ -150,7 +150,11 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
 def write_matrix_market(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[str]:
     """Write a graph, and return notes about what the file does not keep. A symmetric matrix has the lower triangle.
 
-    Raises GraphError if the graph has several columns, and none is called `weight`.
+    Args:
+        graph, file, path, _suffix: see `GraphFormat.write`.
+
+    Raises:
+        GraphError: the graph has several columns, and none is called `weight`.
     """
     name, notes = only_column(graph, path)
     edges = listed_edges(graph)
