@@ -98,7 +98,7 @@ class _Gap(ListFormat):
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
         """See `GraphFormat.write`. Raises GraphError if 32 bits do not hold the vertices or the weights of a .wsg."""
-        from vlang.runtime.graph.formats.edge_rows import lost, only_column  # start-up
+        from vlang.runtime.graph.edges.edge_rows import lost, only_column  # start-up
 
         name, notes = only_column(graph, path) if suffix == ".wsg" else (None, [])
         if suffix == ".wsg" and name is None:

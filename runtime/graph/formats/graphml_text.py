@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape, quoteattr
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost
 from vlang.runtime.graph.edges.kinds import Times
-from vlang.runtime.graph.formats.edge_rows import blocks, column_values, listed_edges, lost
 from vlang.runtime.storage.output import csv_texts
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ class _JsonLines(ListFormat):
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
         """See `GraphFormat.write`. Raises GraphError for infinite values, and for a column called like an end."""
-        from vlang.runtime.graph.formats.edge_rows import (  # start-up
+        from vlang.runtime.graph.edges.edge_rows import (  # start-up
             blocks,
             column_values,
             listed_edges,

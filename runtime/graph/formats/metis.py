@@ -110,7 +110,7 @@ class _Metis(ListFormat):
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
         """See `GraphFormat.write`. Raises GraphError for directed graphs, and for edges that METIS does not have."""
-        from vlang.runtime.graph.formats.edge_rows import listed_edges, lost, only_column  # start-up
+        from vlang.runtime.graph.edges.edge_rows import listed_edges, lost, only_column  # start-up
 
         if graph.directed:
             raise GraphError(f"{path}: METIS has undirected edges only; --symmetrize (symmetrize=True) adds the "

@@ -46,7 +46,7 @@ class _Tables(ListFormat):
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
         """See `GraphFormat.write`. Columns of names are dictionaries, times are dates or timestamps."""
-        from vlang.runtime.graph.formats.edge_rows import blocks, listed_edges, lost  # start-up
+        from vlang.runtime.graph.edges.edge_rows import blocks, listed_edges, lost  # start-up
 
         pa, edges = pyarrow(f"writing {path}"), listed_edges(graph)
         refuse_taken(path, edges.columns)

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
-from vlang.runtime.graph.formats.edge_rows import blocks, column_values, listed_edges, lost
+from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost
 from vlang.runtime.graph.read.asked import is_missing
 from vlang.runtime.storage.output import csv_texts
 
