@@ -86,6 +86,10 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     warnings = _overflows(program, call, outcome) if outcome.infinite else ()
     if draws is None and not warnings:
         warnings = _integers(program, call, outcome)
+    if outcome.nan:
+        from vlang.api.running.nan_outputs import nan_warnings  # start-up
+
+        warnings = (*warnings, *nan_warnings(outcome, graph))
     sent = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
             for number, names in keep.items()}
     origin = Origin(program.source, precision, program.derive, graph.as_stored, call.parameters, call.fields, sent,
