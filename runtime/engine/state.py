@@ -46,6 +46,20 @@ def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.u
     return {f"set:{name}": members, f"sorted:{name}": members[order], f"places:{name}": order}
 
 
+def laid_out(plan: Plan, name: str, value: NDArray[Any]) -> NDArray[Any]:
+    """The array of a parameter that is a vector or a matrix, as kernels read it.
+
+    Args:
+        plan: The plan.
+        name: The parameter.
+        value: Its components, of a matrix row by row, with shape [components].
+
+    Returns: An array of the same shape, for a matrix column by column.
+    """
+    shape = next(spec.shape for spec in plan.arrays if spec.slot == f"given:{name}")
+    return value if shape is None else np.ascontiguousarray(value.reshape(shape).T).reshape(-1)
+
+
 def in_order(plan: Plan) -> frozenset[str]:
     """The slots of the arrays over vertices that passes and folds access only in the order of the vertices.
 
@@ -161,7 +175,7 @@ class State:
         An array is a set of vertices, or the components of a vector.
         """
         if isinstance(value, np.ndarray) and f"given:{name}" in self.plan.slots:
-            self.arrays[f"given:{name}"][:] = value
+            self.arrays[f"given:{name}"][:] = laid_out(self.plan, name, value)
             return
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():

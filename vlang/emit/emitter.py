@@ -119,6 +119,7 @@ class _Emitter:
         written = {w.fields for step in self.schedule.steps if isinstance(step, Stage) for w in step.writes if w.init}
         declared = [s.name for s in program.body if isinstance(s, f.InitField)]
         self.given = frozenset(name for name in declared if (name,) not in written)
+        self.frame.shapes = {p.name: p.shape for p in program.params if p.shape is not None}
         self.frame.ranges = Ranges(program, self.given, self.sizes)
         self.scalars = ScalarWriter(self.frame, self.target.dialect, self.target.scalar)
 

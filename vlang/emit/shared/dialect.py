@@ -117,6 +117,7 @@ class Dialect(ABC):
     boolean: str
     true: str
     false: str
+    wides: bool = False  # whether a long vector of floats is a single value (vlang.emit.shared.wide)
 
     # ----------------------------------------------------------------- types and constants
     def typename(self, type_: Type) -> str:
@@ -257,6 +258,21 @@ class Dialect(ABC):
     @abstractmethod
     def registers(self, names: Sequence[str]) -> str:
         """Bytes packed into one value, in the form that `hll_size` takes."""
+
+    @abstractmethod
+    def product(self, type_: Scalar, matrix: str, rows: int, vector: tuple[str, ...]) -> str:
+        """A matrix times a vector, where every row is added up from the left.
+
+        Args:
+            type_: The type of all components, a float.
+            matrix: A pointer to the matrix, column by column.
+            rows: The number of rows.
+            vector: The components of the vector, one for each column.
+        """
+
+    @abstractmethod
+    def product_row(self, product: str, row: int, rows: int) -> str:
+        """Component `row` of a product with `rows` rows, which has the name `product`."""
 
     @abstractmethod
     def part(self, packed: str, number: int) -> str:
