@@ -14,11 +14,10 @@ from vlang.ir.forms.ranges import SIZES, Sizes
 CALLS = {*SATURATED.values(), "sum_of_words"}
 TRIANGLES = ("triangles", "sum_of_words")  # two words, put together once a run
 SCC = ("scc", "add_sizes")  # indegree + outdegree, once a vertex outside of the loops over edges
-PAIRS = ("lcc_directed", "saturated_mul")  # degree * (degree - 1), once a vertex outside of the loops over edges
 
 
 @pytest.mark.parametrize(("sizes", "expected"), list(zip(
-    SIZES, [set(), {TRIANGLES, SCC}, {TRIANGLES, SCC, PAIRS}])))
+    SIZES, [set(), {TRIANGLES, SCC}, {TRIANGLES, SCC}])))
 def test_kernels_of_the_library_are_plain(sizes: Sizes, expected: set[tuple[str, str]]) -> None:
     """The remaining calls of overflow functions are outside of loops over edges.
 
