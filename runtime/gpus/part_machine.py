@@ -46,6 +46,8 @@ class PartMachine(GpuMachine):
             `LocalNumbers.wanted`.
     """
 
+    folding = ("fold", "scalar")  # partial results of other GPUs come between the two
+
     def __init__(
         self, device: Device, plan: Plan, graph: LocalGraph, options: Options, whole: Graph, exchange: type[Exchange]
     ) -> None:
