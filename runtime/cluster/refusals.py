@@ -12,7 +12,6 @@ __all__ = ["refuse_options", "refuse_plan"]
 _OPTIONS = {
     "target": "the order of priority needs all vertices on one machine",
     "chaos": "it takes random choices on one machine",
-    "checkpoint": "checkpoints of several ranks are not there yet",
     "memory": "budgets of several ranks are not there yet",
 }
 

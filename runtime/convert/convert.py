@@ -17,10 +17,9 @@ from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
-from vlang.runtime.convert.texts import TextVertexIds
 from vlang.runtime.convert.thin import in_row_order, thinned
-from vlang.runtime.graph.arrow.files import seekable_parts
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.texts import TextVertexIds
 from vlang.runtime.graph.notes import stored_note
 from vlang.runtime.graph.paged.order import order_by_degree
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
@@ -28,6 +27,7 @@ from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.ledger import budget as limited
 from vlang.runtime.storage.page_file.form import LAYOUTS, IdKind, Section
+from vlang.runtime.storage.spool import seekable_parts
 from vlang.runtime.threads.activity import reach, step
 from vlang.runtime.threads.processors import available_threads
 

@@ -15,12 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.convert.texts import Texts, TextsBuilder, TextVertexIds
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.numbering import BadText, IntegerIds, RawEnds, check_count, rank_by_bitmap
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.store import Store
 from vlang.runtime.graph.edges.tables import KeyTable, TokenTable
+from vlang.runtime.graph.edges.texts import Texts, TextsBuilder, TextVertexIds
 from vlang.runtime.storage.disk_arrays import DiskArrays
 
 __all__ = ["DiskIntegerIds", "DiskTextIds"]

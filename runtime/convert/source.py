@@ -12,18 +12,17 @@ import numpy as np
 from vlang.errors import DiskError
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.disk_space import DiskSpace
-from vlang.runtime.convert.edges import Edges, RuleColumn, Source, stored_columns
-from vlang.runtime.convert.stored import from_archive, from_page_file
-from vlang.runtime.graph.arrow.files import table_files
+from vlang.runtime.convert.edges import ColumnValues, Edges, RuleColumn, Source, StoredColumn, stored_columns
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import Ends, parse_column
+from vlang.runtime.graph.formats.format import ListFormat, StoredEdges, StoredFormat
+from vlang.runtime.graph.formats.table import recognised
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.notes import KEPT, rule_note, symmetrized_note
-from vlang.runtime.graph.sources import check_source_options, is_archive
-from vlang.runtime.graph.table_edges import read_file
+from vlang.runtime.graph.sources import check_source_options, without_rule
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.disk_arrays import DiskArrays
-from vlang.runtime.storage.magic import is_page_file
 
 __all__ = ["Reading", "open_source", "rule_of", "with_rule"]
 
@@ -72,17 +71,29 @@ def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) 
         listed, limits = generate(text, directed=reading.directed, threads=budget.threads, empty=room.empty)
         source = _listed(listed, reading.symmetrize)
         return with_rule(source, WeightRule(*limits)) if limits else source
-    if is_page_file(path) or is_archive(path):
-        load = from_page_file if is_page_file(path) else from_archive
-        return _turned(load(path, weights, room, budget.threads), reading)
     if text.isidentifier() and not path.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
-    columns = reading.columns
-    if rule and (columns is not None or table_files(path) is None):  # the rule replaces `weight`
-        columns = {name: type_ for name, type_ in (columns or {}).items() if name != "weight"}
-    listed = read_file(path, directed=reading.directed, weights=weights, columns=columns, missing=reading.missing,
-                       threads=budget.threads, ends=ends, space=DiskSpace(room, budget))  # fmt: skip
+    found = recognised(path)
+    if isinstance(found, StoredFormat):
+        return _turned(_stored(found.stream(Graph, path, weights, room.empty, budget.threads)), reading)
+    assert isinstance(found, ListFormat)
+    listed = found.read(path, directed=reading.directed, weights=weights,
+                        columns=without_rule(found, reading.columns) if rule else reading.columns,
+                        missing=reading.missing, threads=budget.threads, ends=ends,
+                        space=DiskSpace(room, budget))  # fmt: skip
     return _listed(listed, reading.symmetrize)
+
+
+def _stored(stored: StoredEdges) -> Source:
+    """Convert the edges of a stored graph."""
+    listed = stored.listed
+    columns: dict[str, ColumnValues] = {name: StoredColumn(values, stored.dtypes[name])
+                                        for name, values in listed.columns.items()}
+    if stored.rule is not None:
+        columns["weight"] = RuleColumn(stored.rule, listed.src, listed.dst, listed.directed)
+    edges = Edges(listed.src, listed.dst, len(listed.ids), columns, listed.directed)
+    return Source(edges, listed.ids, listed.notes, listed.left_out, sorted=stored.sorted, fresh=stored.fresh,
+                  kinds=listed.kinds)
 
 
 def with_rule(source: Source, rule: WeightRule) -> Source:

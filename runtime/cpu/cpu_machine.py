@@ -231,9 +231,21 @@ class CpuMachine:
         """Does nothing, because a copy is freed when its last reference is dropped."""
 
     # ------------------------------------------------------------------ checkpoints (vlang.runtime.engine.checkpoint)
+    def share(self, slot: str) -> NDArray[Any]:
+        """The values of a vertex array that this process saves."""
+        return self.state.arrays[slot]
+
     def put(self, slot: str, array: NDArray[Any]) -> None:
-        """Store the values of a vertex array."""
-        np.copyto(self.state.arrays[slot], array)
+        """Store the values of a vertex array that this process saves."""
+        if self.state.windows is None:
+            np.copyto(self.state.arrays[slot], array)
+        else:
+            self.state.windows.put(self.state.arrays[slot], array)
+
+    @property
+    def windows(self) -> Windows | None:
+        """Holds vertex arrays in files; None if all arrays are in memory."""
+        return self.state.windows
 
     def scalar_bits(self) -> dict[str, int]:
         """The 64 bits of every graph-level value as an integer: a dict by the name of the value."""

@@ -13,6 +13,7 @@ from itertools import pairwise
 from vlang.runtime.cpu.passes.pointed import bytes_of_pointers
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.engine.state import DTYPES, in_order
+from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.graph.topology.build import bytes_in_flight
@@ -260,7 +261,7 @@ class _Building:
             stored = self.shape.columns[name]
             if name in self.shape.ruled:
                 self.account.hold("columns", self.shape.entries(kind) * stored.itemsize)
-            if DTYPES[dtype] != stored:
+            if converts(stored, DTYPES[dtype]):
                 self.account.hold("columns", self.shape.entries(kind) * DTYPES[dtype].itemsize)
 
     def _sort(self, kind: str, columns: Collection[str]) -> None:

@@ -171,8 +171,6 @@ def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options)
     """
     if options.mode not in ("auto", "pull") or options.asynchronous:
         return "how supersteps run was asked for"
-    if options.checkpoint is not None:
-        return "a checkpoint copies the state"
     if any(isinstance(step, (SweepSpec, ForVerticesSpec)) for step in every_step(plan.steps)):
         return "a sweep lists vertices"
     if any(way_of(WAYS, loop, shape, options).name != Supersteps.name for loop in plan.loops):

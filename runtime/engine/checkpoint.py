@@ -21,14 +21,17 @@ from vlang.runtime.engine.position import Block, walk
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, PushSpec, Step, every_step, field_of
-from vlang.runtime.storage.state_file import StateFile
+from vlang.runtime.storage.state_file import StateSource
+from vlang.runtime.storage.windows import Windows, in_parts
 
-__all__ = ["FLAGS", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored", "saved_slots"]
+__all__ = ["FLAGS", "HISTORY", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored",
+           "saved_slots"]
 
 _NONE = 0xFFFFFFFF  # the value `none` of a vertex field
 FLAGS = "flags"
 """The name of the array with the active vertices, uint8[n]. Without it a resumed loop activates all vertices."""
-_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64", "history:moved": "int64"}
+HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64", "history:moved": "int64"}
+"""The names and dtypes of the arrays with the history; the other arrays have values of vertices."""
 _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "infinite": bool,
             "infinite_inside": bool}
 
@@ -37,8 +40,15 @@ _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "
 class Restorable(Machine, Protocol):
     """A machine whose state can be saved and restored."""
 
+    @property
+    def windows(self) -> Windows | None:
+        """Holds vertex arrays in files; None if all arrays are in memory."""
+
+    def share(self, slot: str) -> NDArray[Any]:
+        """The values of a vertex array that this process saves: for all vertices, or for the vertices of a rank."""
+
     def put(self, slot: str, array: NDArray[Any]) -> None:
-        """Store the values of any vertex array."""
+        """Store the values of any vertex array, for the same vertices as `share`."""
 
     def scalar_bits(self) -> dict[str, int]:
         """The 64 bits of every graph-level value as an integer: a dict by the name of the value."""
@@ -47,7 +57,7 @@ class Restorable(Machine, Protocol):
         """Store a graph-level value that is given as 64 bits."""
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
-        """The arrays of a copy that `keep` returned, in host memory."""
+        """The arrays of a copy that `keep` returned, in host memory, for the same vertices as `share`."""
 
 
 @dataclass(frozen=True)
@@ -121,14 +131,14 @@ def packed(
         outcome: the outcome so far, by the names in _OUTCOME.
         history: the history so far.
     """
-    arrays = {slot: machine.array(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
+    arrays = {slot: machine.share(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
     for number, block in enumerate(blocks):
         if block.watch is not None and block.watch.kept is not None:
             copies = machine.copies(block.watch.kept)
             arrays |= {f"kept{number}:{slot}": copy for slot, copy in zip(block.watch.slots, copies)}
     modes, rows = history.packed()
     about = {"position": list(position), "scalars": machine.scalar_bits(), "modes": modes, "outcome": dict(outcome)}
-    return about, {**arrays, **dict(zip(_HISTORY, rows))}
+    return about, {**arrays, **dict(zip(HISTORY, rows))}
 
 
 # ----------------------------------------------------------------------------------------------------- restoring
@@ -141,7 +151,7 @@ class Saved:
         scalars: the bits of the graph-level values, by name.
         outcome: the outcome so far, by the names in _OUTCOME.
         history: the supersteps so far.
-        arrays: the vertex arrays by slot.
+        arrays: the vertex arrays by slot; `restored` removes them.
         kept: for each block, by slot, the arrays that its CycleWatch has copied; empty if there is no copy.
         flags: uint8[n], the active vertices; None for all.
     """
@@ -150,16 +160,21 @@ class Saved:
     scalars: Mapping[str, int]
     outcome: Mapping[str, Any]
     history: History
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: dict[str, NDArray[Any]]
     kept: Sequence[Mapping[str, NDArray[Any]]]
     flags: NDArray[np.uint8] | None = None
 
 
-def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
-    """Read a checkpoint for a graph of n vertices. Raises ValueError if the checkpoint does not fit the plan and n, and
-    Damaged.
+def loaded(plan: Plan, n: int, file: StateSource, windows: Windows | None = None) -> Saved:
+    """Read a checkpoint. Raises ValueError if the checkpoint does not fit the plan and n, and Damaged.
 
     The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
+
+    Args:
+        plan: the program.
+        n: the number of vertices.
+        file: the checkpoint.
+        windows: holds the vertex arrays of the checkpoint in files; None to read them into memory.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)
@@ -168,14 +183,14 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
     watched = [_watched(plan, slots, block, step, n) for block, step in blocks]
     wanted |= {f"kept{number}:{slot}": what for number, kept in enumerate(watched) for slot, what in kept.items()}
     there = dict(file.entries)
-    rows = {name: there.pop(name, None) for name in _HISTORY}
+    rows = {name: there.pop(name, None) for name in HISTORY}
     if len(blocks) % 2 == 0 and FLAGS in there:
         slots = {**slots, FLAGS: Slot(np.dtype(np.uint8), 1, "bool")}
         wanted |= {FLAGS: (np.dtype(np.uint8), n)}
     if there != wanted:
         odd = sorted(name for name in {*there, *wanted} if there.get(name) != wanted.get(name))
         raise ValueError(f"its arrays are not those of the program (`{odd[0]}`)")
-    if any(what is None or what[0] != np.dtype(_HISTORY[name]) for name, what in rows.items()):
+    if any(what is None or what[0] != np.dtype(HISTORY[name]) for name, what in rows.items()):
         raise ValueError("its history cannot be read")
     scalars, outcome = about.get("scalars"), about.get("outcome")
     if not isinstance(scalars, dict) or set(scalars) != set(plan.scalars) or \
@@ -185,10 +200,11 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
         raise ValueError("its graph-level values name vertices that the graph does not have")
     if not isinstance(outcome, dict) or {name: type(value) for name, value in outcome.items()} != _OUTCOME:
         raise ValueError("its counts cannot be read")
-    arrays = file.arrays()
+    arrays = file.arrays(windows)
     for slot, one in slots.items():
-        _check_values(slot, one, arrays[slot], n)
-    history = History.unpacked(about.get("modes"), [arrays[name] for name in _HISTORY], len(plan.counted))
+        for part in in_parts(windows, arrays[slot]):
+            _check_values(slot, one, part, n)
+    history = History.unpacked(about.get("modes"), [arrays[name] for name in HISTORY], len(plan.counted))
     kept = [{slot: arrays[f"kept{number}:{slot}"] for slot in each} for number, each in enumerate(watched)]
     placed = {slot: arrays[slot] for slot in slots if slot != FLAGS}
     return Saved(blocks, scalars, outcome, history, placed, kept, arrays.get(FLAGS))
@@ -212,9 +228,12 @@ def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
 
 
 def restored(saved: Saved, machine: Restorable, given: frozenset[str]) -> None:
-    """Copy a checkpoint into a machine, except the graph-level values `given`, which have been set already."""
-    for slot, array in saved.arrays.items():
-        machine.put(slot, array)
+    """Move a checkpoint into a machine, except the graph-level values `given`, which have been set already.
+
+    The arrays of the checkpoint are freed, since the next checkpoint may need their memory.
+    """
+    while saved.arrays:
+        machine.put(*saved.arrays.popitem())
     for name, bits in saved.scalars.items():
         if name not in given:
             machine.put_scalar_bits(name, bits)

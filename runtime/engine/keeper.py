@@ -17,7 +17,7 @@ from vlang.runtime.engine.position import Block, Position, describe, walk
 from vlang.runtime.engine.run_outcome import Kept, Stopped
 from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.memory import PAGE, page_aligned
-from vlang.runtime.storage.state_file import Image
+from vlang.runtime.storage.state_file import FileImage, Image
 from vlang.runtime.storage.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.tasks import Task
@@ -115,12 +115,14 @@ class Keeper:
         assert self.saved is not None
         number = next(at for at, (one, _) in enumerate(self.saved.blocks) if one is block)
         copies, machine = self.saved.kept[number], self.machine
-        now = {slot: machine.array(slot).copy() for slot in copies}
+        slots = list(copies)
+        now = machine.keep(slots)
         for slot, copy in copies.items():
             machine.put(slot, copy)
-        kept = machine.keep(list(copies))
-        for slot, array in now.items():
+        kept = machine.keep(slots)
+        for slot, array in zip(slots, machine.copies(now)):
             machine.put(slot, array)
+        machine.forget(now)
         return kept
 
     # ------------------------------------------------------------------------------------------------- points
@@ -136,20 +138,29 @@ class Keeper:
         asked = self.interrupts.asked
         now = time.monotonic()
         if not asked and (self.folder is None or now < self._due):
-            if self.folder is not None and self._coming is None and now > self._soon:
+            if self.folder is not None and self.machine.windows is None and self._coming is None and now > self._soon:
                 self._prepare()
             return
-        if not asked and any(task is not None and not task.ended for task in (self._writer, self._coming)):
+        if not asked and self._busy:
             return
-        flags = loop.sync() if isinstance(loop, Syncing) else None
+        flags = self._flags(loop)
         if self.folder is not None:
             self._save(self.folder, kept, flags)
         if asked:
             self._stop()
 
+    @property
+    def _busy(self) -> bool:
+        """Whether a thread still writes the last checkpoint, or allocates memory for the first."""
+        return any(task is not None and not task.ended for task in (self._writer, self._coming))
+
+    def _flags(self, loop: Loop | None) -> NDArray[np.uint8] | None:
+        """The flags of the active vertices that this process saves; None if the loop does not know them."""
+        return loop.sync() if isinstance(loop, Syncing) else None
+
     def _prepare(self) -> None:
         """Let a thread allocate and touch the memory for the first copy while the run continues."""
-        size = sum(self.machine.array(slot).nbytes + PAGE for slot in largest_slots(self.plan))
+        size = sum(self.machine.share(slot).nbytes + PAGE for slot in largest_slots(self.plan))
 
         def touched() -> NDArray[np.uint8]:
             room = page_aligned(size + size // 16)
@@ -169,33 +180,48 @@ class Keeper:
     def _where(self) -> str:
         return describe(walk(self.position.saved(), self.plan.steps))
 
-    def _save(self, folder: StateFolder, kept: Kept, flags: NDArray[np.uint8] | None) -> None:
+    def _save(self, folder: StateFolder, kept: Kept, flags: NDArray[np.uint8] | None) -> bool:
+        """Begin to write a checkpoint; returns False if it could not be begun."""
         begin = time.monotonic()
         self._await()  # after this the writer has ended, unless the run is being interrupted
         if self._writer is not None and not self._writer.ended:
-            return
+            return False
         try:
             position = self.position.saved()
             about, arrays = packed(self.plan, self.machine, position, self.position.blocks, kept.outcome(),
                                    kept.history)
             arrays |= {} if flags is None else {FLAGS: flags}
-            about = {"generation": folder.coming, "finished": False, "written": time.time(), "key": self.key, **about}
-            if self._buffer is None and self._coming is not None:
-                self._buffer = self._coming.result()
-            image = Image(about, arrays, self._buffer, self.threads)
-        except (MemoryError, OutOfMemory):
-            self._problem("its copy does not fit into memory")
+            about = {**self._header(folder, finished=False), **about}
+            image = self._image(folder, about, arrays)
+        except (MemoryError, OutOfMemory, OSError) as error:
+            self._problem(reason(error) if isinstance(error, OSError) else "its copy does not fit into memory")
             self._due = begin + max(INTERVAL, self.every or 0)
-            return
-        self._buffer = image.buffer
+            return False
         self._collected, self._writer = False, Task(lambda: self._write(folder, image))
         if not self._writer.begin():  # the system could not start a thread
             self._collect()
         self._cost = time.monotonic() - begin
         self.stall += self._cost
         self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
+        return True
 
-    def _write(self, folder: StateFolder, image: Image) -> float:
+    def _header(self, folder: StateFolder, finished: bool) -> dict[str, Any]:
+        """The items of a description that do not depend on the state. `finished`: whether the run has ended."""
+        return {"generation": folder.coming, "finished": finished, "written": time.time(), "key": self.key}
+
+    def _image(
+        self, folder: StateFolder, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> Image | FileImage:
+        """Copy the state into memory, or into the file of the next generation if vertex arrays are in files."""
+        if self.machine.windows is not None:
+            return folder.image(about, arrays, self.machine.windows)
+        if self._buffer is None and self._coming is not None:
+            self._buffer = self._coming.result()
+        image = Image(about, arrays, self._buffer, self.threads)
+        self._buffer = image.buffer
+        return image
+
+    def _write(self, folder: StateFolder, image: Image | FileImage) -> float:
         """Write an image of the state, in the writer thread; returns the time that this took, in seconds."""
         begin = time.monotonic()
         folder.write(image, lambda: self._abandoned)
@@ -238,9 +264,8 @@ class Keeper:
         if self.folder is None or self.interrupts.asked:
             return
         self._await()
-        about = {"generation": self.folder.coming, "finished": True, "written": time.time(), "key": self.key}
         try:
-            self.folder.write(Image(about, {}))
+            self.folder.write(Image(self._header(self.folder, finished=True), {}))
             self.folder.drop_older()
         except OSError as error:
             self._problem(reason(error))

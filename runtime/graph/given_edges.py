@@ -15,11 +15,11 @@ from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.edges.from_arrays import edge_list
 from vlang.runtime.graph.edges.given import given_flag, given_name, given_whole, named_types
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.formats.table_edges import scan_table
 from vlang.runtime.graph.read.asked import Asked, parse_missing
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import column_notes
 from vlang.runtime.graph.read.vertices import parse_vertices, within
-from vlang.runtime.graph.table_edges import scan_table
 from vlang.runtime.graph.vertex_columns import columns_of_vertices, opened_vertices
 from vlang.runtime.threads.processors import available_threads
 

@@ -413,6 +413,6 @@ class Graph(EverydayGraph):
             return
         if layout is not None or list(disks):
             raise GraphError(f"{path}: `layout` and `disks` are for page files; give it a name that ends in .vg")
-        from vlang.runtime.graph.npz import save  # start-up
+        from vlang.runtime.graph.formats.npz_arrays import save  # start-up
 
         save(self.plain(), Path(given_path(path)))

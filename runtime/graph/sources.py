@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vlang.errors import DiskError, GraphError
-from vlang.runtime.graph.arrow.files import table_files
+from vlang.runtime.graph.formats.format import ListFormat, StoredFormat
+from vlang.runtime.graph.formats.table import recognised
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
-from vlang.runtime.storage.magic import is_page_file
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.edges.ends import Ends
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["check_source_options", "is_archive", "read"]
+__all__ = ["check_source_options", "read", "without_rule"]
 
 
 def read(
@@ -49,16 +49,17 @@ def read(
         edges, limits = generate(text, directed=directed, threads=threads)
         graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
         graph = graph.with_rule_weights(*limits) if limits else graph
-    elif is_archive(file) or is_page_file(file):
-        graph = _stored(graph_type, file, directed, symmetrize, None if rule else weights, threads)
     elif re.fullmatch(r"\w+", text) and not file.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
+    elif isinstance(found := recognised(file), ListFormat):
+        edges = found.read(file, directed=directed, weights=None if rule else weights,
+                           columns=without_rule(found, columns) if rule else columns, missing=missing,
+                           threads=threads or available_threads(), ends=ends)  # fmt: skip
+        graph = graph_type(edges, name=file.name, symmetrize=symmetrize, threads=threads or available_threads())
     else:
-        if rule and (columns is not None or table_files(file) is None):  # the rule replaces a column of that name
-            columns = {name: type_ for name, type_ in columns.items() if name != "weight"} \
-                if isinstance(columns, Mapping) else [name for name in columns or () if name != "weight"]
-        graph = _file(graph_type, file, directed, symmetrize, None if rule else weights, threads, columns,
-                      missing, ends)
+        assert isinstance(found, StoredFormat)
+        stored = found.load(graph_type, file, None if rule else weights, threads)
+        graph = _turned(graph_type, stored, directed, symmetrize, threads)
     graph = graph.thinned(self_loops, parallel)
     return graph.with_rule_weights(*rule) if rule else graph
 
@@ -83,7 +84,7 @@ def check_source_options(
     generated = is_spec(text) and not file.exists()
     if generated and weights is not None and rule is None:
         raise GraphError(f"weights={weights!r}: for {text} write LO..HI, which computes integer weights by a rule")
-    if generated or is_archive(file) or is_page_file(file):
+    if generated or not recognised(file).cells:
         _no_cells(text, missing, ends)
     return rule
 
@@ -97,27 +98,19 @@ def _no_cells(text: str, missing: str | float, ends: Ends) -> None:
                              "leave it out")
 
 
-def is_archive(path: Path) -> bool:
-    """Whether the file is a zip archive, which is the container of .npz files."""
-    try:
-        with path.open("rb") as file:
-            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
-    except OSError:
-        return False
+def without_rule(found: ListFormat, columns: Iterable[str] | None) -> Iterable[str] | None:
+    """The option `columns` without the column `weight`, which a rule replaces."""
+    if columns is None and found.typed:
+        return None
+    if isinstance(columns, Mapping):
+        return {name: type_ for name, type_ in columns.items() if name != "weight"}
+    return [name for name in columns or () if name != "weight"]
 
 
-def _stored(
-    graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
-    threads: int | None,
+def _turned(
+    graph_type: type[Graph], graph: Graph, directed: bool | None, symmetrize: bool, threads: int | None
 ) -> Graph:
-    if is_page_file(path):
-        from vlang.runtime.graph.paged.in_memory import load as load_pages  # start-up
-
-        graph = load_pages(graph_type, path, weights, threads=threads)
-    else:
-        from vlang.runtime.graph.npz import load  # start-up
-
-        graph = load(graph_type, path, weights, threads=threads)
+    """Apply the options `directed` and `symmetrize` to a stored graph."""
     turned = directed is not None and directed != graph.directed
     if not turned and not (symmetrize and graph.directed):
         return graph
@@ -125,17 +118,3 @@ def _stored(
     if directed is not None:
         edges = replace(edges, directed=directed)
     return graph_type(edges, name=graph.name, symmetrize=symmetrize, threads=threads)
-
-
-def _file(
-    graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
-    threads: int | None, columns: Iterable[str] | None, missing: str | float, ends: Ends,
-) -> Graph:  # fmt: skip
-    from vlang.runtime.graph.table_edges import read_file  # start-up
-
-    threads = threads or available_threads()
-    return graph_type(
-        read_file(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads,
-                  ends=ends),
-        name=path.name, symmetrize=symmetrize, threads=threads,
-    )  # fmt: skip

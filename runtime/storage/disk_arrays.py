@@ -60,3 +60,7 @@ class DiskArray:
             self.array, self.pages = np.frombuffer(pages, self._dtype, count), pages
             self._count = count
         return self.array
+
+    def close(self) -> None:
+        """Close the file, so that the array cannot grow. The array stays valid: its mapping has its own descriptor."""
+        self._file.close()

@@ -8,6 +8,7 @@ caches the file in memory that is otherwise free, which does not count as memory
 from __future__ import annotations
 
 import mmap
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from vlang.runtime.storage.disk_arrays import DiskArray, DiskArrays
 
-__all__ = ["WINDOW", "Windows"]
+__all__ = ["WINDOW", "Windows", "in_parts"]
 
 WINDOW = 1 << 18
 """The number of vertices that a pass over vertices processes before it releases their window."""
@@ -34,14 +35,15 @@ class Windows:
     def __init__(self, folder: Path, n: int) -> None:
         self.n = n
         self._room = DiskArrays(folder)
-        self._made: list[DiskArray] = []
+        self._made: list[weakref.ref[mmap.mmap]] = []  # the mapping of each array; an array keeps its mapping alive
 
     def zeros(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """An array of `count` zeros, where `count` is a multiple of the number of vertices. Raises DiskError."""
         made = DiskArray(self._room, dtype)
         array = made.reserve(count)
+        made.close()
         if made.pages is not None:
-            self._made.append(made)
+            self._made = [there for there in self._made if there() is not None] + [weakref.ref(made.pages)]
             if hasattr(mmap, "MADV_SEQUENTIAL"):
                 made.pages.madvise(mmap.MADV_SEQUENTIAL)
         return array
@@ -54,10 +56,10 @@ class Windows:
 
     def put(self, target: NDArray[Any], source: NDArray[Any]) -> None:
         """Copy an array over vertices into another array, window by window, and release the windows of both arrays."""
-        width = len(source) // max(1, self.n)
-        for first, last in self.parts():
-            target[first * width : last * width] = source[first * width : last * width]
-            self.release(first, last)
+        at = 0
+        for part in in_parts(self, source):
+            target[at : at + len(part)] = part
+            at += len(part)
 
     def parts(self) -> Iterator[tuple[int, int]]:
         """The ranges (first, last) of at most WINDOW vertices that cover all vertices in order; `last` is excluded."""
@@ -66,11 +68,25 @@ class Windows:
 
     def release(self, first: int, last: int) -> None:
         """Release the parts of all arrays that belong to the vertices first..last-1."""
-        for made in self._made:
-            assert made.pages is not None
-            size = len(made.pages)
+        for pages in [pages for there in self._made if (pages := there()) is not None]:
+            size = len(pages)
             low = -(-size * first // self.n // mmap.PAGESIZE) * mmap.PAGESIZE
             high = size if last == self.n else size * last // self.n // mmap.PAGESIZE * mmap.PAGESIZE
             if low < high and hasattr(mmap, "MADV_DONTNEED"):
                 with suppress(OSError):  # not fatal: the system reclaims the pages when memory is short
-                    made.pages.madvise(mmap.MADV_DONTNEED, low, high - low)
+                    pages.madvise(mmap.MADV_DONTNEED, low, high - low)
+
+
+def in_parts(windows: Windows | None, array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield consecutive parts of an array: the whole array, or one part for each window if there are windows.
+
+    The caller may read and write a part. When the caller asks for the next part, the windows of the part are released.
+    An array whose length is not a multiple of the number of vertices is yielded as a whole.
+    """
+    if windows is None or not windows.n or len(array) % windows.n:
+        yield array
+        return
+    width = len(array) // windows.n
+    for first, last in windows.parts():
+        yield array[first * width : last * width]
+        windows.release(first, last)

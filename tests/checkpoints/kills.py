@@ -3,7 +3,8 @@
 Programs are compiled before the first fork. A child process runs a program, and writes checkpoints as often as
 possible, with threads, pages and ways drawn at random, until it is killed or done. Each child resumes the run of the
 previous child. Half of the runs are on a page file, which each child streams through a ring of another size or holds in
-memory. The result of the last child is compared with that of a run without checkpoints.
+memory. Half of the streamed parts have their vertex arrays in files, too. The result of the last child is compared with
+that of a run without checkpoints.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tests.checkpoints.cases import CASES, assert_same, file_of, graph_of, progr
 from tests.paged.stores import streaming
 from vlang import Graph, Result
 from vlang.runtime.engine.trace import Round
+from vlang.runtime.storage import windows
 
 _PAUSE = 0.004  # seconds of sleep after a round, so that kills are spread over all rounds
 _START = 0.01  # approximate seconds until a child begins its run
@@ -37,23 +39,27 @@ def slow(_row: Round) -> None:
 Part = Callable[..., Result]
 
 
-def in_memory(case: str, draw: random.Random) -> Part:
+def in_memory(case: str, draw: random.Random, _folder: Path) -> Part:
     """One part of a run on a graph in memory, with random options that must not change the result."""
     research = {**draw.choice(CASES[case].others), "page_size": draw.choice((4096, 65536))}
     given = {**CASES[case].given, "research": research, "threads": draw.choice((1, 2, 3))}
     return lambda **more: program_of(case)(graph_of(case), **given, **more)
 
 
-def on_page_file(case: str, draw: random.Random) -> Part:
-    """One part of a run on a page file, with a random ring buffer or with all edges in memory."""
+def on_page_file(case: str, draw: random.Random, folder: Path) -> Part:
+    """One part of a run on a page file, with a random ring buffer or with all edges in memory.
+
+    folder: a folder for files with vertex arrays.
+    """
     research = draw.choice(streamed_options(case))
     given = {**CASES[case].given, "research": research, "threads": draw.choice((1, 2, 3))}
     streams, buffers, kept = draw.random() < 0.75, draw.choice((2, 3)), draw.choice((0.0, 0.5, 2.0))
+    moved = draw.choice((None, folder))
 
     def run(**more: Any) -> Result:
         if not streams:
             return program_of(case)(Graph.read(file_of(case)), **given, **more)
-        with streaming(buffers, kept):
+        with streaming(buffers, kept, moved):
             return program_of(case)(Graph.open(file_of(case)), **given, **more)
 
     return run
@@ -82,7 +88,7 @@ def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[i
         folder, kills, newest = Path(name), 0, 0
         going, part = 0, draw.choice((in_memory, on_page_file))
         while True:
-            number = child(part(case, draw), folder)
+            number = child(part(case, draw, folder), folder)
             if kills < _MOST:
                 time.sleep(draw.uniform(0.0, 0.9 * span) + _START)
                 os.kill(number, signal.SIGKILL)
@@ -102,6 +108,7 @@ def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[i
 def main(kills: int, seed: int) -> None:
     """Kill runs of all cases in turn, `kills` times in total, and print what happened."""
     draw, done, runs, going, resumed = random.Random(seed), 0, 0, 0, 0
+    windows.WINDOW = 64  # several windows in the small graphs
     print(f"seed {seed}", flush=True)
     wanted, spans = {}, {}
     for case in CASES:

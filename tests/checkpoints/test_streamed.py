@@ -20,6 +20,7 @@ from vlang import CheckpointError, DiskError, Graph, Result, load
 from vlang.cli import main
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.graph.topology.stored import StoredAdjacencies
+from vlang.runtime.storage import windows
 from vlang.runtime.storage.page_file import PageFile
 
 
@@ -33,21 +34,22 @@ def streamed(case: str, buffers: int = 2, kept: float = 0.0, **options: Any) -> 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_streamed_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parts of the run differ in rings, threads and ways, or hold all edges in memory."""
+    """The parts of the run differ in rings, threads and ways, or hold edges in memory, or vertex arrays in files."""
     written_at_once(monkeypatch)
+    monkeypatch.setattr(windows, "WINDOW", 64)
     program, file = program_of(case), file_of(case)
     given = {name: value for name, value in CASES[case].given.items() if name != "research"}
     want = program(graph_of(case), **CASES[case].given)
     step, part, others = max(2, len(want.history) // 4), 0, streamed_options(case)
     while True:
         research = {**CASES[case].given.get("research", {}), **others[part % len(others)]}
-        more = {**given, "research": research, "threads": 1 + part % 3, "checkpoint": tmp_path, "every": 0,
+        more = {**given, "research": research, "threads": 1 + part % 3, "checkpoint": tmp_path / "state", "every": 0,
                 "progress": stopped_after(step) if part < 12 else None}
         try:
             if part % 4 == 2:
                 result = program(Graph.read(file) if part % 8 == 2 else Graph.open(file), **more)
             else:
-                with streaming(2 + part % 2, (0.0, 0.4, 2.0)[part % 3]):
+                with streaming(2 + part % 2, (0.0, 0.4, 2.0)[part % 3], tmp_path if part % 2 else None):
                     result = program(Graph.open(file), **more)
         except Stopped:
             part += 1
@@ -55,7 +57,8 @@ def test_a_streamed_run_stopped_again_and_again(case: str, tmp_path: Path, monke
         break
     assert_same(case, result, want)
     assert result.resumed or part == 0
-    assert program(Graph.open(file), checkpoint=tmp_path, **CASES[case].given).resumed == ""  # that run had finished
+    again = program(Graph.open(file), checkpoint=tmp_path / "state", **CASES[case].given)
+    assert again.resumed == ""  # that run had finished
 
 
 def test_a_search_goes_on_by_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

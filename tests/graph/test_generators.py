@@ -198,7 +198,8 @@ def test_networkx_ids_and_attributes() -> None:
 
 def test_importing_loads_nothing_heavy() -> None:
     code = (
-        "import sys, vlang.runtime.graph.graph, vlang.runtime.graph.generators, vlang.runtime.graph.npz\n"
+        "import sys, vlang.runtime.graph.graph, vlang.runtime.graph.generators\n"
+        "import vlang.runtime.graph.formats.npz_arrays\n"
         "print([m for m in ('numba', 'llvmlite', 'scipy', 'networkx') if m in sys.modules])"
     )
     root = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from tests.mutation.operators import LOGIC, RACES, SITES, Site
 
 __all__ = ["AREAS", "SEED", "TESTS", "Area", "drawn", "covering"]
 
-SEED = 20261123
+SEED = 20261124
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ AREAS = (
         "vlang/emit/cpu/skeletons/*.py", "vlang/emit/cpu/ways/push_text.py", "vlang/emit/cuda/skeletons/*.cuh",
         "runtime/kernels/*.py")),
     Area("engine", 4, "logic", LOGIC, ("runtime/engine/*.py", "runtime/cpu/**/*.py", "runtime/gpu/**/*.py")),
-    Area("readers", 10, "logic", LOGIC, ("runtime/graph/read/*.py", "runtime/graph/npz.py", "runtime/graph/archive.py",
+    Area("readers", 10, "logic", LOGIC, ("runtime/graph/read/*.py", "runtime/graph/formats/**/*.py",
                                          "runtime/convert/*.py", "runtime/storage/page_file/*.py")),
 )
 """34 mutations: ten in the compiler, 14 in the engine with its kernels (ten of them races), and ten in the readers."""
@@ -85,7 +85,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
                         *_CPU, "tests/api")),
     ("runtime/convert", ("tests/page_file/test_convert.py", *_PAGES)),
     ("runtime/storage/page_file", _PAGES),
-    ("runtime/graph/npz.py", ("tests/graph/reading/test_npz.py", "tests/graph/reading/test_npz_damaged.py",
+    ("runtime/graph/formats/npz", ("tests/graph/reading/test_npz.py", "tests/graph/reading/test_npz_damaged.py",
                               "tests/graph", "tests/page_file")),
     ("runtime/graph", ("tests/graph/reading/test_formats.py", "tests/graph/reading/test_errors.py",
                        "tests/graph/reading/test_columns.py", "tests/graph", "tests/cli/test_reading.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import re
@@ -11,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.checkpoints.test_points import Stopped, stopped_after, written_at_once
 from tests.cpu.compare import same_bits
 from vlang import Graph, Program, Result, load
 from vlang.errors import OutOfMemory
 from vlang.options import parse_size
+from vlang.runtime.engine import cycle
 from vlang.runtime.engine.state import in_order
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.storage.ledger import budget, ledger
@@ -68,38 +71,58 @@ def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
     assert "in a file" not in more.placement
 
 
-def test_a_copy_of_the_state_is_in_the_file_too(path: Path) -> None:
-    """The search for cycles, which copies the state, begins at superstep 64. The loop still runs at that superstep."""
-    slow = {"damping": 0.999, "tol": 1e-9, "max_rounds": 70}
-    want = PAGERANK(Graph.open(path), **slow)
-    assert want.rounds == 70
-    found, counted = within(PAGERANK, path, "3M", **slow)
-    assert same_bits(np.asarray(found["rank"]), np.asarray(want["rank"]))
-    assert counted < 3 * MB
-
-
 def test_other_ways_are_refused_with_the_need(path: Path) -> None:
     for name, options in (("bfs", {"source": 0}), ("components", {}), ("betweenness", {"sources": [0]})):
         with pytest.raises(OutOfMemory, match=r"needs .* give memory=\d+M"):
             load(name)(Graph.open(path), memory="2M", **options)
 
 
-def test_a_run_with_checkpoints_keeps_its_state_in_memory(path: Path, tmp_path: Path) -> None:
-    """The copy of a checkpoint needs as much memory as the state. The refusal says so, and the named memory is enough.
+def test_checkpoints_of_a_state_in_a_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint takes no memory for a copy of the state, and neither does a run that goes on from it.
 
-    A run that windows made possible is no obstacle: both runs have the same bits.
+    The parts of the run have their state in a file, in memory, and in a file again. The search for cycles, which begins
+    at superstep 4 in this test, copies the state. The last part goes on from a checkpoint with this copy.
     """
-    options: dict[str, Any] = {"max_rounds": 6, "tol": 0.0}
-    with pytest.raises(OutOfMemory, match=r"because a checkpoint copies the state\), .* give memory=\d+M") as refused:
-        within(PAGERANK, path, "3M", checkpoint=str(tmp_path / "saved"), **options)
-    assert not list(tmp_path.rglob("*.state"))
-    named = str(refused.value).rpartition("give memory=")[2].partition(",")[0].strip()
-    kept, counted = within(PAGERANK, path, named, checkpoint=str(tmp_path / "saved"), every=0, **options)
-    assert counted <= parse_size(named)
-    moved, _ = within(PAGERANK, path, "3M", **options)
-    assert "in a file" in moved.placement
-    assert "in a file" not in kept.placement
-    assert same_bits(np.asarray(kept["rank"]), np.asarray(moved["rank"]))
+    written_at_once(monkeypatch)
+    monkeypatch.setattr(cycle, "WATCHED_FROM", 4)
+    options: dict[str, Any] = {"damping": 0.999, "tol": 1e-9, "max_rounds": 9}
+    want, said = PAGERANK(Graph.open(path), **options), list[str]()
+    saved: dict[str, Any] = {**options, "checkpoint": tmp_path / "saved", "every": 0, "notices": said.append}
+    for memory, rounds in (("3M", 2), ("16M", 2), ("3M", 3)):
+        gc.collect()
+        with budget(parse_size(memory)):
+            before = ledger.used
+            with pytest.raises(Stopped):
+                PAGERANK(Graph.open(path), memory=memory, progress=stopped_after(rounds), **saved)
+            assert ledger.peak - before < parse_size(memory)
+    found, counted = within(PAGERANK, path, "3M", **saved)
+    assert [text.partition(",")[0] for text in said] == [
+        f"goes on before superstep {at} of the loop in line 15" for at in (2, 3, 5)]
+    assert "in a file" in found.placement
+    assert counted < 3 * MB
+    assert found.rounds == want.rounds == 9
+    assert same_bits(np.asarray(found["rank"]), np.asarray(want["rank"]))
+    assert len(list((tmp_path / "saved").iterdir())) == 2, "the lock, and one finished generation"
+
+
+def test_a_full_disk_at_a_checkpoint_of_a_state_in_a_file(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on and says so once, whether the space for the copy or the description cannot be written."""
+    def full(*_given: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    options: dict[str, Any] = {"max_rounds": 4, "tol": 0.0}
+    want, saved = PAGERANK(Graph.open(path), **options), tmp_path / "saved"
+    written_at_once(monkeypatch)
+    for function in ("pwrite", "fsync"):
+        said: list[str] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(os, function, full)
+            found, _ = within(PAGERANK, path, "3M", checkpoint=saved, every=0, notices=said.append, **options)
+        assert said[:1] == [f"no checkpoint could be written to {saved}: the disk is full; the run goes on"]
+        assert same_bits(np.asarray(found["rank"]), np.asarray(want["rank"]))
+        assert not (saved / "state.next").exists()
 
 
 def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

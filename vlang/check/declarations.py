@@ -115,13 +115,18 @@ class Declarations:
 
     def _allowed(self, expr: t.TypeExpr, what: str, *kinds: type) -> Type | None:
         type_ = self.type_of(expr)
+        return self._refused(type_, what, expr.span, *kinds)
+
+    def _refused(self, type_: Type | None, what: str, span: t.Span, *kinds: type, write: str = "") -> Type | None:
+        """The type, if it is of one of the kinds; otherwise None, after a report."""
         if type_ is None or isinstance(type_, kinds):
             return type_
         help_ = "only parameters are lists of vertices" if isinstance(type_, VertexSet) else (
             "tuples exist while a program computes; keep each part in a field of its own"
             if isinstance(type_, Tuple) else "matrices are parameters; a row of one is a vector"
             if isinstance(type_, Matrix) else "")
-        self.run.report(Code.WRONG_TYPE, f"{what} cannot be {a(type_)}", expr.span, help=help_ or ())
+        self.run.report(Code.WRONG_TYPE, f"{what} cannot be {a(type_)}", span, help=help_ or (), write=write or (),
+                        replaces=span if write else None)
         return None
 
     # --------------------------------------------------------------- parameters
@@ -210,7 +215,9 @@ class Declarations:
             if item.type is not None:
                 self.x.fit(item.value, value.type, type_, f"`{item.name}`", item)
             else:
-                type_ = self.x.concrete(value.type)
+                parts = isinstance(value.type, (Tuple, Vector))
+                type_ = self._refused(self.x.concrete(value.type), "a global", item.value.span, Scalar,
+                                      write=f"{self.run.text(item.value)}[0]" if parts else "")
         symbol = self.run.declare(scope, item, "global", item.name, item.name_span, type_)
         self.visible.names.setdefault(item.name, symbol)
 

@@ -259,6 +259,9 @@ def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) ->
         other = {"sum": "count", "min": "all", "max": "any", "prod": "all"}.get(rule.name)
         if other is not None:
             help_, write = f"for bools there is `{other}`:", other + text[len(node.name):]
+        else:
+            help_ = "as a number, a bool is 0 or 1:"
+            write = rewrite.edited(x.run.file.text, node.span, [(node.body.span, f"float({x.run.text(node.body)})")])
     elif rule.name in ("sum", "mean") and isinstance(body, Scalar) and body.kind == "time":
         help_ = "a time is a number only as the difference to another one:"
         number = f'({x.run.text(node.body)}) - "1970-01-01"'

@@ -316,7 +316,7 @@ def _of_npy(source: str) -> Any:
 
 def _of_archive(name: str, source: str, n: int) -> tuple[Any, Any]:
     """The array `name` of an .npz file, and the vertex ids in the file, or None if there are no ids."""
-    from vlang.runtime.graph.archive import Archive  # start-up
+    from vlang.runtime.graph.formats.archive import Archive  # start-up
 
     with Archive(Path(source)) as archive:
         if name not in archive:

@@ -9,7 +9,7 @@ from vlang.emit.common_neighbours import with_common
 from vlang.emit.cpu.numba_target import NumbaTarget
 from vlang.emit.fused import FusedWork, fused_work
 from vlang.emit.plan_notes import stage_notes
-from vlang.emit.shared.dialect import stored_as, width_of
+from vlang.emit.shared.dialect import column_as, stored_as, width_of
 from vlang.emit.shared.formulas import Unwritable
 from vlang.emit.shared.frame import Frame, Times
 from vlang.emit.shared.loop_spec import LoopPlan, neighbour_reads, plan_loop
@@ -115,9 +115,11 @@ class _Emitter:
         self.frame.reductions = {r.name: r for r in program.reductions}
         self.types: dict[str, Type] = {d.name: d.type for d in program.fields}
         self.columns = {e.name: stored_as(e.type) for e in program.edges if e.name in self.present}
+        self.converted = {e.name: column_as(e.type) for e in program.edges}
         written = {w.fields for step in self.schedule.steps if isinstance(step, Stage) for w in step.writes if w.init}
         declared = [s.name for s in program.body if isinstance(s, f.InitField)]
         self.given = frozenset(name for name in declared if (name,) not in written)
+        self.frame.shapes = {p.name: p.shape for p in program.params if p.shape is not None}
         self.frame.ranges = Ranges(program, self.given, self.sizes)
         self.scalars = ScalarWriter(self.frame, self.target.dialect, self.target.scalar)
 
@@ -204,7 +206,7 @@ class _Emitter:
             self.frame.slot(f"next:{name}")
         return StageSpec(
             name=stage.name, domain=stage.domain, kernels=dict(text.kernels),
-            columns=tuple((c, edge_columns[c]) for c in writer.columns), written=stage.written,
+            columns=tuple((c, self.converted.get(c, edge_columns[c])) for c in writer.columns), written=stage.written,
             swaps=tuple(n for n in stage.written if n in two), loop_end=ends,
             notify=plan.readers[stage.name].notify if plan and stage.name in plan.readers else None,
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,

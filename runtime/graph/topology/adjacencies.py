@@ -15,6 +15,7 @@ from vlang.runtime.graph.edges.columns import Column, describe
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.topology.adjacency import COMMON, Adjacency, frozen
 from vlang.runtime.graph.topology.build import MANY, EdgeScan, Rows, RowScan, build_rows
+from vlang.runtime.graph.topology.listing import Listing
 from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, simple_neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
 from vlang.runtime.storage.room import require_room
@@ -122,6 +123,13 @@ class Adjacencies:
             base = self.any()
             names = [name for name in self.columns if self.rule is None or name != WEIGHT]
             return base.kind, Rows(base.offsets, base.targets, {name: base.stored(name) for name in names})
+
+    def listing(self) -> Listing:
+        """The edges as a list; builds no adjacency."""
+        with self._lock:
+            if self._edges is not None:
+                return Listing.of_edges(self._edges, self.directed, self.columns, self.rule, self.threads)
+            return Listing.of_adjacency(self.any(), self.threads)
 
     def excess(self) -> tuple[int, int]:
         """The numbers of self-loops and of parallel edges, with undirected edges counted once; cached."""

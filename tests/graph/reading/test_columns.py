@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.graph.reading import read_edges
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.read import read_edges
 from vlang.runtime.graph.read.asked import MISSING, parse_missing
 
 HEAD = "source,target,weight\n"

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow
 import pytest
 
+from tests.graph.reading import read_edges
 from vlang.errors import DiskError, GraphError
-from vlang.runtime.graph.read import read_edges
 
 MATRIX = b"%%MatrixMarket matrix coordinate "
 BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
@@ -174,11 +174,6 @@ MESSAGES: dict[str, tuple[bytes, str]] = {
     "json": (
         b'{"nodes": []}\n',
         'g, line 1: this looks like JSON, not like a list of edges\n  found:    {"nodes": []}\n'
-        "  expected: lines of two vertices each, MatrixMarket, or DIMACS (.gr)",
-    ),
-    "gml": (
-        b"graph [\n  node [\n",
-        "g, line 1: this looks like GML, not like a list of edges\n  found:    graph [\n"
         "  expected: lines of two vertices each, MatrixMarket, or DIMACS (.gr)",
     ),
     "matrix: short banner": (

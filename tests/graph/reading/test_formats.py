@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.graph.reading import read_edges
 from vlang import Graph
 from vlang.runtime.graph.edges.space import IN_MEMORY
-from vlang.runtime.graph.read import read_edges
-from vlang.runtime.graph.read.estimate_text import estimate_text
+from vlang.runtime.graph.formats.texts.estimate_text import estimate_text
 from vlang.runtime.graph.read.scan import reading_bytes
 
 MATRIX = b"%%MatrixMarket matrix coordinate "

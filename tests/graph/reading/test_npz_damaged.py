@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse
 
 from vlang.errors import GraphError, OutOfMemory
-from vlang.runtime.graph import archive
+from vlang.runtime.graph.formats import archive
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.storage import room
 

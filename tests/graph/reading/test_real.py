@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import vlang
+from tests.graph.reading import read_edges
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.read import read_edges
 from vlang.runtime.graph.read.chunk import Status
 from vlang.runtime.graph.read.layout import Role
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ import numpy as np
 from vlang import __version__
 from vlang.errors import BindError, CheckpointError, DiskError
 from vlang.options import OPTIONS
+from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.checkpoint import Restorable, Saved, loaded
 from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.engine.position import describe
 from vlang.runtime.graph.fingerprint import SEAL, fingerprint
 from vlang.runtime.plan.plan import Plan, every_step
-from vlang.runtime.storage.state_file import Damaged, StateFile, digest
+from vlang.runtime.storage.state_file import Damaged, digest
 from vlang.runtime.storage.state_folder import Generation, StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.processors import available_threads
@@ -65,7 +66,13 @@ def opened_folder(path: str) -> Iterator[StateFolder]:
     Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError if the folder cannot be
     used.
     """
-    folder = StateFolder(path)
+    transport = here()
+    if transport is None:
+        folder = StateFolder(path)
+    else:
+        from vlang.runtime.cluster.saved.rank_folder import RankFolder  # start-up
+
+        folder = RankFolder(path, transport)
     try:
         folder.generations()
         yield folder
@@ -94,10 +101,15 @@ def keeping(
     options = call.options
     if not isinstance(machine, Restorable):
         raise BindError("checkpoint and on_interrupt are for runs on the CPU; leave out the device, or these")
+    making: Callable[..., Keeper] = Keeper
+    if here() is not None:
+        from vlang.api.running.on_ranks import rank_keeper  # start-up
+
+        making = rank_keeper(machine, folder)
     key = {} if folder is None else _key(plan, call, source, derive)
-    saved = None if folder is None else _begin(folder, plan, call.graph, key, notes)
+    saved = None if folder is None else _begin(folder, plan, machine, call.graph.n, key, notes)
     with Interrupts() as interrupts:
-        keeper = Keeper(plan, machine, interrupts, folder, key, options.every, options.on_interrupt == "write",
+        keeper = making(plan, machine, interrupts, folder, key, options.every, options.on_interrupt == "write",
                         options.threads or available_threads(), notes.say, saved, notes.problems)
         try:
             yield keeper
@@ -210,8 +222,17 @@ def _other(there: object, here: Key) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------- beginning
-def _begin(folder: StateFolder, plan: Plan, graph: Graph, key: Key, notes: Notes) -> Saved | None:
-    """The checkpoint from which a run continues; None if the run starts from the beginning."""
+def _begin(folder: StateFolder, plan: Plan, machine: Restorable, n: int, key: Key, notes: Notes) -> Saved | None:
+    """The checkpoint from which a run continues; None if the run starts from the beginning.
+
+    Args:
+        folder: the folder of the checkpoints.
+        plan: the plan of the run.
+        machine: the machine that runs it.
+        n: the number of vertices.
+        key: the properties of the run, from `_key`.
+        notes: receives messages.
+    """
     damaged: list[Generation] = []
     for one in folder.generations():
         if one.file is None:
@@ -225,12 +246,13 @@ def _begin(folder: StateFolder, plan: Plan, graph: Graph, key: Key, notes: Notes
             raise CheckpointError(f"cannot go on from the checkpoint in {folder.shown}: {other}. Run it as before, or "
                                   "give another folder")
         try:
-            saved = _loaded(folder, plan, graph, one.name, one.file)
+            saved = _loaded(folder, plan, machine, n, one)
         except Damaged as error:
             damaged.append(Generation(one.name, one.number, None, str(error)))
             continue
         for lost in damaged:
             notes.problem(f"{folder.shown}/{lost.name} is damaged: {lost.problem}; the checkpoint before it is used")
+        folder.number = one.number  # the next generation replaces a damaged one
         notes.resumed = f"goes on before {describe(saved.blocks)}, {_age(one.file.about)}, from {folder.shown}"
         notes.say(notes.resumed)
         return saved
@@ -240,13 +262,14 @@ def _begin(folder: StateFolder, plan: Plan, graph: Graph, key: Key, notes: Notes
     return None
 
 
-def _loaded(folder: StateFolder, plan: Plan, graph: Graph, name: str, file: StateFile) -> Saved:
+def _loaded(folder: StateFolder, plan: Plan, machine: Restorable, n: int, one: Generation) -> Saved:
+    assert one.file is not None
     try:
-        return loaded(plan, graph.n, file)
+        return loaded(plan, n, one.file, machine.windows)
     except ValueError as error:
-        raise folder.refused(name, str(error)) from None
+        raise folder.refused(one.name, str(error)) from None
     except OSError as error:
-        raise DiskError(f"cannot read {folder.shown}/{name}: {reason(error)}") from error
+        raise DiskError(f"cannot read {folder.shown}/{one.name}: {reason(error)}") from error
 
 
 def _age(about: Mapping[str, Any]) -> str:

@@ -166,7 +166,8 @@ def _run_on(
         return run(None), "", ()
     from vlang.api.running.checkpoints import Notes, keeping  # start-up
 
-    notes = Notes(call.options.notices)
+    transport = here()
+    notes = Notes(call.options.notices if transport is None or transport.rank == 0 else None)
     with keeping(opened.plan, opened.machine, call, program.source, program.derive, folder, notes) as keeper:
         outcome = run(keeper)
     return outcome, notes.resumed, notes.problems

@@ -133,6 +133,26 @@ __device__ __forceinline__ u64 mix(u64 seed, u64 x) {
 // 1 + the number of trailing zeros in 58 bits; 59 if no bit is set.
 __device__ __forceinline__ u8 hll_rank(u64 bits) { return u8(bits ? __ffsll(i64(bits)) : 59); }
 
+// A vector of N components.
+template <typename T, int N>
+struct Vector {
+  T a[N];
+};
+
+// A matrix times a vector, each row added up from the left. The matrix has ROWS rows and is stored column by column.
+template <int ROWS, typename T, int COLUMNS>
+__device__ __forceinline__ Vector<T, ROWS> product(const T* matrix, const Vector<T, COLUMNS>& x) {
+  Vector<T, ROWS> total;
+#pragma unroll
+  for (int row = 0; row < ROWS; row++) total.a[row] = matrix[row] * x.a[0];
+#pragma unroll 1
+  for (int column = 1; column < COLUMNS; column++) {
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) total.a[row] += matrix[column * ROWS + row] * x.a[column];
+  }
+  return total;
+}
+
 // A HyperLogLog counter.
 struct Registers {
   u8 c[64];

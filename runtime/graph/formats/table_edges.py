@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -14,17 +12,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow import cells
-from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.named import NamedColumn, named_type
 from vlang.runtime.graph.arrow.tables import ArrowTable
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
-from vlang.runtime.graph.edges.ends import OF_FILE, Ends
-from vlang.runtime.graph.edges.given import named_types
 from vlang.runtime.graph.edges.numbering import BadText, Ids, MixedSigns, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
-from vlang.runtime.graph.read import read_edges
-from vlang.runtime.graph.read.asked import Asked, parse_missing
+from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.layout import Field, Role
@@ -33,7 +27,7 @@ from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.graph.read.vertices import parse_vertices, within
 
-__all__ = ["TableEdges", "fields_of", "named_fields", "read_file", "scan_table"]
+__all__ = ["TableEdges", "fields_of", "named_fields", "read_table", "scan_table"]
 
 _STEP = 1 << 18  # rows that are converted at a time; the converted copies stay in cache
 _NO_TEXT: NDArray[np.uint8] = np.zeros(0, np.uint8)
@@ -58,32 +52,7 @@ class TableEdges:
     warnings: list[str]
 
 
-def read_file(
-    path: str | os.PathLike[str], *, directed: bool | None = None, weights: str | None = None,
-    columns: Iterable[str] | None = None, missing: object = "error", threads: int = 0,
-    ends: Ends = OF_FILE, space: Space = IN_MEMORY,
-) -> EdgeList:  # fmt: skip
-    """Read the edges of a text file, or of Parquet or Arrow files, given as one file, a folder or a glob.
-
-    Args:
-        path, directed, weights, missing, threads, ends, space: see `vlang.runtime.graph.read.read_edges`.
-        columns: see `read_edges`. In Parquet and Arrow files, all other columns are skipped.
-
-    Raises:
-        GraphError: the content is wrong.
-        DiskError: a file is missing or cannot be read.
-    """
-    files = table_files(path)
-    if files is None:
-        return read_edges(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads,
-                          ends=ends, space=space)
-    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing), ends,
-                  named_types(columns))
-    with Workers(threads) as workers:
-        return _read_table(FileTable.open(path if isinstance(path, Path) else Path(path), files), asked, workers, space)
-
-
-def _read_table(table: ArrowTable, asked: Asked, workers: Workers, space: Space = IN_MEMORY) -> EdgeList:
+def read_table(table: ArrowTable, asked: Asked, workers: Workers, space: Space = IN_MEMORY) -> EdgeList:
     """The edges of a table, with notes about the columns.
 
     Args:
@@ -117,10 +86,10 @@ def scan_table(
     table: ArrowTable, asked: Asked, workers: Workers, space: Space = IN_MEMORY,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> TableEdges:
-    """The edges of a table in the order of its rows. Raises the errors of `_read_table`.
+    """The edges of a table in the order of its rows. Raises the errors of `read_table`.
 
     Args:
-        table, asked, workers, space: see `_read_table`.
+        table, asked, workers, space: see `read_table`.
         titles: new names of columns, by their names in the table.
     """
     names = list(table.schema.names)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.formats.texts.text_table import TEXTS
 from vlang.runtime.graph.packed_text import Packing
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import cut_line
@@ -41,11 +42,12 @@ def estimate_text(path: Path, directed: bool | None, threads: int) -> Shape:
     if not file.packing and size > 2 * _SAMPLE:
         lines, mean = _sampled(path, begin, size, lines)
     edges = max(1, int((size - begin) / mean))
-    arcs, declared = _declared(head.format, [line.text for line in head.data])
+    reader = TEXTS[head.format]
+    arcs, declared = reader.counts([line.text for line in head.data])
     edges = arcs or edges
     cells = [[cell for cell in _LIST.split(line) if cell] if head.format is not Format.EDGE_TEXT or "\t" not in line
              else list(cut_line(line, "\t")) for line in lines]
-    at = 1 if head.format is Format.DIMACS else 0
+    at = reader.first
     ends = [cell for row in cells for cell in row[at : at + 2]]
     whole = [int(cell) for cell in ends if cell.isascii() and cell.isdigit()]
     text_ids = len(whole) < len(ends) // 2
@@ -82,15 +84,3 @@ def _sampled(path: Path, begin: int, size: int, lines: list[str]) -> tuple[list[
             count += len(pieces)
             found += [piece.decode("utf-8", "replace") for piece in pieces[::64]]
     return found, total / max(1, count)
-
-
-def _declared(kind: Format, lines: list[str]) -> tuple[int, int]:
-    """The numbers of edges and of vertices that a header declares; (0, 0) if there is no such header."""
-    if kind is Format.MATRIX_MARKET and lines:
-        rows, columns, entries = (int(word) for word in lines[0].split()[:3])
-        return entries, max(rows, columns)
-    for line in lines if kind is Format.DIMACS else []:
-        words = line.split()
-        if words and words[0] == "p":
-            return int(words[-1]), int(words[-2])
-    return 0, 0

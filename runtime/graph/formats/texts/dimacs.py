@@ -5,6 +5,8 @@ The format is described at http://www.diag.uniroma1.it/challenge9/format.shtml.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
@@ -17,7 +19,7 @@ from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import plural, problem
 
-__all__ = ["read_dimacs"]
+__all__ = ["dimacs_counts", "read_dimacs"]
 
 _EXPECTED = "p sp VERTICES ARCS, or p edge VERTICES EDGES"
 _MOST = (1 << 32) - 2
@@ -58,6 +60,15 @@ def read_dimacs(
         )  # fmt: skip
     facts = Facts(f"DIMACS, p {kind}{file.packed}", directed=kind == "sp", why=f"as p {kind} says")
     return finish(read, facts, asked, space)
+
+
+def dimacs_counts(lines: Sequence[str]) -> tuple[int, int]:
+    """The numbers of edges and of vertices that the problem line declares; (0, 0) without such a line."""
+    for line in lines:
+        words = line.split()
+        if words and words[0] == "p":
+            return int(words[-1]), int(words[-2])
+    return 0, 0
 
 
 def _problem(file: TextFile, line: Line) -> tuple[str, int, int]:
