@@ -66,7 +66,8 @@ def members(struct: str) -> list[str]:
 def constants() -> dict[str, int]:
     """The constants and enumerators of the kernels that are plain numbers."""
     found: dict[str, int] = {}
-    for name, value in re.findall(r"^constexpr (?:u32|u64|int) (\w+) = ([\w+*/ ()]+);", SOURCE, re.MULTILINE):
+    plain = r"^(?:\[\[maybe_unused\]\] )?constexpr (?:u32|u64|int) (\w+) = ([\w+*/ ()]+);"
+    for name, value in re.findall(plain, SOURCE, re.MULTILINE):
         try:
             found[name] = eval(re.sub(r"(?<=[0-9A-F])u\b", "", value), {}, found)
         except NameError:  # the name of a type or a template

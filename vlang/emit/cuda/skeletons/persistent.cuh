@@ -63,7 +63,7 @@ struct Course {
   u32 alone;    // whether block 0 works alone
   u32 pulling;  // whether the last superstep searched from vertices that are not reached
 };
-constexpr u32 COURSE_BYTES = 128;
+[[maybe_unused]] constexpr u32 COURSE_BYTES = 128;
 static_assert(sizeof(Course) == COURSE_BYTES, "the host reserves COURSE_BYTES (runtime/gpu/kernels/sparse_layout.py)");
 
 // Whether the next superstep of an early-exit loop should search from vertices that are not reached, rather than push
