@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlang.errors import BindError
 from vlang.options import Options
-from vlang.runtime.graph.topology.adjacency import COMMON
+from vlang.runtime.plan.derived import COMMON
 from vlang.runtime.plan.plan import Plan, field_of
 
 __all__ = ["refuse_options", "refuse_plan"]

@@ -245,10 +245,12 @@ def _ranks_note(rank: Transport, graph: str) -> str:
 def _rank_memory(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int) -> str:
     """A line with the memory that each rank takes."""
     from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.running.columns import columns_of  # start-up
     from vlang.runtime.cluster.rank_memory import rank_memory  # start-up
 
     given = frozenset(field.name for field in program.fields if field.name in keywords)
-    plan = program.plan(frozenset(graph.columns), given, without=check_options(options).without, renumbered=True)
+    columns = columns_of(program.stages().program, graph)
+    plan = program.plan(columns, given, without=check_options(options).without, renumbered=True)
     return str(rank_memory(plan, graph, size))
 
 
@@ -261,13 +263,14 @@ def _say(notes: list[str], text: str) -> None:
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
     """Print whether the edges of a graph on disk are read or streamed. If streamed, store the budget in `options`."""
     from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.running.columns import columns_of  # start-up
     from vlang.api.running.on_disk import placed  # start-up
 
     chosen = check_options(options)
     given = frozenset(field.name for field in program.fields if field.name in keywords)
 
     def plan_for(target: str) -> Plan:
-        return program.plan(frozenset(graph.columns), given, target=target, without=chosen.without)
+        return program.plan(columns_of(program.stages().program, graph), given, target=target, without=chosen.without)
 
     found = placed(program, plan_for, graph, chosen)
     if found is not None and found.streams:

@@ -131,7 +131,7 @@ __device__ __forceinline__ void push_step(
       frontier.first = control->delta == 0;
     }
     if constexpr (S::PUSH == 1) {
-      PushDirect<S, PRIORITY> work{frontier, table.bits[parity]};
+      PushDirect<S, NextFrontier<S, PRIORITY>> work{frontier, table.bits[parity]};
       walk(table, queue, entries, &now->taken, work, crew);
       frontier.tally.changed = frontier.tally.active;
     } else {
