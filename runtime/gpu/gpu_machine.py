@@ -235,12 +235,6 @@ class GpuMachine:
             self.launch("fold_scalar", f"v{spec.index}", (), self.blocks, (self.frame, self.n, self.blocks),
                         shared=shared_bytes("fold_scalar"))
 
-    def fold(self, spec: ScalarSpec, vertices: tuple[int, int], first: int) -> None:
-        """Reduce over the blocks of vertices low to high - 1, of which the first has number `first`."""
-        low, high = vertices
-        blocks = -(-max(0, high - low) // BLOCK)
-        self.launch("fold", f"v{spec.index}", (), blocks, (self.frame, low, high, first), shared=shared_bytes("fold"))
-
     def merge(self, spec: ScalarSpec) -> None:
         """Compute a graph-level value from the partial results of its reductions, if it has any, and store it."""
         threads = THREADS if spec.fold is not None else 32

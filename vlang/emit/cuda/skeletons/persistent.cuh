@@ -34,7 +34,7 @@ struct Meeting {
   // The barrier at the end of a superstep. Thread 0 of each block calls `decide` before the other threads of the block
   // continue, so that only one warp executes what all threads would do alike. All work of the block except that of the
   // first warp must have been done before a barrier of the block.
-  template <class F> __device__ __forceinline__ void settle(bool alone, const F& decide) {
+  template <class F> __device__ __forceinline__ void step_barrier(bool alone, const F& decide) {
     __syncwarp();
     if (threadIdx.x == 0) {
       if (!alone) {
@@ -85,7 +85,7 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
   return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
 }
 
-// Raises the bound until the queue has an entry or the pile is empty. This counts as one round. `Meeting::settle` must
+// Raises the bound until the queue has an entry or the pile is empty. This counts as one round. `Meeting::step_barrier` must
 // follow.
 template <class S>
 __device__ __forceinline__ void refill(
@@ -108,7 +108,7 @@ __device__ __forceinline__ void refill(
   __syncthreads();
 }
 
-// Runs one superstep: the vertices of the queue push, and the next frontier is built. `Meeting::settle` must follow.
+// Runs one superstep: the vertices of the queue push, and the next frontier is built. `Meeting::step_barrier` must follow.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_step(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* now, Counts* next,
@@ -333,7 +333,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
       if constexpr (PRIORITY) {
         refill<S>(table, env, meeting, alone, table.queues[course.step & 1], now);
       }
-      meeting.settle(alone, [&] { judge<S, PRIORITY>(table, board, most); });
+      meeting.step_barrier(alone, [&] { judge<S, PRIORITY>(table, board, most); });
       continue;
     }
     Counts* next = sets + (course.third == 2 ? 0 : course.third + 1);
@@ -350,7 +350,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     if (task == DO_PUSH) {
       push_step<S, PRIORITY>(table, env, meeting, course, now, next, board.sums);
     }
-    meeting.settle(alone, [&] { advance<S, PRIORITY>(table, board, most); });
+    meeting.step_barrier(alone, [&] { advance<S, PRIORITY>(table, board, most); });
     if (keeps_records()) {
       record(table, course);
     }
