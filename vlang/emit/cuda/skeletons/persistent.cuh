@@ -85,8 +85,8 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
   return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
 }
 
-// Raises the bound until the queue has an entry or the pile is empty. This counts as one round. `Meeting::step_barrier` must
-// follow.
+// Raises the bound until the queue has an entry or the pile is empty. This counts as one round.
+// `Meeting::step_barrier` must follow.
 template <class S>
 __device__ __forceinline__ void refill(
     const Table& table, const typename S::Env& env, Meeting& meeting, bool alone, u64* queue, Counts* now) {
@@ -108,7 +108,8 @@ __device__ __forceinline__ void refill(
   __syncthreads();
 }
 
-// Runs one superstep: the vertices of the queue push, and the next frontier is built. `Meeting::step_barrier` must follow.
+// Runs one superstep: the vertices of the queue push, and the next frontier is built. `Meeting::step_barrier` must
+// follow.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_step(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* now, Counts* next,
