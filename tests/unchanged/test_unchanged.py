@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.unchanged.stages import digest, stages
+from tests.unchanged.stages import digest, planned, stages
+from vlang import stdlib
 
 FOLDER = Path(__file__).parent
 DIGESTS = FOLDER / "digests.txt"
+PLANS = FOLDER / "plans.txt"
+SOURCES = ("rmat:7,weights=1..9", "star:3000", "grid:20x30,weights=1..9")  # graphs for the programs of the library
 MARK = "=====\n"
 SHARES = 12
 
@@ -28,6 +31,18 @@ def programs() -> list[str]:
 def derived_digests(number: int, text: str) -> str:
     """A line with the number of a program, and the name and digest of each of its stages."""
     return " ".join([str(number), *(f"{name}:{digest(derived)}" for name, derived in stages(text, number))])
+
+
+def plan_digests(number: int, name: str) -> str:
+    """A line with the name of a program of the library, a graph, and the digests of its plan and its costs."""
+    source = SOURCES[number % len(SOURCES)]
+    return " ".join([name, source, *map(digest, planned(name, source))])
+
+
+def test_plans_of_the_library_are_unchanged() -> None:
+    """Ways, kernels of a GPU, reasons, costs and the need of memory, for one of three graphs each."""
+    now = [plan_digests(number, name) for number, name in enumerate(stdlib.names())]
+    assert PLANS.read_text(encoding="utf-8").splitlines() == now, "see the docstring of this file"
 
 
 @pytest.mark.parametrize("share", range(SHARES))
