@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from vlang.errors import BindError
 from vlang.options import Options, device_names
 from vlang.runtime.cluster.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
@@ -92,6 +93,9 @@ def open_machine(
         with _on_cpu(plan_for, graph, options, reason, None, placement) as opened:
             yield opened
         return
+    if streams and options.kernel == "edge-list":
+        raise BindError(f"kernel='edge-list' reads a list of edges in memory, and the edges of {graph.name} stay on "
+                        "disk under the budget: give a larger memory, or leave it out")
     graph = graph if streams else graph.loaded()
     choice = choose(options.device, options.gpu_memory, graph.m, lambda: _state_bytes(plan_for("cuda"), graph))
     if choice.device is None:

@@ -155,8 +155,13 @@ class Options:
         "converged (in Python: return them).", devices="cpu"))
     cluster: int | str | None = field(default=None, metadata=_about(
         "cluster", "N",
-        "Run on N ranks, which are processes that MPI starts, with the same results. Under mpiexec or srun it is not "
-        "needed; in Python, cluster=\"mpi\" makes this process a rank of its MPI job.", devices="cpu"))
+        "Run on N ranks, which are processes that MPI starts on this machine, with the same results. Under mpiexec or "
+        "srun it is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job.",
+        devices="cpu"))
+    restarts: int | None = field(default=None, metadata=_about(
+        "whole", "N",
+        "Start the ranks again, at most N times, if one is killed; they go on from the last checkpoint of all ranks. "
+        "Needs `cluster` with a number of ranks, and `checkpoint`.", devices="cpu"))
     notices: Callable[[str], None] | None = field(default=None, metadata=_about(
         "notices", "FUNCTION",
         "A function that is called with a sentence about checkpoints when something happens, or True to print them.",
@@ -193,7 +198,8 @@ class Options:
         "of floats, the others change no result.", research=True, decides=True))
     kernel: str = field(default="auto", metadata=_about(
         "kernel", "NAME",
-        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge.",
+        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge; or "
+        "edge-list, for all passes over the edges in the order of their file, which are then not sorted.",
         devices="gpu", research=True))
     replication: str | int = field(default="auto", metadata=_about(
         "replication", "auto|none|garaph|R",

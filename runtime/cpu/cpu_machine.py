@@ -231,8 +231,12 @@ class CpuMachine:
         """Does nothing, because a copy is freed when its last reference is dropped."""
 
     # ------------------------------------------------------------------ checkpoints (vlang.runtime.engine.checkpoint)
+    def share(self, slot: str) -> NDArray[Any]:
+        """The values of a vertex array that this process saves."""
+        return self.state.arrays[slot]
+
     def put(self, slot: str, array: NDArray[Any]) -> None:
-        """Store the values of a vertex array."""
+        """Store the values of a vertex array that this process saves."""
         if self.state.windows is None:
             np.copyto(self.state.arrays[slot], array)
         else:

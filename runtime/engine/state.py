@@ -21,7 +21,7 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     f"{letter}{bits}": np.dtype(f"{word}{bits}")
     for letter, word, sizes in (("i", "int", (8, 16, 32, 64)), ("u", "uint", (8, 16, 32, 64)), ("f", "float", (32, 64)))
     for bits in sizes
-}
+} | {"f16": np.dtype(np.float16), "bool": np.dtype(np.bool_)}  # the last two: edge columns only
 
 
 def flags(n: int) -> NDArray[np.uint8]:
@@ -44,6 +44,20 @@ def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.u
     members = np.ascontiguousarray(members, dtype=np.uint32) if len(members) else np.zeros(1, np.uint32)
     order = np.argsort(members, kind="stable").astype(np.uint32)
     return {f"set:{name}": members, f"sorted:{name}": members[order], f"places:{name}": order}
+
+
+def laid_out(plan: Plan, name: str, value: NDArray[Any]) -> NDArray[Any]:
+    """The array of a parameter that is a vector or a matrix, as kernels read it.
+
+    Args:
+        plan: The plan.
+        name: The parameter.
+        value: Its components, of a matrix row by row, with shape [components].
+
+    Returns: An array of the same shape, for a matrix column by column.
+    """
+    shape = next(spec.shape for spec in plan.arrays if spec.slot == f"given:{name}")
+    return value if shape is None else np.ascontiguousarray(value.reshape(shape).T).reshape(-1)
 
 
 def in_order(plan: Plan) -> frozenset[str]:
@@ -161,7 +175,7 @@ class State:
         An array is a set of vertices, or the components of a vector.
         """
         if isinstance(value, np.ndarray) and f"given:{name}" in self.plan.slots:
-            self.arrays[f"given:{name}"][:] = value
+            self.arrays[f"given:{name}"][:] = laid_out(self.plan, name, value)
             return
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():

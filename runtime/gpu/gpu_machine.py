@@ -14,7 +14,7 @@ from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.device import Device, Kernel, Stream
-from vlang.runtime.gpu.kernels.choose_kernel import grid
+from vlang.runtime.gpu.kernels.choose_kernel import EDGE_LIST, grid
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
 from vlang.runtime.gpu.passes.gpu_copies import GpuCopies
 from vlang.runtime.gpu.passes.gpu_state import GpuState
@@ -24,6 +24,7 @@ from vlang.runtime.gpu.topology.sides import DiskPages, Side, side_of
 from vlang.runtime.gpu.topology.slices import Sliced
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.gpu.ways.full_passes import FullPasses
+from vlang.runtime.gpu.ways.listed_passes import ListedPasses
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.ways.ways import WAYS, candidates
 from vlang.runtime.graph.graph import Graph
@@ -62,7 +63,7 @@ class GpuMachine:
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan)])
         self._state = GpuState(device, plan, graph.n, self.blocks, self._set_words)
         self._parts = Resident(device, graph.device_copies)
-        self.passes = FullPasses(self)
+        self.passes: FullPasses = (ListedPasses if options.kernel == EDGE_LIST else FullPasses)(self)
         try:
             with self._parts.opening():
                 self._put_tables()
@@ -76,7 +77,7 @@ class GpuMachine:
         """Copy to the device the vertex tables that the plan reads, unless an earlier run left them there."""
         plan, graph = self.plan, self.graph
         for kind, rows in _DEGREES:
-            if f"degree:{kind}" in plan.slots:
+            if f"degree:{kind}" in plan.slots and not self.passes.counts_degrees:
                 self._table(f"degree:{kind}", "u32", graph.n, partial(graph.row_lengths, rows))
         if "near:starts" in plan.slots:
             near = graph.neighbours()

@@ -15,6 +15,7 @@ from vlang.runtime.cpu.placement import Placement
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.staging import staging_bytes
 from vlang.runtime.gpu.ways.ways import WAYS, candidates
+from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.plan import Plan
@@ -106,7 +107,7 @@ def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
     shape, n = graph.shape(), graph.n
     columns = {column for stage in plan.stages for column in stage.columns}
     cast = sum(DTYPES[dtype].itemsize for name, dtype in columns
-               if name in shape.columns and DTYPES[dtype] != shape.columns[name])
+               if name in shape.columns and converts(shape.columns[name], DTYPES[dtype]))
     there = {"in", *kinds, *(("out",) if "both" in kinds else ())}
     lists = sum(shape.entries(kind) * (4 + shape.width) + 8 * (n + 1) for kind in there)
     lists += sum(shape.entries(kind) * cast for kind in kinds)

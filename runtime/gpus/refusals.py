@@ -17,6 +17,9 @@ def refuse_options(options: Options) -> None:
     if options.device_arrays:
         raise BindError("device_arrays are on one GPU, and each of several GPUs has a part of the values: leave one of "
                         "them out")
+    if options.kernel == "edge-list":
+        raise BindError("kernel='edge-list' runs on one GPU, and several GPUs have parts of adjacency lists: leave one "
+                        "of them out")
     if options.asynchronous or options.mode not in ("auto", "pull"):
         asked = "asynchronous=True" if options.asynchronous else f"mode={options.mode!r}"
         raise BindError(f"several GPUs run supersteps of full passes (mode=\"pull\"), and {asked} was asked for: leave "

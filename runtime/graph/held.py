@@ -21,6 +21,7 @@ from vlang.runtime.graph.notes import KEPT, kept_note, stored_note, symmetrized_
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import MANY, Rows
+from vlang.runtime.graph.topology.listing import Listing
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops
 from vlang.runtime.storage.device_copies import DeviceCopies
@@ -269,6 +270,14 @@ class HeldGraph:
         if made.kind not in self._coded:
             self._coded[made.kind] = made.coded(_coded(made.columns, self._codings))
         return self._coded[made.kind]
+
+    def listing(self) -> Listing:
+        """The edges as a list, in the order of the file until the first adjacency is built; builds no adjacency.
+
+        Raises GraphError if the edges are on disk.
+        """
+        made = self._adjacencies.listing()
+        return made.coded(_coded(made.columns, self._codings)) if self._codings else made
 
     def holds(self, kind: str, column: str) -> bool:
         """Whether an adjacency is in memory, and has a column in the order of its entries."""

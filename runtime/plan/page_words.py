@@ -8,8 +8,8 @@ __all__ = [
     "BLOCK", "BLOCK_BATCHES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
     "BLOCK_ROWS", "BLOCK_SENDERS", "BLOCK_SINGLE", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "PAGE_COLUMNS", "PAGE_FIRST",
     "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
-    "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT",
-    "SLOT_FUSED", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
+    "ROW_OFFSETS", "ROW_PLACES", "ROW_RECEIVERS", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN",
+    "SEGMENT", "SLOT_FUSED", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
     "SLOT_STATS", "THREADS",
 ]
 
@@ -54,7 +54,8 @@ ROW_BLOCKS = _ROW.word("u32: where the vertices of each row block begin")
 ROW_PLACES = _ROW.word("u16: the place of each edge's receiver in its shard")
 ROW_SHARDS = _ROW.word("u32: the bounds of the shards")
 ROW_REPLICAS = _ROW.word("u8: copies of the accumulators of each shard in shared memory")
-_ROW.skip(12)
+ROW_RECEIVERS = _ROW.word("u32: the receivers of a part of an edge list, whose senders are at ROW_TARGETS")
+_ROW.skip(11)
 ROW_COLUMNS = _ROW.part(20, "the columns of the stage, in order")
 ROW_WORDS = _ROW.size()
 

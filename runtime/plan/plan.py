@@ -9,7 +9,7 @@ names the others:
 
     scalar:NAME   a parameter, let, global, limit or until value, with the type in `Plan.scalars`. The scalar of a set
                   of vertices is its number of members. A vector or tuple has the scalars NAME.0, NAME.1, ...
-    given:NAME    the components of a parameter that is a vector or matrix, row by row
+    given:NAME    the components of a parameter that is a vector, or a matrix column by column
     set:NAME      u32, the members of a set of vertices; sorted:NAME has them in increasing order, and places:NAME the
                   index in set:NAME of each member of sorted:NAME
     field:F       the values of field F before the pass; next:F is the array to which the pass writes them (the same
@@ -65,6 +65,7 @@ from vlang.runtime.plan.page_words import (
     ROW_END,
     ROW_OFFSETS,
     ROW_PLACES,
+    ROW_RECEIVERS,
     ROW_REPLICAS,
     ROW_SHARDS,
     ROW_TARGETS,
@@ -107,8 +108,9 @@ __all__ = [
     "BLOCK", "BLOCK_BATCHES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
     "BLOCK_ROWS", "BLOCK_SENDERS", "BLOCK_SINGLE", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "NO_WATCH",
     "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS",
-    "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS",
-    "RUN", "SEGMENT", "SLOT_FUSED", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH",
+    "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES", "ROW_RECEIVERS", "ROW_REPLICAS", "ROW_SHARDS",
+    "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT", "SLOT_FUSED", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS",
+    "SLOT_PAGES", "SLOT_SCRATCH",
     "SLOT_SEGMENTS", "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec",
     "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec",
     "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "Watch", "every_step", "field_of", "level_slot",
@@ -152,6 +154,7 @@ class ArraySpec:
             element, for the whole graph.
         width: the number of consecutive entries per element.
         type: the type in the program; "" if the array is not part of the program.
+        shape: the numbers of rows and columns of a matrix, which is stored column by column; None for others.
     """
 
     slot: str
@@ -159,6 +162,7 @@ class ArraySpec:
     length: str
     width: int = 1
     type: str = ""
+    shape: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

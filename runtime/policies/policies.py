@@ -13,7 +13,7 @@ from vlang.runtime.policies.cost_models import MODELS, StreamedPages, expected_r
 from vlang.runtime.policies.garaph import GARAPH
 from vlang.runtime.policies.gts import GTS
 from vlang.runtime.policies.hytgraph import HYTGRAPH
-from vlang.runtime.policies.policy import Choice, Policy
+from vlang.runtime.policies.policy import Choice, Policy, listed_only
 from vlang.runtime.policies.wolfgraph import WOLFGRAPH
 from vlang.runtime.policies.ws_vr import WS_VR
 
@@ -59,6 +59,9 @@ def refuse_policy(plan: Plan, options: Options) -> None:
     if reason:
         raise BindError(f"policy={options.policy!r} cannot run {plan.name}: {reason}; choose another policy, or leave "
                         "it out")
+    listed = listed_only(plan, options.deterministic) if options.kernel == "edge-list" else ""
+    if listed:
+        raise BindError(f"kernel='edge-list' cannot run {plan.name}: {listed}; choose another kernel, or leave it out")
     if options.asynchronous and not any(loop.asynchronous for loop in plan.loops if not loop.nested):
         loops = [f"line {loop.line}: {loop.asynchronous_reason}" for loop in plan.loops if not loop.nested]
         raise BindError(f"asynchronous=True: no loop of {plan.name} may run in place: "
@@ -123,7 +126,10 @@ def policy_lines(plan: Plan, options: Options) -> list[str]:
 
 def _refused(plan: Plan, options: Options) -> str:
     policy = POLICIES.get(options.policy)
-    return "" if policy is None else policy.refused(plan, "cpu" if options.device == "cpu" else "gpu")
+    if policy is None:
+        return ""
+    listed = listed_only(plan, options.deterministic) if options.kernel == "edge-list" else ""
+    return listed or policy.refused(plan, "cpu" if options.device == "cpu" else "gpu")
 
 
 def _choices(policy: Policy, device: str) -> tuple[Choice, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from vlang.runtime.plan.plan import Plan
 
-__all__ = ["Choice", "Policy", "joins_only", "shards_only"]
+__all__ = ["Choice", "Policy", "joins_only", "listed_only", "shards_only"]
 
 
 @dataclass(frozen=True)
@@ -70,3 +70,21 @@ def shards_only(plan: Plan) -> str:
             reason = stage.gpu.cell_reason or "no atomic operation joins its contributions"
             return f"pass {stage.name} cannot run by shards: {reason}"
     return joins_only(plan)
+
+
+def listed_only(plan: Plan, deterministic: bool) -> str:
+    """Why a plan cannot run over a list of edges in any order, without adjacency lists; "" if it can.
+
+    deterministic: whether the bits of the result must not depend on timing.
+    """
+    if "near:starts" in plan.slots:
+        return "`common` intersects lists of neighbours, and a list of edges has none"
+    for stage in plan.stages:
+        if stage.domain is None or stage.gpu is None:
+            continue
+        if any(name == "common()" for name, _ in stage.columns):
+            return "`common` intersects lists of neighbours, and a list of edges has none"
+        if deterministic and not stage.gpu.exact:
+            return f"pass {stage.name} joins sums of floats by atomic operations, whose order depends on timing, and " \
+                   "deterministic=True was asked for"
+    return shards_only(plan).replace("by shards", "over a list of edges")

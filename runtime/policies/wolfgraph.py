@@ -1,36 +1,29 @@
-"""WolfGraph: edge blocks whose vertices are in shared memory, without replicas."""
+"""WolfGraph: blocks of the edge list in the order of its file, whose receivers are in a table in shared memory."""
 
 from __future__ import annotations
 
-from vlang.runtime.plan.plan import Plan
-from vlang.runtime.policies.policy import Choice, Policy, shards_only
+from vlang.runtime.policies.policy import Choice, Policy
 
 __all__ = ["WOLFGRAPH"]
 
-
-class _WolfGraph(Policy):
-    def refused(self, plan: Plan, device: str) -> str:
-        """See `Policy.refused`. Every pass must join contributions by atomic operations in shared memory."""
-        return shards_only(plan)
-
-
-WOLFGRAPH = _WolfGraph(
+WOLFGRAPH = Policy(
     "wolfgraph", "WolfGraph (Zhu et al., FGCS 2019)",
     {
         "gpu": (
             Choice("mode", "pull", "every edge is processed in every iteration (2.4)", True),
-            Choice("kernel", "edge", "a thread for each edge, and a local table of vertices in shared memory (3.2)",
-                   True),
-            Choice("replication", "none", "the table has one value a vertex (3.2)"),
-            Choice("transfer", "pages", "a graph larger than GPU memory is processed part by part (4.1)"),
+            Choice("kernel", "edge-list", "blocks of the edge list straight from the file, a thread for each edge, and "
+                   "a local table of vertices in shared memory (2.3, 3.2)", True),
         ),
     },
     left_out=(
-        "edge blocks straight from the file (2.3, 3.2): edges are sorted by receiver first, so the claim of the paper, "
-        "the time from file to answer, is not shown",
-        "a second kernel that joins local tables into the global one (3.4): receivers of a block are its own",
-        "a part processed again and again until it is stable (4.2)",
-        "concatenated edge lists (4.3)",
+        "an array with the place of each edge in its local table (3.2): a hash finds the place in each pass",
+        "a mapping array from vertices to edges, which finds the successor edges of a part (4.3): the parts that are "
+        "still on the GPU are processed again with the part, whole",
+        "a part processed until it is stable in any case (4.2): this ends when the next part has been copied",
     ),
-    besides=("long vertices are cut into segments and reduced outside of blocks",),
+    besides=(
+        "an accumulator for each vertex and a pass over vertices, which run any program, and not only minima (3.4)",
+        "degrees counted on the GPU where a program reads them",
+        "searches with a uniform frontier (rule X2) run superstep by superstep",
+    ),
 )

@@ -40,7 +40,7 @@ def test_a_choice_of_the_caller_wins(given: dict[str, Any], found: dict[str, Any
 
 @pytest.mark.parametrize(("given", "message"), [
     ({"policy": "garaph", "device": "gpu", "mode": "push"}, "policy='garaph' is mode='pull': a GPU only pulls"),
-    ({"policy": "wolfgraph", "device": "gpu", "kernel": "stream"}, "policy='wolfgraph' is kernel='edge'"),
+    ({"policy": "wolfgraph", "device": "gpu", "kernel": "stream"}, "policy='wolfgraph' is kernel='edge-list'"),
     ({"policy": "gts", "device": "gpu", "transfer": "direct"}, "policy='gts' is transfer='pages'"),
     ({"policy": "gts"}, 'runs on a GPU: ask for device="gpu" as well'),
     ({"policy": "garaph", "device": "auto"}, 'device that is named: ask for device="gpu" or device="cpu"'),

@@ -48,7 +48,7 @@ def test_fits(values: Any, dtype: str) -> None:
     [
         ([1, 256], "u1", "holds 256, and the program reads it as uint8: its range is 0 to 255"),
         ([-1, 5], "u4", "holds -1, and the program reads it as uint32: its range is 0 to 4294967295"),
-        ([0, 2], "?", "holds 2, and the program reads it as bool: its range is 0 to 1"),
+        ([0, 2], "?", "holds 2, and the program reads it as bool: that takes 0 and 1 only"),
         ([1.0, 2.5], "i4", "holds 2.5, and the program reads it as int32: that takes integers only"),
         ([1.0, np.nan], "i4", "holds nan, and the program reads it as int32: that takes integers only"),
         ([1.0, np.inf], "u8", "holds inf, and the program reads it as uint64: that takes integers only"),

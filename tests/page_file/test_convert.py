@@ -135,7 +135,7 @@ def test_files(name: str, files: Path, parts: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_generators(name: str, parts: str, tmp_path: Path) -> None:
-    for options, layout in itertools.product((OPTIONS[0], OPTIONS[5]), ("ids", "degree")):
+    for options, layout in zip((OPTIONS[0], OPTIONS[0], OPTIONS[5], OPTIONS[5]), ("ids", "hubs", "hubs", "degree")):
         same_bytes(name, options, layout, tmp_path)
 
 

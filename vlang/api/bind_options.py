@@ -59,6 +59,8 @@ def bind_options(
 def check_options(given: Mapping[str, Any]) -> Options:
     """Read options given by name, and check them against each other. Raises BindError."""
     values = with_policy({name: read_option(name, value) for name, value in given.items()})
+    if values.get("kernel") == "edge-list" and values.get("mode") is None:
+        values["mode"] = "pull"
     options = Options(**{name: value for name, value in values.items() if value is not None})
     _fitting(options)
     return options
@@ -163,10 +165,16 @@ def _fitting(options: Options) -> None:
                             "or leave it out")
     if options.mode != "auto":
         _check_mode(options)
+    if options.kernel == "edge-list" and options.mode != "pull":
+        raise BindError(f"kernel='edge-list' reads all edges in every superstep, as mode=\"pull\" does; leave out "
+                        f"mode={options.mode!r}, or the kernel")
     if options.switching != "measured" and options.mode not in ("auto", "dual") and options.device == "cpu":
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:
         raise BindError("every says how often a checkpoint is written; give checkpoint=FOLDER as well, or leave it out")
+    if options.restarts is not None and (options.checkpoint is None or not isinstance(options.cluster, int)):
+        raise BindError("restarts goes on from the last checkpoint of several ranks: give cluster=N and "
+                        "checkpoint=FOLDER as well, or leave it out")
     if options.chaos is not None and (options.checkpoint is not None or options.on_interrupt != "stop"):
         raise BindError("chaos runs a program twice and compares, so it keeps no checkpoints and no partial result; "
                         "leave one of them out")

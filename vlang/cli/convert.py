@@ -35,9 +35,9 @@ def _size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int
 @click.option("--memory", callback=_size, metavar="SIZE",
               help="Memory for writing a .vg: 512M, 8G; default: 80 % of what is free. Edges are kept in temporary "
               "files beside OUT.")
-@click.option("--layout", type=click.Choice(["degree", "ids"]),
+@click.option("--layout", type=click.Choice(["degree", "ids", "hubs"]),
               help="Order of the vertices inside a .vg: by decreasing degree (default), with which traversals from a "
-              "disk read less, or by their ids. Ids stay the same.")
+              "disk read less, by their ids, or with hubs first and the others by their ids. Ids stay the same.")
 @click.option("--disks", metavar="DIR,DIR", help="Spread the pages of a .vg over files in these folders.")
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options

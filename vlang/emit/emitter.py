@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from vlang.emit.common_neighbours import with_common
 from vlang.emit.cpu.numba_target import NumbaTarget
+from vlang.emit.derived_columns import with_derived
 from vlang.emit.fused import FusedWork, fused_work
 from vlang.emit.plan_notes import stage_notes
-from vlang.emit.shared.dialect import stored_as, width_of
+from vlang.emit.shared.dialect import column_as, stored_as, width_of
 from vlang.emit.shared.formulas import Unwritable
 from vlang.emit.shared.frame import Frame, Times
 from vlang.emit.shared.loop_spec import LoopPlan, neighbour_reads, plan_loop
@@ -23,6 +23,7 @@ from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.refuse import refuse
 from vlang.ir.stages import Schedule, Stage
 from vlang.ir.sweep_levels import Levelled, levelled
+from vlang.runtime.plan.derived import ORDINAL, PLACE
 from vlang.runtime.plan.plan import (
     Contract,
     FieldSpec,
@@ -115,9 +116,12 @@ class _Emitter:
         self.frame.reductions = {r.name: r for r in program.reductions}
         self.types: dict[str, Type] = {d.name: d.type for d in program.fields}
         self.columns = {e.name: stored_as(e.type) for e in program.edges if e.name in self.present}
+        self.columns |= {name: "u32" for name in (ORDINAL, PLACE) if name in self.present}
+        self.converted = {e.name: column_as(e.type) for e in program.edges}
         written = {w.fields for step in self.schedule.steps if isinstance(step, Stage) for w in step.writes if w.init}
         declared = [s.name for s in program.body if isinstance(s, f.InitField)]
         self.given = frozenset(name for name in declared if (name,) not in written)
+        self.frame.shapes = {p.name: p.shape for p in program.params if p.shape is not None}
         self.frame.ranges = Ranges(program, self.given, self.sizes)
         self.scalars = ScalarWriter(self.frame, self.target.dialect, self.target.scalar)
 
@@ -185,7 +189,7 @@ class _Emitter:
     def _stage(
         self, stage: Stage, plan: LoopPlan | None, ends: bool = False, swept: ir.Sweep | None = None
     ) -> StageSpec:
-        stage, edge_columns = with_common(stage, self.columns)
+        stage, edge_columns = with_derived(stage, self.columns)
         by_level = None if swept is None else self._by_level(stage, swept)
         if by_level is not None:
             stage, messages = by_level.stage, dict(by_level.messages)
@@ -204,7 +208,7 @@ class _Emitter:
             self.frame.slot(f"next:{name}")
         return StageSpec(
             name=stage.name, domain=stage.domain, kernels=dict(text.kernels),
-            columns=tuple((c, edge_columns[c]) for c in writer.columns), written=stage.written,
+            columns=tuple((c, self.converted.get(c, edge_columns[c])) for c in writer.columns), written=stage.written,
             swaps=tuple(n for n in stage.written if n in two), loop_end=ends,
             notify=plan.readers[stage.name].notify if plan and stage.name in plan.readers else None,
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
@@ -230,7 +234,7 @@ class _Emitter:
         if repeat.limit is not None:
             limit = self._count(f"{loop.name}.limit", repeat.limit, repeat.span, around)
         if self.target.fuses and "fuse" not in self.without:
-            self.fused_work |= fused_work(plan, lambda stage: plan.messages(with_common(stage, self.columns)[0]))
+            self.fused_work |= fused_work(plan, lambda stage: plan.messages(with_derived(stage, self.columns)[0]))
         steps = self._steps(loop.steps, plan)
         if not plan.fused:
             end = Stage(f"{loop.name}_end", None, None, (), (), ())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.engine.state import DTYPES
-from vlang.runtime.graph.edges.columns import cast
+from vlang.runtime.graph.edges.columns import cast, converts
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
@@ -140,7 +140,7 @@ class Streamed:
 def converted(stored: StoredEdges, columns: Columns) -> int:
     """Bytes per edge of the columns that a pass must convert, as its kernels read another type than the stored one."""
     types = [(stored.columns[name], DTYPES[dtype]) for name, dtype in columns]
-    return sum(wanted.itemsize for kept, wanted in types if kept.dtype != wanted or kept.coding is not None)
+    return sum(wanted.itemsize for kept, wanted in types if converts(kept.dtype, wanted) or kept.coding is not None)
 
 
 def _few(batch: list[tuple[int, PageViews]], ends: Container[int]) -> Iterator[list[tuple[int, PageViews]]]:

@@ -11,6 +11,8 @@ The kernels are:
 - "warp-segmentation": a warp processes 32 rows, edge by edge (Khorasani et al., PACT'15).
 - "stream": a block processes the rows that fit into its shared memory (CSR-Stream; Greathouse, Daga, SC'14).
 - "edge": any thread of a shard's block processes an edge, by atomic operations (Garaph; Ma et al., USENIX ATC'17).
+- "edge-list": any thread of a block processes an edge of a list without order (WolfGraph; Zhu et al., FGCS'19). This
+  kernel needs no adjacency lists, so it runs either all passes of a program or none (`ways/listed_passes.py`).
 
 With "auto" each page uses the kernel with the lowest estimated time. The estimate is the sum of the cost of lane slots,
 the cost per vertex, and the latency of the chain of dependent steps through the longest row. A lane slot is a step of
@@ -29,7 +31,7 @@ from vlang.runtime.gpu.kernels.row_lengths import LANES, WIDTHS, Rows
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import THREADS
 
-__all__ = ["H200", "NAMES", "Choice", "Costs", "choose_kernel", "choose_kernels", "grid", "template_of"]
+__all__ = ["EDGE_LIST", "H200", "NAMES", "Choice", "Costs", "choose_kernel", "choose_kernels", "grid", "template_of"]
 
 _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
     "thread": ("pull_thread", ()),
@@ -38,7 +40,8 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
     "stream": ("pull_stream", ()),
     "edge": ("pull_shards", ()),
 }
-NAMES = ("auto", *_TEMPLATES)
+EDGE_LIST = "edge-list"
+NAMES = ("auto", *_TEMPLATES, EDGE_LIST)
 
 _BUSY = 3  # blocks per multiprocessor that saturate its memory bandwidth
 _MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture

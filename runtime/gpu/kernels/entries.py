@@ -37,6 +37,10 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "pull_stream": _PAGE,
     "pull_shards": _PAGE,
     "segments": _PAGE,
+    # passes over a list of edges; constant of join_listed: the ends of an edge that receive, 0 to 2
+    "clear_listed": (_FRAME, "u64 cells", "u64 n"),
+    "join_listed": (_FRAME, "const u64* row", "u64 count", "u64 cells", "u64 n", "u64 places"),
+    "apply_listed": (_FRAME, "u64 low", "u64 high", "u64 cells", "u64 n"),
     "finish": (_FRAME, "u64 low", "u64 high"),
     # the same for passes that need all contributions of a vertex at once; constant of pull_whole: lanes
     "pull_whole": (*_PAGE, "const BlockScratch* pool"),
@@ -58,6 +62,7 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
     "places": ("const u64* offsets", "const u32* shards", "u16* receivers", "u64 low", "u64 high"),
     "aim_row": ("u64* row", "u64 slot", "const u64* layout"),
+    "count_listed": ("const u32* rows", "const u32* others", "u64 count", "u64 ends", "u32* degrees"),
     "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
                    "u64* marks"),
     "set_words": ("u64* words", "u64 count", *(f"u64 {letter}{k}" for k in range(6) for letter in "iv")),
@@ -147,7 +152,8 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
         template: a key of SIGNATURES.
         gpu: the stage of the pass; not needed for kernels over vertices.
         threads: threads per block.
-        cells: for pull_shards, the maximum of `cell_count` over the shards of the launch.
+        cells: for pull_shards, the maximum of `cell_count` over the shards of the launch; for join_listed, the number
+            of places of a local table.
 
     Raises:
         KeyError: the template is not in SIGNATURES.
@@ -164,6 +170,8 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
         return max(note, _stream_bytes(gpu))
     if template == "pull_shards":
         return max(note, 16 + cells * gpu.cell)
+    if template == "join_listed":
+        return cells * (4 + gpu.cell)
     merged = max(note, gpu.accumulator * warps)
     if template == "segments":
         return merged

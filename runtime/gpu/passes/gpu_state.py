@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
 from vlang.runtime.engine.machine import Stats
-from vlang.runtime.engine.state import DTYPES, set_arrays
+from vlang.runtime.engine.state import DTYPES, laid_out, set_arrays
 from vlang.runtime.gpu.device.arena import in_bytes
 from vlang.runtime.gpu.device.device import Buffer, Device
 from vlang.runtime.plan.plan import FIRST_SLOT, SLOT_STATS, Plan, field_of
@@ -188,7 +188,7 @@ class GpuState:
         An array is a set of vertices, or the components of a vector.
         """
         if isinstance(value, np.ndarray) and f"given:{name}" in self.plan.slots:
-            self.device.upload(self.buffers[f"given:{name}"].pointer, value)
+            self.device.upload(self.buffers[f"given:{name}"].pointer, laid_out(self.plan, name, value))
             return
         if isinstance(value, np.ndarray):
             for kind, array in set_arrays(name, value).items():

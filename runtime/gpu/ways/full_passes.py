@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from vlang.errors import BindError, OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Stream
@@ -50,12 +50,14 @@ class FullPasses:
     """The topology of a run, and full passes over it.
 
     Attributes:
+        counts_degrees: whether `open` writes the degrees that the plan reads, without adjacency lists.
         machine: the machine of the run.
         topologies: the topology of each adjacency direction.
         scratch: scratch memory for passes that need all contributions of a vertex at once; None before `open`.
         rates: the rates of the device.
     """
 
+    counts_degrees: ClassVar[bool] = False
     machine: GpuMachine
     topologies: dict[str, Topology] = field(default_factory=dict)
     scratch: GpuScratch | None = None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.kinds import Coding
 
-__all__ = ["Column", "cast", "describe", "integer_dtype", "narrowed", "narrowed_dtype"]
+__all__ = ["Column", "cast", "converts", "describe", "integer_dtype", "narrowed", "narrowed_dtype"]
 
 CHUNK = 1 << 20
 
@@ -90,11 +90,20 @@ def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
         return column.coding.read(name, values, wanted)
     if wanted == values.dtype:
         return values
+    if wanted.kind == "b" and len(values):
+        _check_integer(name, values, column, wanted)
+    if not converts(values.dtype, wanted):
+        return values.view(wanted)
     if wanted.kind == "f":
         _check_float(name, values, column, wanted)
     elif len(values):
         _check_integer(name, values, column, wanted)
     return values.astype(wanted)
+
+
+def converts(stored: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether a column of another dtype has to be converted: bools are stored as uint8."""
+    return stored != wanted and not (wanted.kind == "b" and stored == np.uint8)
 
 
 def integer_dtype(low: int, high: int) -> np.dtype[Any]:
@@ -142,10 +151,12 @@ def _check_integer(name: str, values: Array, column: Column, wanted: np.dtype[An
         for part in _chunks(values):
             odd = ~np.isfinite(part) | (part != np.trunc(part))
             if odd.any():
-                raise _refusal(name, wanted, f"holds {part[odd][0]}", "that takes integers only")
+                raise _refusal(name, wanted, f"holds {part[odd][0]}",
+                               f"that takes {'0 and 1' if wanted.kind == 'b' else 'integers'} only")
     for value in (column.low, column.high):
         if not least <= int(value) <= most:
-            raise _refusal(name, wanted, f"holds {int(value)}", f"its range is {least} to {most}")
+            raise _refusal(name, wanted, f"holds {int(value)}",
+                           "that takes 0 and 1 only" if wanted.kind == "b" else f"its range is {least} to {most}")
 
 
 def _chunks(values: Array) -> list[Array]:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from vlang.errors import GraphError
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.packed_text import Damaged, packing_of
+from vlang.runtime.storage.spool import parts_of
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
@@ -33,12 +35,18 @@ Empty = Callable[[int, DTypeLike], NDArray[Any]]
 
 
 class Beginning:
-    """The first bytes of a path; empty if the path is not a regular file that can be read."""
+    """The first bytes of a path; empty if the path is not a regular file that can be read.
+
+    Attributes:
+        path: the path.
+        parts: the files of the path: the path itself, or the files of a folder or a glob.
+        size: the size in bytes of a regular file, else 0.
+        bytes: the first 4096 bytes of a regular file.
+    """
 
     def __init__(self, path: Path) -> None:
         """Read the first bytes of `path`. A pipe is not opened, because it can be read only once."""
-        self.path = path
-        self.size, self.bytes = 0, b""
+        self.path, self.size, self.bytes = path, 0, b""
         try:
             if path.is_file():
                 self.size = path.stat().st_size
@@ -46,19 +54,24 @@ class Beginning:
                     self.bytes = file.read(_BYTES)
         except OSError:
             pass
+        self.parts = (path,) if self.bytes else parts_of(path)
 
     @cached_property
     def text(self) -> bytes:
-        """The first bytes after decompression; b"" if they cannot be decompressed."""
+        """The first 4096 bytes of the first part after decompression; fewer if they cannot be decompressed."""
+        if not self.bytes:
+            return Beginning(self.parts[0]).text if self.parts and self.parts[0] != self.path else b""
         packing = packing_of(self.bytes)
         if packing is None:
             return self.bytes
-        buffer = bytearray(_BYTES)
+        buffer, count = bytearray(_BYTES), 0
         try:
             with open(self.path, "rb", buffering=0) as file:
-                count = packing.opened(file).readinto(memoryview(buffer)) or 0
-        except (OSError, Damaged):
-            return b""
+                text = packing.opened(file)
+                while count < _BYTES and (got := text.readinto(memoryview(buffer)[count:])):
+                    count += got
+        except (OSError, Damaged, GraphError):
+            pass  # the reader raises the error when it reads the same file
         return bytes(buffer[:count])
 
 

@@ -30,6 +30,8 @@ class _Text(ListFormat):
         return read_text(path, asked, workers, space)
 
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
+        if not path.is_file():  # several files, or a pipe, which can be read once
+            return None
         from vlang.runtime.graph.formats.texts.estimate_text import estimate_text  # start-up
 
         return estimate_text(path, asked.directed, threads)

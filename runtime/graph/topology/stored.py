@@ -142,6 +142,10 @@ class StoredAdjacencies:
         """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()
 
+    def listing(self) -> NoReturn:
+        """Raise GraphError, as the edges are not in memory."""
+        self._refuse()
+
     def any(self) -> NoReturn:
         """Raise GraphError, as the adjacency lists are not in memory."""
         self._refuse()

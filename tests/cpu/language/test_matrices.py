@@ -48,6 +48,48 @@ def test_layers(given: dict[str, Any]) -> None:
     assert_both(LAYER, Case(family("messy"), given), ways=1)
 
 
+LONG = """program long(k: const = 19, l: const = 5, W: float[l, k], V: float[k, k], c: float[k] = 0.5,
+             start: f16[k] = 0.25)
+edge weight: float = 0.5
+vertex x: float[k] = start
+vertex y: f64[k]   = c * 3
+vertex low: float  = 0
+vertex s: float[l] = 0
+vertex n: int      = 0
+global g: float = max(dot(v.x, c) for v in vertices)
+repeat at most 4 times:
+    gather a = sum(u.x * weight for u -> self)
+    gather b = max(u.x - c for u -> self if u.indegree > 1, default = x)
+    gather d = min(abs(u.y) for self -> u)
+    gather m = count(u.low > 1 for u -> self)
+    apply  x = (sqrt(abs(a) + 1) if m > 0 else -a) / (1 + indegree) + min(b, V @ x)
+    apply  y = y + x - max(x, c) * d[0] if d[1] < 100 else y - x
+    apply  s = W @ max(a, 0)
+    apply  low = sum(x) + dot(x, a)
+    apply  n = n + 1
+    activate when changed(x)
+gather last = sum(u.x for u -> self)
+apply x = last + reverse(c) * x[3]
+"""
+"""Vectors that are single values in kernels of a CPU, beside short ones and scalars in the same pass."""
+
+
+def test_long_vectors() -> None:
+    draw = np.random.default_rng(7)
+    given = {"W": draw.random((5, 19)) - 0.5, "V": draw.random((19, 19)) - 0.5}
+    assert_both(LONG, Case(family("messy"), given), ways=1)
+
+
+def test_texts_do_not_grow_with_vectors() -> None:
+    """A component more has lines only where an array of f16 is read and where `reverse` reorders components.
+
+    The time to compile is proportional to the number of lines. The matrices have 360 and 899 numbers.
+    """
+    graph = to_graph(family("messy"))
+    short, long = (len(compile(LONG, k=k, l=k - 2).lower(graph).plan.text.splitlines()) for k in (20, 31))
+    assert long - short <= 4 * 11
+
+
 def test_order_of_storage() -> None:
     """A transposed or strided array is read by its shape."""
     program = compile("program p(W: float[2, 3])\nvertex x: float[2] = W @ [1, 10, 100]\n")

@@ -68,7 +68,8 @@ def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
         yield from (kernel for kernel in listed if kernel[1])
         return
     templates = ["pull_thread", "pull_segmented", "pull_stream", "segments", "finish", "finish_list"]
-    templates += ["pull_shards"] if gpu.cell else []
+    templates += ["pull_shards", "clear_listed", "apply_listed"] if gpu.cell else []
+    yield from (("join_listed", gpu.struct, (ends,)) for ends in range(3) if gpu.cell)
     templates += ["messages", "messages_list"] if "messages" in stage.kernels else []
     yield from ((template, gpu.struct, ()) for template in templates)
     yield from (("pull_lanes", gpu.struct, (lanes,)) for lanes in LANES)

@@ -178,11 +178,6 @@ MESSAGES: dict[str, tuple[bytes, str]] = {
         'g, line 1: this looks like JSON, not like a list of edges\n  found:    {"nodes": []}\n'
         "  expected: lines of two vertices each, MatrixMarket, or DIMACS (.gr)",
     ),
-    "gml": (
-        b"graph [\n  node [\n",
-        "g, line 1: this looks like GML, not like a list of edges\n  found:    graph [\n"
-        "  expected: lines of two vertices each, MatrixMarket, or DIMACS (.gr)",
-    ),
     "matrix: short banner": (
         MATRIX + b"real\n1 1 0\n",
         f"g, line 1: a wrong header\n  found:    %%MatrixMarket matrix coordinate real\n  expected: {BANNER}",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from vlang.emit.cpu.skeleton import skeletons
 from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
+from vlang.emit.shared.wide import LEAST, Element, Part, joined
 from vlang.maths import MATHS
 from vlang.types import Scalar, Type
 
@@ -17,6 +18,7 @@ class NumbaDialect(Dialect):
     """The dialect of numba, in which an accumulator is a tuple."""
 
     boolean, true, false = "boolean", "True", "False"
+    wides = True
 
     def integer(self, value: int, type_: Scalar) -> str:
         return f"{self.typename(type_)}({value})"
@@ -81,15 +83,25 @@ class NumbaDialect(Dialect):
         return f"store_{dtype}(frame, {slot}, {text})"
 
     def element(self, pointer: str, index: str, width: int, part: int) -> str:
-        return f"{pointer}[{index}]" if width == 1 else f"{pointer}[i64({index}) * {width} + {part}]"
+        if width == 1:
+            return f"{pointer}[{index}]"
+        return Element(f"{pointer}[i64({index}) * {width} + {part}]", pointer, f"i64({index}) * {width}", part)
 
     def registers(self, names: Sequence[str]) -> str:
         return self.pack("", names)
+
+    def product(self, type_: Scalar, matrix: str, rows: int, vector: tuple[str, ...]) -> str:
+        return f"wide_product({matrix}, {joined(vector)}, {rows})"
+
+    def product_row(self, product: str, row: int, rows: int) -> str:
+        return Part(product, row, rows)
 
     def part(self, packed: str, number: int) -> str:
         return f"{packed}[{number}]"
 
     def pack(self, struct: str, items: Sequence[str]) -> str:
+        if struct == "Acc" and len(items) >= LEAST:
+            return joined(items)
         return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
 
     def entry(self, number: int, name: str) -> str:

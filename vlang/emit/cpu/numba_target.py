@@ -25,6 +25,7 @@ __all__ = ["NumbaTarget"]
 
 _CLOSE = re.compile(r"\bclose(\d+)\(")
 _CALL = re.compile(r"\b([a-z]\w*)\(")
+_WIDE = re.compile(r"\bwide_\w+\(")
 _SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
 _MOST_KEPT = 16  # the most components of a vertex's accumulators in a pass over cache blocks
 _MOST_LAID = 4  # the most components of a vertex's accumulators in a pass over runs of vertices
@@ -298,6 +299,8 @@ class NumbaTarget:
         head = skeletons().head
         if any(_SATURATING.search(body) for body in bodies):
             head += "from vlang.runtime.compile.saturating import *\n"
+        if any(_WIDE.search(body) for body in bodies):
+            head += "from vlang.runtime.compile.wide import *\n"
         parts = [head, _skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
         exports = {kernel: one.signatures.get(kernel, _PASS) for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"

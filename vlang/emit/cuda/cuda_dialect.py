@@ -40,6 +40,7 @@ _HEADS = {
     "join": "void join(const Env& env, const Cells& cells, u32 i, const Item& item)",
     "taken": "Acc take(const Cells& cells, u32 i)",
     "fold": "void fold(const Env& env, const Cells& cells, u32 i, u32 j)",
+    "pour": "void pour(const Env& env, const Cells& cells, u32 i, const Cells& to, u32 j)",
     "push": "bool push(const Env& env, u32 v, const Item& item)",
     "improves": "bool improves(const Env& env, u32 v, const Item& item)",
     "open": "void open(const Env& env, u32 v)",
@@ -175,6 +176,13 @@ class CudaDialect(Dialect):
 
     def registers(self, names: Sequence[str]) -> str:
         return f"Registers{{{{{', '.join(names)}}}}}"
+
+    def product(self, type_: Scalar, matrix: str, rows: int, vector: tuple[str, ...]) -> str:
+        kind = f"Vector<{self.typename(type_)}, {len(vector)}>"
+        return f"product<{rows}>({matrix}, {kind}{{{{{', '.join(vector)}}}}})"
+
+    def product_row(self, product: str, row: int, rows: int) -> str:
+        return f"{product}.a[{row}]"
 
     def part(self, packed: str, number: int) -> str:
         return f"{packed}.a{number}"

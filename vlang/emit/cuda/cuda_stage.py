@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vlang.emit.cuda.cells import Cell, cells_of
 from vlang.emit.cuda.cuda_dialect import CudaDialect, edge_name, indented, used
 from vlang.emit.cuda.cuda_notes import stage_notes
@@ -148,10 +150,11 @@ class StageStruct:
         join = [self._joined(i, c) for i, c in enumerate(cells)]
         take = [part for i, c in enumerate(cells) for part in c.parts(d, f"cells.c{i}[i]")]
         fold = [line for i, c in enumerate(cells) for line in self._folded(writer, i, c)]
+        pour = [self._poured(i, c) for i, c in enumerate(cells)]
         functions = [
             Function("cells", (), d.pack("Cells", carved)), Function("clear", (*empty.lines, *clear), ""),
             Function("join", tuple(join), ""), Function("taken", (), d.pack("Acc", take)),
-            Function("fold", (*writer.lines, *fold), ""),
+            Function("fold", (*writer.lines, *fold), ""), Function("pour", tuple(pour), ""),
         ]
         return [d.struct("Cells", members), *map(d.define, functions)]
 
@@ -175,17 +178,36 @@ class StageStruct:
         test = cell.contributes(self.d, "item")
         return f"if ({test}) {call}" if test else call
 
+    def _poured(self, number: int, cell: Cell) -> str:
+        """Code that joins cell i into cell j of other cells by atomic operations."""
+        here, there = f"cells.c{number}[i]", f"to.c{number} + j"
+        if cell.declared is None:
+            return f"{cell.places.shared.function}({there}, {here});"
+        return f"{{\n{indented(self._by_loop(number, cell, cell.parts(self.d, here), 'to', 'j'))}}}"
 
     def _joined_by_declaration(self, number: int, cell: Cell) -> str:
         """Code that joins a contribution by a compare-and-swap loop, and notes in the next cell if it does not fit."""
+        return self._by_loop(number, cell, cell.values(self.d, "item"), "cells", "i")
+
+    def _by_loop(self, number: int, cell: Cell, values: Sequence[str], cells: str, index: str) -> str:
+        """Code that joins values into a cell by a compare-and-swap loop, by the declared reduction of the cell.
+
+        Args:
+            number: the number of the cell.
+            cell: the cell.
+            values: code of each component that is joined.
+            cells: code of the cells.
+            index: code of the index of the cell.
+        """
         d, writer = self.d, self._writer()
-        value, left = cell.by_declaration(writer, cell.parts(d, "old"), cell.values(d, "item"))
+        value, left = cell.by_declaration(writer, cell.parts(d, "old"), values)
         lines = [*writer.lines, *([f"left = {d.either(*left)};"] if left else [])]
         body = [*used(lines, value), f"return {value};"]
-        call = f"shared_apply(cells.c{number} + i, [&]({cell.dtype} old) {{\n{indented(chr(10).join(body))}}});"
+        place = f"{cells}.c{number} + {index}"
+        call = f"shared_apply({place}, [&]({cell.dtype} old) {{\n{indented(chr(10).join(body))}}});"
         if not left:
             return call
-        return f"bool left = false;\n{call}\nif (left) shared_any(cells.c{number + 1} + i, u8(1));"
+        return f"bool left = false;\n{call}\nif (left) shared_any({cells}.c{number + 1} + {index}, u8(1));"
 
 
 def from_lane(d: CudaDialect, width: int) -> Function:

@@ -112,7 +112,7 @@ class Accumulation:
         if self.reduce.cond is None:
             return yes
         test = writer.value(self.reduce.cond)
-        return tuple(writer.name(writer.d.select(test, a, b)) for a, b in zip(yes, no))
+        return writer.chosen(test, self.types, yes, no)
 
     def contribution(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
         """The components, in `types`, of a single contribution, whatever its condition."""
@@ -128,8 +128,7 @@ class Accumulation:
         elif self.exact is not None:
             values = self.exact.contribution(writer, body)
         else:
-            values = tuple(name if t == BOOL else writer.name(d.convert(t, name))
-                           for t, name in zip(types, writer.items(body)))
+            values = writer.converted(types, writer.items(body))
             if self.reduce.name == "mean":
                 values = (*values, d.constant(1, types[1]))
         if self.reduce.default is None:
@@ -155,16 +154,14 @@ class Accumulation:
             joined = tuple(writer.name(d.select(wins, y, x)) for x, y in zip(a[:width], b[:width]))
         elif self.exact is not None:
             joined = self.exact.merge(writer, a, b)
-        elif name in ("min", "max"):
-            joined = tuple(writer.name(writer.least(name, t, x, y)) for t, x, y in zip(self.types[:width], a, b))
         else:
-            sign = "+" if name in ("mean", "count") else _PLAIN[name]
-            joined = tuple(writer.name(d.arithmetic(sign, t, x, y)) for t, x, y in zip(self.types[:width], a, b))
+            sign = name if name in ("min", "max") else "+" if name in ("mean", "count") else _PLAIN[name]
+            joined = writer.combined(sign, self.types[:width], a[:width], b[:width])
         return joined if self.reduce.default is None else (*joined, writer.name(d.either(a[-1], b[-1])))
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
         """The value of the reduction from its components; `default` if nothing contributed."""
-        result, d = self.reduce.type, writer.d
+        result = self.reduce.type
         if self.declared is not None and self.declared.exact:
             values, outside = writer.narrowed(self.declared, parts[: self.width - 1])
             writer.left += [parts[self.width - 1], *outside]
@@ -173,10 +170,9 @@ class Accumulation:
         elif self.exact is not None:
             values = self.exact.finish(writer, parts[: self.width])
         else:
-            texts = (f"{parts[0]} / f64({parts[1]})",) if self.reduce.name == "mean" else parts
-            values = tuple(writer.name(d.convert(t, text) if t != BOOL else text)
-                           for t, text in zip(scalars_of(result), texts))
+            texts = (f"{parts[0]} / f64({parts[1]})",) if self.reduce.name == "mean" else parts[: self.width]
+            values = writer.converted(scalars_of(result), texts)
         if self.reduce.default is None:
             return values
         default = writer.items(self.reduce.default)
-        return tuple(writer.name(d.select(parts[-1], v, e)) for v, e in zip(values, default))
+        return writer.chosen(parts[-1], scalars_of(result), values, default)

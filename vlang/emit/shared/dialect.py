@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from vlang.types import BOOL, F16, VERTEX, Scalar, Tuple, Type, Vector, VertexSet
 
-__all__ = ["NONE", "SATURATED", "Dialect", "Entry", "Function", "Run", "runs_of", "scalars_of", "stored_as", "width_of"]
+__all__ = ["NONE", "SATURATED", "Dialect", "Entry", "Function", "Run", "column_as", "runs_of", "scalars_of",
+           "stored_as", "width_of"]
 
 SATURATED = {"add": "saturated_add", "sub": "saturated_sub", "mul": "saturated_mul", "sizes": "add_sizes"}
 """The functions for integer arithmetic that does not wrap; both targets have them."""
@@ -32,6 +33,11 @@ def stored_as(type_: Type) -> str:
     if type_ == BOOL:
         return "u8"
     return "u16" if type_ == F16 else _plain(type_)
+
+
+def column_as(type_: Type) -> str:
+    """The name of the type to which the engine converts an edge column: as `stored_as`, except for f16 and bool."""
+    return type_.name if isinstance(type_, Scalar) and type_ in (BOOL, F16) else stored_as(type_)
 
 
 def _plain(type_: Scalar) -> str:
@@ -111,6 +117,7 @@ class Dialect(ABC):
     boolean: str
     true: str
     false: str
+    wides: bool = False  # whether a long vector of floats is a single value (vlang.emit.shared.wide)
 
     # ----------------------------------------------------------------- types and constants
     def typename(self, type_: Type) -> str:
@@ -251,6 +258,21 @@ class Dialect(ABC):
     @abstractmethod
     def registers(self, names: Sequence[str]) -> str:
         """Bytes packed into one value, in the form that `hll_size` takes."""
+
+    @abstractmethod
+    def product(self, type_: Scalar, matrix: str, rows: int, vector: tuple[str, ...]) -> str:
+        """A matrix times a vector, where every row is added up from the left.
+
+        Args:
+            type_: The type of all components, a float.
+            matrix: A pointer to the matrix, column by column.
+            rows: The number of rows.
+            vector: The components of the vector, one for each column.
+        """
+
+    @abstractmethod
+    def product_row(self, product: str, row: int, rows: int) -> str:
+        """Component `row` of a product with `rows` rows, which has the name `product`."""
 
     @abstractmethod
     def part(self, packed: str, number: int) -> str:

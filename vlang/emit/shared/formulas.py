@@ -7,7 +7,6 @@ target, in the syntax of its Dialect.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from vlang.emit.shared import integers, vectors
+from vlang.emit.shared.components import ComponentWriter
 from vlang.emit.shared.dialect import Dialect, scalars_of
 from vlang.emit.shared.operations import COMPARE, WRITERS
 from vlang.ir.forms import forms as f
@@ -49,6 +49,7 @@ class Place(Protocol):
 
     of: the code of the vertex index for a field or degree, if an expression computes the vertex; otherwise None.
     index: returns the code of a vertex's index from the code of its number.
+    matrix: returns the code of a pointer to the columns of a matrix; None if no parameter has this shape.
     """
 
     def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]: ...
@@ -58,6 +59,7 @@ class Place(Protocol):
     def vertex(self, expr: f.Vertex) -> str: ...
     def index(self, number: str) -> str: ...
     def graph(self, expr: f.GraphValue) -> tuple[str, ...]: ...
+    def matrix(self, expr: f.GraphValue, shape: tuple[int, int]) -> str | None: ...
     def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]: ...
     def neighbours(self, expr: f.Expr) -> tuple[str, str]: ...
     def numbers(self) -> tuple[str, str, str]: ...
@@ -68,15 +70,13 @@ class Place(Protocol):
     def may_leave(self) -> bool: ...
 
 
-class Writer:
+class Writer(ComponentWriter):
     """Writes the body of one function. `lines` is the code so far, without indentation."""
 
     def __init__(self, place: Place, dialect: Dialect) -> None:
+        super().__init__(dialect)
         self.place = place
-        self.d = dialect
-        self.lines: list[str] = []
         self._known: dict[f.Expr, tuple[str, ...]] = {}
-        self._numbers = itertools.count()
         self.left: list[str] = []  # names of bools that say whether a declared reduction of integers left its type
 
     def elsewhere(self, place: Place) -> Writer:
@@ -84,14 +84,6 @@ class Writer:
         other = Writer(place, self.d)
         other.lines, other._numbers = self.lines, self._numbers
         return other
-
-    def name(self, text: str) -> str:
-        """Assign the value of `text` to a new name and return the name; a name or constant is returned unchanged."""
-        if text.isidentifier():
-            return text
-        new = f"t{next(self._numbers)}"
-        self.lines.append(self.d.named(new, text))
-        return new
 
     def forget(self) -> None:
         """Forget known values after a write to a field, because the same expression may then have another value."""
@@ -106,7 +98,8 @@ class Writer:
         """Write the code of an expression; returns one name for a scalar, one per item for a tuple or vector."""
         known = self._known.get(expr)
         if known is None:
-            known = self._known[expr] = tuple(self.name(text) for text in self._write(expr))
+            texts = self._write(expr)
+            known = self._known[expr] = self.names(scalars_of(expr.type), texts)
         return known
 
     def _write(self, expr: f.Expr) -> tuple[str, ...]:
@@ -223,10 +216,10 @@ class Writer:
         values, outside, d = [], [], self.d
         for name, wide, type_ in zip(names, scalars_of(reduction.wide), scalars_of(reduction.type)):
             if wide != type_:
-                whole = int(type_.kind == "uint")  # in signed types, the extremes are infinities
-                tests = [f"{name} >= {d.constant(type_.highest + whole, wide)}"]
+                step = int(type_.kind == "uint")  # in signed types, the extremes are infinities
+                tests = [f"{name} >= {d.constant(type_.highest + step, wide)}"]
                 if wide.kind == "int":
-                    beyond = d.disjunction(*tests, f"{name} <= {d.constant(type_.lowest - whole, wide)}")
+                    beyond = d.disjunction(*tests, f"{name} <= {d.constant(type_.lowest - step, wide)}")
                     tests = [f"({beyond})", *(f"{name} != {end}" for end in self.bounds(wide))]
                 outside.append(self.name(d.conjunction(*tests)))
                 name = self.name(self.cast(name, wide, type_))
@@ -345,33 +338,6 @@ class Writer:
         if known is None:
             return self.name(self.d.arithmetic("-", type_, a, b))
         return self.name(integers.subtracted(self, known.type, a, b, known, known))
-
-    def differ(self, type_: Type, a: tuple[str, ...], b: tuple[str, ...]) -> str:
-        """The name of a bool: whether two values differ in some component. Two NaN count as equal."""
-        tests = [self.name(self.differs(t, x, y)) for t, x, y in zip(scalars_of(type_), a, b)]
-        return self.name(self.d.either(*tests))
-
-    def differs(self, type_: Type, a: str, b: str) -> str:
-        """Code of the test whether two scalars differ. Two NaN count as equal."""
-        assert isinstance(type_, Scalar)
-        if not type_.floating:
-            return f"{a} != {b}"
-        return self.d.both(f"({a} != {b})", f"({self.d.either(f'({a} == {a})', f'({b} == {b})')})")
-
-    def least(self, op: str, type_: Type, a: str, b: str) -> str:
-        """Code of min or max of two scalars: b if it beats a, otherwise a. `none` never wins.
-
-        Args:
-            op: "min" or "max".
-            type_: The type of both.
-            a: The operand that is chosen in a tie.
-            b: The other operand.
-        """
-        sign = "<" if op == "min" else ">"
-        if type_ == VERTEX and op == "max":
-            up = [self.d.arithmetic("+", type_, name, "u32(1)") for name in (b, a)]
-            return self.d.select(f"{up[0]} > {up[1]}", b, a)
-        return self.d.select(f"{b} {sign} {a}", b, a)
 
 
 def _with(expr: f.Expr, new: Mapping[f.Expr, f.Expr]) -> f.Expr:

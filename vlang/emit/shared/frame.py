@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from vlang.emit.shared.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
 from vlang.emit.shared.formulas import Unwritable
+from vlang.emit.shared.wide import Element
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, Fault, level_slot
@@ -22,6 +23,7 @@ class Frame:
 
     Attributes:
         reductions: The reductions that the program declares, by name.
+        shapes: The numbers of rows and columns of the parameters that are matrices.
         ranges: The ranges of the program's integers.
         faults: The slots that record where a declared reduction of integers overflowed its type.
         slots: The number of each slot.
@@ -36,6 +38,7 @@ class Frame:
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     ranges: Ranges = field(default_factory=Ranges)
     faults: dict[str, Fault] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
@@ -59,8 +62,10 @@ class Frame:
 
     def given(self, name: str, type_: Vector) -> str:
         """The name of the slot of a parameter that is a vector."""
-        self.array(f"given:{name}", stored_as(type_), "one", type_.size, str(type_))
-        return f"given:{name}"
+        slot = f"given:{name}"
+        self.arrays[slot] = ArraySpec(slot, stored_as(type_), "one", type_.size, str(type_), self.shapes.get(name))
+        self.slot(slot)
+        return slot
 
     def array(self, slot: str, dtype: str, length: str = "vertices", width: int = 1, type_: str = "") -> int:
         """The slot of an array that is not a field.
@@ -156,10 +161,16 @@ class Environment:
         return given, ordered, places, self.scalar(name, I64)
 
     def given(self, name: str, type_: Vector) -> tuple[str, ...]:
-        """Code of the components of a parameter that is a vector."""
-        slot = self.frame.given(name, type_)
-        pointer = self.pointer(slot, stored_as(type_))
-        return tuple(f"{pointer}[{k}]" for k in range(type_.size))
+        """Code of the components of a parameter that is a vector, or of the rows of one that is a matrix."""
+        pointer = self.given_pointer(name, type_)
+        if name in self.frame.shapes:  # stored column by column
+            rows, columns = self.frame.shapes[name]
+            return tuple(f"{pointer}[{column * rows + row}]" for row in range(rows) for column in range(columns))
+        return tuple(Element(f"{pointer}[{k}]", pointer, "0", k) for k in range(type_.size))
+
+    def given_pointer(self, name: str, type_: Vector) -> str:
+        """Code of a pointer to the components of a parameter that is a vector or a matrix."""
+        return self.pointer(self.frame.given(name, type_), stored_as(type_))
 
     def numbers(self) -> tuple[str, str, str]:
         """Code for the caller's vertex ids: a pointer to the list of ids, whether there is one, and the least id."""
@@ -295,6 +306,11 @@ class Scope:
             places = self.env.given(expr.name, expr.type)
             return tuple(self.env.dialect.load(expr.type.item, place) for place in places)
         return tuple(self.env.scalar(name, part) for name, part in parts_of_name(expr.name, expr.type))
+
+    def matrix(self, expr: f.GraphValue, shape: tuple[int, int]) -> str | None:
+        if self.env.frame.shapes.get(expr.name) != shape or not isinstance(expr.type, Vector):
+            return None
+        return self.env.given_pointer(expr.name, expr.type)
 
     def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]:
         return self.env.members(expr.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vlang.emit.shared.accumulate import Accumulation
@@ -12,11 +12,12 @@ from vlang.emit.shared.formulas import Writer, located
 from vlang.emit.shared.frame import Environment, Frame, Scope, Times
 from vlang.emit.shared.holistic import accumulated, structures
 from vlang.emit.shared.loop_spec import LoopPlan
+from vlang.emit.shared.wide import Part, loaded, spans, whole
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Mask, Stage, Write
 from vlang.runtime.plan.plan import Fault, pointer_of
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, Type
+from vlang.types import BOOL, Scalar, Type
 
 __all__ = ["StageWriter", "merged", "parts_of", "put_and_get"]
 
@@ -24,11 +25,29 @@ __all__ = ["StageWriter", "merged", "parts_of", "put_and_get"]
 def parts_of(d: Dialect, accumulations: list[Accumulation], name: str) -> list[tuple[Accumulation, tuple[str, ...]]]:
     """Each accumulation with the code of its components in the packed accumulator `name`."""
     result, at = [], 0
+    size = sum(len(accumulation.types) for accumulation in accumulations)
     for accumulation in accumulations:
         width = len(accumulation.types)
-        result.append((accumulation, tuple(d.part(name, i) for i in range(at, at + width))))
+        wide = d.wides and spans(accumulation.types[: accumulation.width])
+        result.append((accumulation, tuple(Part(name, i, size) if wide else d.part(name, i)
+                                           for i in range(at, at + width))))
         at += width
     return result
+
+
+def stores(d: Dialect, places: Sequence[str], types: Sequence[Scalar], names: Sequence[str]) -> list[str]:
+    """The lines that store components in array elements.
+
+    Args:
+        d: The dialect.
+        places: The code of each element.
+        types: The types of the components.
+        names: The components.
+    """
+    at = loaded(places) if d.wides and spans(types) else None
+    if at is not None:
+        return [f"wide_store({at[0]}, {at[1]}, {whole(names)}, {len(names)})"]
+    return [d.assign(place, d.store(t, name)) for place, t, name in zip(places, types, names)]
 
 
 def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
@@ -52,14 +71,19 @@ def put_and_get(
         get: The name of the function that loads.
     """
     d = env.dialect
-    places = []
+    size = sum(len(a.types) for a in accumulations)
+    lines: list[str] = []
+    items: list[str] = []
     for number, run in enumerate(_side_by_side(accumulations)):
         env.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width)
         pointer = env.pointer(f"{slot}.{number}", stored_as(run.type))
-        places += [(d.element(pointer, "s", run.width, part), run.type) for part in range(run.width)]
-    lines = [d.assign(place, d.store(t, d.part("acc", i))) for i, (place, t) in enumerate(places)]
-    return [Function(put, tuple(lines), ""),
-            Function(get, (), d.pack("Acc", [d.load(t, place) for place, t in places]))]
+        places = [d.element(pointer, "s", run.width, part) for part in range(run.width)]
+        at, types = len(items), (run.type,) * run.width
+        wide = d.wides and spans(types)
+        names = [Part("acc", at + i, size) if wide else d.part("acc", at + i) for i in range(run.width)]
+        lines += stores(d, places, types, names)
+        items += [d.load(run.type, place) for place in places]
+    return [Function(put, tuple(lines), ""), Function(get, (), d.pack("Acc", items))]
 
 
 def _side_by_side(accumulations: list[Accumulation]) -> list[Run]:
@@ -226,8 +250,8 @@ class StageWriter:
                 names = writer.items(expr)
             nothing = self.changes_sent.nothing.get(expr)
             if nothing is not None:  # changes of an inactive vertex are not read
-                names = tuple(writer.name(d.select(active, name, d.constant(nothing, t)))
-                              for name, t in zip(names, scalars_of(expr.type)))
+                types = scalars_of(expr.type)
+                names = writer.chosen(active, types, names, tuple(d.constant(nothing, t) for t in types))
             lines += self._stored(self._message(number, expr, "v"), expr.type, names)
         return Function("send", (*writer.lines, *lines), "")
 
@@ -275,10 +299,9 @@ class StageWriter:
         place = f"{self.env.pointer(slot, 'u8')}[v]"
         writer.lines.append(d.assign(place, d.bits(place, now)))
 
-    def _stored(self, places: Iterable[str], type_: Type, names: tuple[str, ...]) -> list[str]:
+    def _stored(self, places: Sequence[str], type_: Type, names: tuple[str, ...]) -> list[str]:
         """The lines that store the components of a value at `places`."""
-        return [self.dialect.assign(place, self.dialect.store(t, name))
-                for place, t, name in zip(places, scalars_of(type_), names)]
+        return stores(self.dialect, places, scalars_of(type_), names)
 
     def _write(self, writer: Writer, scope: Scope, item: Write) -> None:
         with located(item.span):
@@ -287,7 +310,8 @@ class StageWriter:
         if item.guard is not None:
             test = writer.value(f.Accumulator(BOOL, item.guard))
             olds = [name for n in item.fields for name in writer.items(f.Field(self.types[n], n, "self"))]
-            names = tuple(writer.name(self.dialect.select(test, new, old)) for new, old in zip(names, olds))
+            types = [t for n in item.fields for t in scalars_of(self.types[n])]
+            names = writer.chosen(test, types, names, tuple(olds))
         writer.forget()
         if len(item.fields) == 1:
             scope.locals[item.fields[0]] = names
@@ -310,7 +334,7 @@ class StageWriter:
         differing: dict[str, str] = {}
         for name in self.plan.loop.applied:
             new = writer.items(f.Field(self.types[name], name, "self"))
-            old = tuple(map(writer.name, scope.old(f.Field(self.types[name], name, "self", "old"))))
+            old = writer.names(scalars_of(self.types[name]), scope.old(f.Field(self.types[name], name, "self", "old")))
             differing[name] = writer.differ(self.types[name], new, old)
             if name in self.plan.sent:
                 self._update_sent(writer, scope, name, new, old)
@@ -335,8 +359,8 @@ class StageWriter:
         kind = scope.times.own("sent")
         places = scope.places(now, kind, "v")
         was = writer.name(f"{self._active(scope)}[v] != 0")
-        before = map(writer.name, scope.read(now, kind, "v"))
-        sent = tuple(writer.name(self.dialect.select(was, o, b)) for o, b in zip(old, before))
+        types = scalars_of(now.type)
+        sent = writer.chosen(was, types, old, writer.names(types, scope.read(now, kind, "v")))
         writer.lines += self._stored(places, now.type, sent)
         parts = zip(scalars_of(now.type), new, sent)
         scope.values[replace(now, time="change")] = tuple(writer.difference(t, a, b) for t, a, b in parts)
@@ -375,4 +399,4 @@ class StageWriter:
         else:
             type_ = self._type_of(name)
             before = scope.stored(name, type_)
-        return writer.differ(type_, scope.locals[name], tuple(map(writer.name, before)))
+        return writer.differ(type_, scope.locals[name], writer.names(scalars_of(type_), before))

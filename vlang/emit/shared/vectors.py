@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from vlang.emit.shared import integers
+from vlang.emit.shared.dialect import scalars_of
+from vlang.emit.shared.wide import spans
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import whole
-from vlang.types import I64, U8, Scalar, Vector
+from vlang.types import F32, F64, I64, U8, Scalar, Vector
 
 if TYPE_CHECKING:
     from vlang.emit.shared.formulas import Writer
@@ -24,9 +26,27 @@ def operation(writer: Writer, expr: f.Op) -> tuple[str, ...]:
         return special(writer, expr)
     if isinstance(expr.type, Vector):
         item = expr.type.item
+        if writer.d.wides and expr.op in _WIDE and spans(scalars_of(expr.type)) and all(map(_computable, expr.args)):
+            return _whole(writer, expr)
         return tuple(writer.value(f.Op(item, expr.op, tuple(_component(arg, k) for arg in expr.args), expr.data))
                      for k in range(expr.type.size))
     return (_FOLDS[expr.op](writer, expr),)
+
+
+_WIDE = frozenset({"add", "sub", "mul", "div", "min", "max", "neg", "abs", "sqrt", "select", "cast"})
+
+
+def _computable(arg: f.Expr) -> bool:
+    """Whether an operand of an operation on long vectors is a scalar or a vector of floats."""
+    return not isinstance(arg.type, Vector) or arg.type.item in (F32, F64)
+
+
+def _whole(writer: Writer, expr: f.Op) -> tuple[str, ...]:
+    """An operation on long vectors of floats, in one line."""
+    assert isinstance(expr.type, Vector)
+    operands = [writer.items(arg) if isinstance(arg.type, Vector) else writer.value(arg) for arg in expr.args]
+    op = writer.d.typename(expr.type.item) if expr.op == "cast" else expr.op
+    return writer.wide(op, expr.type.size, *operands)
 
 
 def _component(arg: f.Expr, number: int) -> f.Expr:
@@ -35,7 +55,7 @@ def _component(arg: f.Expr, number: int) -> f.Expr:
         return arg
     if isinstance(arg, f.Op) and arg.op == "broadcast":
         return arg.args[0]
-    if isinstance(arg, f.Op) and arg.op == "vector":
+    if isinstance(arg, f.Op) and arg.op == "vector" and _factors(arg) is None:
         return arg.args[number]
     if isinstance(arg, f.Op) and arg.op == "part" and isinstance(arg.data, int):
         return _component(arg.args[0], arg.data + number)
@@ -43,7 +63,45 @@ def _component(arg: f.Expr, number: int) -> f.Expr:
 
 
 def _listed(writer: Writer, expr: f.Op) -> tuple[str, ...]:
+    product = _product(writer, expr)
+    if product is not None:
+        return product
     return tuple(writer.value(arg) for arg in expr.args)
+
+
+_MOST_UNROLLED = 64
+"""The largest matrix for which each product of two components has a line of its own, in components."""
+
+
+def _product(writer: Writer, expr: f.Op) -> tuple[str, ...] | None:
+    """`A @ x` for a large matrix A of floats that is a parameter: a loop over its columns. None for other vectors."""
+    factors = _factors(expr)
+    if factors is None:
+        return None
+    row, vector = factors
+    assert isinstance(row.type, Vector)
+    matrix, rows, columns = row.args[0], len(expr.args), row.type.size
+    assert isinstance(matrix, f.GraphValue)
+    whole = tuple(f.Op(row.type.item, "dot", (f.Op(row.type, "part", (matrix,), number * columns), vector))
+                  for number in range(rows))
+    pointer = writer.place.matrix(matrix, (rows, columns)) if expr.args == whole else None
+    if pointer is None:
+        return None
+    name = writer.name(writer.d.product(row.type.item, pointer, rows, writer.items(vector)))
+    return tuple(writer.d.product_row(name, number, rows) for number in range(rows))
+
+
+def _factors(expr: f.Op) -> tuple[f.Op, f.Expr] | None:
+    """The first row of the matrix, and the vector, if inner products may be those of a large matrix times a vector."""
+    first = expr.args[0]
+    if not (isinstance(first, f.Op) and first.op == "dot" and isinstance(first.args[0], f.Op)):
+        return None
+    row, vector = first.args
+    assert isinstance(row, f.Op)
+    if row.op != "part" or not isinstance(row.args[0], f.GraphValue) or not isinstance(row.type, Vector):
+        return None
+    large = len(expr.args) * row.type.size > _MOST_UNROLLED
+    return (row, vector) if large and row.type.item in (F32, F64) else None
 
 
 def _broadcast(writer: Writer, expr: f.Op) -> tuple[str, ...]:
@@ -109,6 +167,8 @@ def _names(writer: Writer, arg: f.Expr) -> tuple[tuple[str, ...], Scalar]:
 
 def _total(writer: Writer, expr: f.Op) -> str:
     names, item = _names(writer, expr.args[0])
+    if writer.d.wides and spans((item,) * len(names)):
+        return writer.fold("sum", len(names), names)
     return functools.reduce(lambda a, b: writer.sum(item, a, b), names)
 
 
@@ -119,6 +179,8 @@ def _extreme(writer: Writer, expr: f.Op) -> str:
 
 def _dot(writer: Writer, expr: f.Op) -> str:
     (left, item), (right, _) = (_names(writer, arg) for arg in expr.args)
+    if writer.d.wides and spans((item,) * len(left)):
+        return writer.fold("dot", len(left), left, right)
     known = whole(item)
     products = [writer.name(writer.d.arithmetic("*", item, a, b) if known is None else
                             integers.multiplied(writer, item, a, b, known, known)) for a, b in zip(left, right)]

@@ -6,16 +6,17 @@ The format is described at https://math.nist.gov/MatrixMarket/formats.html.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
+from vlang.runtime.graph.read.direction import both_directions
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role
-from vlang.runtime.graph.read.scan import Scanned, scan_edges
+from vlang.runtime.graph.read.scan import scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import plural, problem
@@ -26,7 +27,6 @@ _BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetr
 _FIELDS = ("pattern", "integer", "unsigned-integer", "real")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 _MOST = (1 << 32) - 2
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ def read_matrix_market(
         )  # fmt: skip
     notes: list[str] = []
     if banner.symmetry == "skew-symmetric":
-        read = _mirrored(read, -1, space)
+        read = both_directions(read, -1, space)
         notes.append("Each entry of a skew-symmetric matrix gives both directions, the second with the value negated.")
     elif banner.symmetry == "symmetric" and asked.directed:
-        read = _mirrored(read, 1, space)
+        read = both_directions(read, 1, space)
         notes.append("Each entry of a symmetric matrix gives both directions.")
     facts = Facts(
         f"MatrixMarket, {banner.field}, {banner.symmetry}{file.packed}",
@@ -137,23 +137,3 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
             file.path, "too many vertices", line=line.number, found=line.text, expected=f"at most {_MOST:,} rows"
         )
     return rows, entries
-
-
-def _mirrored(read: Scanned, sign: int, space: Space) -> Scanned:
-    """Add the transpose of each entry off the diagonal, with its value multiplied by `sign`."""
-    count = len(read.source)
-    parts = [slice(first, first + _BLOCK) for first in range(0, count, _BLOCK)]
-    more = sum(int((read.source[part] != read.target[part]).sum()) for part in parts)
-    ends = [(read.source, read.target, 1), (read.target, read.source, 1)]
-    lists = [*ends, *((values, values, sign) for values in read.columns.values())]
-    found = []
-    for values, transposed, factor in lists:
-        both = space.empty(count + more, values.dtype)
-        done = count
-        for part in parts:
-            both[part.start : min(part.stop, count)] = values[part]
-            off = transposed[part][read.source[part] != read.target[part]]
-            both[done : done + len(off)] = off if factor == 1 else factor * off
-            done += len(off)
-        found.append(both)
-    return replace(read, source=found[0], target=found[1], columns=dict(zip(read.columns, found[2:])))
