@@ -90,9 +90,13 @@ def _or_refusal(made: Callable[[], str]) -> str:
 
 
 def canonical(value: Any) -> str:
-    """A value as text, in which sets and mappings are sorted."""
+    """A value as text. Sets and mappings are sorted, and attributes with their default value are left out.
+
+    So a new attribute with a default value changes only the texts of values that set the attribute.
+    """
     if dataclasses.is_dataclass(value):
-        parts = ((one.name, getattr(value, one.name)) for one in dataclasses.fields(value))
+        both = ((one, getattr(value, one.name)) for one in dataclasses.fields(value))
+        parts = ((one.name, part) for one, part in both if not _default(one, part))
         return f"{type(value).__name__}({', '.join(f'{name}={canonical(part)}' for name, part in parts)})"
     if isinstance(value, Mapping):
         return "{" + ", ".join(sorted(f"{canonical(key)}: {canonical(part)}" for key, part in value.items())) + "}"
@@ -103,6 +107,11 @@ def canonical(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return canonical(value.tolist())
     return value if isinstance(value, str) else repr(value)
+
+
+def _default(attribute: dataclasses.Field[Any], value: object) -> bool:
+    made = attribute.default_factory() if attribute.default_factory is not dataclasses.MISSING else attribute.default
+    return type(made) is type(value) and not isinstance(value, np.ndarray) and made == value
 
 
 def digest(text: str) -> str:
