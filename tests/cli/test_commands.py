@@ -218,5 +218,6 @@ def test_explain_plan_lists_the_ways_of_a_gpu(vlang: Call) -> None:
         "        push: no (`rank` is recomputed from all neighbours: no joined gather)\n"
         "        notify-pull: no (reads `lost`, which changes every superstep)\n"
         "        full passes: yes\n")  # fmt: skip
-    assert "connected components: if values and graph allow\n        push: yes\n" in \
+    assert "connected components: if values and graph allow\n" \
+        "        push: yes; bitmap push if GPU memory is short\n" in \
         vlang("explain", "components", "--stage", "plan").out
