@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,13 @@ from vlang.ir.derived import derived
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import SIZES, Ranges
 from vlang.ir.forms.visible import expressions, statements
+from vlang.ir.going import ChangeKind, Going, going_on
 from vlang.ir.integer_watch import leaving, noting_integers
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.print import facts_text, program_text
 from vlang.ir.restart import restarts
 from vlang.ir.switches import OPTIMISATIONS
+from vlang.runtime.plan.plan import Plan
 from vlang.syntax.problems import Problem, report
 
 __all__ = ["digest", "planned", "stages"]
@@ -56,9 +60,37 @@ def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
     yield "delta", program_text(delta) + canonical(fields) + canonical(refused)
     columns = frozenset(decl.name for decl in own.program.edges) if variant % 5 else frozenset()
     without = frozenset({sorted(OPTIMISATIONS)[variant % len(OPTIMISATIONS)]}) if variant % 4 == 1 else frozenset()
+    kinds = [ChangeKind(*map(bool, (one & 1, one & 2, one & 4))) for one in range(1, 8)]
+    yield "resume", "\n".join(_resumed(going_on(own.program, own.facts, kind)) for kind in kinds)
     for target in ("numba", "cuda"):
-        yield target, _or_refusal(lambda target=target: canonical(program.plan(  # type: ignore[misc]
+        yield target, _or_refusal(lambda target=target: _code(target, program.plan(  # type: ignore[misc]
             columns, given, target=target, without=without, renumbered=variant % 6 == 5, sizes=sizes)))
+
+
+def _resumed(judged: tuple[tuple[Going, ...], tuple[str, ...]]) -> str:
+    """The loops that may continue from an old result, and why the others may not."""
+    found, refused = judged
+    parts = [{name: part for name, part in vars(one).items() if name != "facts"} for one in found]
+    return canonical(parts) + canonical(refused)
+
+
+def _code(target: str, plan: Plan) -> str:
+    """A plan, with the functions of its kernels that not all programs have."""
+    own = [part for part in _functions(plan.text) if part not in _shared(target)]
+    return canonical(dataclasses.replace(plan, text="")) + "\n".join(own)
+
+
+@cache
+def _shared(target: str) -> frozenset[str]:
+    """The functions of kernels that two programs without a common expression share."""
+    texts = ("program p\nvertex x: int = 1\n", "program q\nvertex y: bool = true\n")
+    first, second = (_functions(Program(text, "demo.vp").plan(frozenset(), target=target).text) for text in texts)
+    return frozenset(first) & frozenset(second)
+
+
+def _functions(text: str) -> list[str]:
+    """The parts of a text that begin with a line without indentation."""
+    return re.split(r"\n(?=\S)", text)
 
 
 def _ranges(program: f.Program, ranges: Ranges) -> str:
