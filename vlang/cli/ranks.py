@@ -28,7 +28,7 @@ def start_ranks(ranks: int, restarts: int, argv: list[str]) -> NoReturn:
     command, environ = job_of(ranks, "vlang", argv)
     sys.stdout.flush()
     if restarts:
-        raise click.exceptions.Exit(run_job(command, environ, restarts, note))
+        raise click.exceptions.Exit(run_job(command, environ, restarts, note).status)
     os.execve(command[0], command, environ)
 
 

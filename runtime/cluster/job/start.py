@@ -12,15 +12,17 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 from vlang.errors import ClusterError
 from vlang.runtime.cluster.job.launched import ENDED
 from vlang.runtime.cluster.mpi import INSTALL
 
-__all__ = ["job_of", "run_job"]
+__all__ = ["Ended", "job_of", "run_job"]
 
 _OPEN_MPI = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_hwloc_default_binding_policy": "none"}
 """More ranks than processors are allowed, and threads may use all processors. MPICH allows both by itself."""
@@ -44,32 +46,47 @@ def job_of(ranks: int, module: str, argv: Sequence[str]) -> tuple[list[str], dic
     return [mpiexec, "-n", str(ranks), sys.executable, "-m", module, *argv], environ
 
 
-def run_job(command: Sequence[str], environ: Mapping[str, str], restarts: int, say: Callable[[str], None]) -> int:
+@dataclass(frozen=True)
+class Ended:
+    """The end of a job.
+
+    Attributes:
+        status: the exit status of mpiexec; 128 and more for a signal.
+        signals: the signals that this process got and passed on to the job.
+    """
+
+    status: int
+    signals: Sequence[int]
+
+
+def run_job(
+    command: Sequence[str], environ: Mapping[str, str], restarts: int, say: Callable[[str], None],
+    out: IO[bytes] | None = None, err: IO[bytes] | None = None,
+) -> Ended:
     """Run a job until it ends, and start it again if it ends without success and no rank has noted an end.
 
-    A job of ranks that were killed ends so. SIGINT and SIGTERM to this process end the job, which is then not started
-    again. If this process is killed, the system ends mpiexec, which ends the ranks.
+    A job of ranks that were killed ends so. SIGINT and SIGTERM to this process are passed on to the job, which is then
+    not started again. If this process is killed, the system ends mpiexec, which ends the ranks.
 
     Args:
         command, environ: see `job_of`.
         restarts: how often the job is started again.
         say: called with a sentence for the user at each restart.
-
-    Returns the exit status of the last job.
+        out, err: the files for the output of the job; None for the output of this process.
     """
     with tempfile.TemporaryDirectory(prefix="vlang-job-") as folder:
         ended = Path(folder) / "ended"
         for restart in range(1, restarts + 2):
-            with subprocess.Popen(command, env={**environ, ENDED: str(ended)}, preexec_fn=_end_with_parent) as job, \
-                    _passed_on(job) as signals:
+            with subprocess.Popen(command, env={**environ, ENDED: str(ended)}, preexec_fn=_end_with_parent, stdout=out,
+                                  stderr=err, stdin=subprocess.DEVNULL) as job, _passed_on(job) as signals:
                 job.wait()
             if job.returncode == 0 or signals or ended.exists():
                 break
-            if restart > restarts:
+            if restart <= restarts:
+                say(f"a rank was killed: restart {restart} of {restarts}, from the last checkpoint of all ranks")
+            elif restarts:
                 say(f"a rank was killed, and the job was started again {restarts} times already")
-                break
-            say(f"a rank was killed: restart {restart} of {restarts}, from the last checkpoint of all ranks")
-    return 128 - job.returncode if job.returncode < 0 else job.returncode
+    return Ended(128 - job.returncode if job.returncode < 0 else job.returncode, signals)
 
 
 def _end_with_parent() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
-from vlang.runtime.cluster.job.launched import note_end
+from vlang.runtime.cluster.job.launched import launched_ranks, note_end
 from vlang.runtime.cluster.mpi import mpi_ranks
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
 from vlang.runtime.cluster.transport import here, joined
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vlang.runtime.results.result import Result
     from vlang.runtime.storage.state_folder import StateFolder
 
-__all__ = ["as_mpi_rank", "rank_keeper", "refuse", "refuse_early"]
+__all__ = ["as_mpi_rank", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
 
 
 def refuse(program: Program, plan: Plan, options: Options) -> None:
@@ -37,6 +37,11 @@ def refuse_early(program: Program, options: Options) -> None:
     columns = frozenset(edge.name for edge in program.edges)
     given = frozenset(field.name for field in program.fields if field.required)
     refuse(program, program.plan(columns, given, renumbered=True), options)
+
+
+def starts_ranks(options: Options) -> bool:
+    """Whether a run starts the ranks of its option `cluster`, because this process is in no MPI job."""
+    return isinstance(options.cluster, int) and not launched_ranks()
 
 
 def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
