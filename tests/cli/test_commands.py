@@ -127,8 +127,11 @@ def test_convert(vlang: Call, tmp_path: Path) -> None:
     expected = sssp(library.Graph.read("karate", weights="1..9"), source=1)["dist"]
     assert np.array_equal(sssp(read, source=1)["dist"], expected)
     done = vlang("convert", "karate", tmp_path / "k.csv")
+    assert done.status == 0
+    assert "k.csv: The file does not say that the edges are undirected: read it with --undirected" in done.err
+    done = vlang("convert", "karate", tmp_path / "k.doc")
     assert done.status == 2
-    assert "graphs are saved as .vg or .npz; write " in done.err
+    assert "graphs are saved as .vg, .npz, .parquet" in done.err
     done = vlang("convert", "karate", tmp_path / "no" / "k.npz")
     assert done.status == 1
     assert done.err.count("error:") == 1
