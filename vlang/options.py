@@ -155,8 +155,13 @@ class Options:
         "converged (in Python: return them).", devices="cpu"))
     cluster: int | str | None = field(default=None, metadata=_about(
         "cluster", "N",
-        "Run on N ranks, which are processes that MPI starts, with the same results. Under mpiexec or srun it is not "
-        "needed; in Python, cluster=\"mpi\" makes this process a rank of its MPI job.", devices="cpu"))
+        "Run on N ranks, which are processes that MPI starts on this machine, with the same results. Under mpiexec or "
+        "srun it is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job.",
+        devices="cpu"))
+    restarts: int | None = field(default=None, metadata=_about(
+        "whole", "N",
+        "Start the ranks again, at most N times, if one is killed; they go on from the last checkpoint of all ranks. "
+        "Needs `cluster` with a number of ranks, and `checkpoint`.", devices="cpu"))
     notices: Callable[[str], None] | None = field(default=None, metadata=_about(
         "notices", "FUNCTION",
         "A function that is called with a sentence about checkpoints when something happens, or True to print them.",

@@ -140,19 +140,41 @@ class ClusterMachine(CpuMachine):
         super().fill(slot, byte)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop; of `start`, only the entries for the vertices of this rank are used."""
+        """Begin a loop; of `start`, only the entries for the vertices of this rank are used.
+
+        A checkpoint (`start.placed`) has entries for these vertices only, and another start for all vertices.
+        """
         if start is not None:
-            local = self.local.numbers.local
+            first, last = self.local.numbers.ranges.of(self.transport.rank)
+            local, flags = self.local.numbers.local, start.flags
+            own = flags if flags is None or start.placed else flags[first:last]
             start = replace(start, fields={}, sent={name: local(array) for name, array in start.sent.items()},
-                            flags=None if start.flags is None else self._own_flags(start.flags))
+                            flags=None if own is None else self._own_flags(own))
         self._rank.changed()
         return super().loop(spec, bound, start)
 
     def _own_flags(self, flags: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The flags of the local vertices, with 0 for mirrors, whose flags arrive by the next exchange."""
-        found = self.local.numbers.local(flags)
-        found[: self.local.numbers.low] = found[self.local.numbers.high :] = 0
+        """The flags of the local vertices, with 0 for mirrors, whose flags arrive by the next exchange.
+
+        `flags` has the flags of the owned vertices.
+        """
+        found: NDArray[np.uint8] = np.zeros(self.local.numbers.n, np.uint8)
+        self.local.numbers.own(found)[:] = flags
         return found
+
+    # ------------------------------------------------------------------------------------------- checkpoints
+    def share(self, slot: str) -> NDArray[Any]:
+        """The values of a vertex array for the vertices that this rank owns."""
+        return self.local.numbers.own(self.state.arrays[slot])
+
+    def put(self, slot: str, array: NDArray[Any]) -> None:
+        """Store the values of the owned vertices; the next exchange sends the values of mirrors."""
+        self._rank.forget(slot)
+        np.copyto(self.share(slot), array)
+
+    def copies(self, kept: object) -> Sequence[NDArray[Any]]:
+        """The values of the owned vertices in a copy that `keep` returned."""
+        return [self.local.numbers.own(copy) for copy in super().copies(kept)]
 
     def begin_sweep(self, spec: SweepSpec) -> RankSweep:
         """Begin a sweep."""

@@ -59,8 +59,11 @@ class RankPriority(Priority):
         return "ranks exchange fields, and contributions are combined beside them" if apart else ""
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None as `Priority.begin` does, or if the loop continues another run."""
-        if bound is not None or not only_new(start) or start is not None:
+        """Begin the loop; returns None as `Priority.begin` does, or if the loop continues a run on another graph.
+
+        After a restart, every vertex that has a value enters a bucket.
+        """
+        if bound is not None or not only_new(start) or (start is not None and not start.placed):
             return None
         machine.passes.freedoms.of(loop, bound).took("O")
         return _RankPriorityLoop(loop.stages[0], machine.passes)

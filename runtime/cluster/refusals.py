@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlang.errors import BindError
 from vlang.options import Options
-from vlang.runtime.graph.topology.adjacency import COMMON
+from vlang.runtime.plan.derived import COMMON
 from vlang.runtime.plan.plan import Plan, field_of
 
 __all__ = ["refuse_options", "refuse_plan"]
@@ -12,7 +12,6 @@ __all__ = ["refuse_options", "refuse_plan"]
 _OPTIONS = {
     "target": "the order of priority needs all vertices on one machine",
     "chaos": "it takes random choices on one machine",
-    "checkpoint": "checkpoints of several ranks are not there yet",
     "memory": "budgets of several ranks are not there yet",
 }
 

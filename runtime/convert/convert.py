@@ -18,16 +18,16 @@ from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.thin import in_row_order, thinned
-from vlang.runtime.graph.arrow.files import seekable_parts
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.texts import TextVertexIds
 from vlang.runtime.graph.notes import stored_note
-from vlang.runtime.graph.paged.order import order_by_degree
+from vlang.runtime.graph.paged.order import order_by_degree, order_by_hubs
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
 from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.ledger import budget as limited
 from vlang.runtime.storage.page_file.form import LAYOUTS, IdKind, Section
+from vlang.runtime.storage.spool import seekable_parts
 from vlang.runtime.threads.activity import reach, step
 from vlang.runtime.threads.processors import available_threads
 
@@ -66,7 +66,7 @@ def convert(
         memory: the budget in bytes, in addition to the interpreter and machine code; None for 80 % of the free memory.
             Edges are kept in temporary files in the folder of `target`: up to 32 bytes per edge, plus twice its
             columns.
-        layout: "degree" or "ids", as in `Graph.save`.
+        layout: "degree", "ids" or "hubs", as in `Graph.save`.
         disks: folders of the stripes; () for a single file.
         page_bytes: the size in bytes at which a page ends and the next one begins.
         threads: how many threads to use; None for one per processor.
@@ -118,14 +118,14 @@ def _write_edges(
 ) -> tuple[int, NDArray[np.uint32] | None]:
     """Write the pages. Returns the number of stored edges and the order of the vertices (None for the layout "ids")."""
     widths = [column.dtype.itemsize for column in edges.columns.values()]
-    state = (24 if layout == "degree" else 4 * len(edges.kinds) + 3) * edges.n
+    state = {"ids": 4 * len(edges.kinds) + 3, "degree": 24, "hubs": 36}[layout] * edges.n
     page = max(page_bytes, (1 << 14) * (4 + sum(widths))) + (1 << 16)
     most = budget.entries(state, page, Sorter.bytes_an_entry(widths, budget.threads))
     degrees = count_degrees(edges, edges.kinds, budget.threads)
     budget.progress("counting", 1)
     order = None
-    if layout == "degree":
-        order, ranks = _orders(degrees, room)
+    if layout != "ids":
+        order, ranks = _orders(degrees, layout, room)
         edges = renumbered(edges, ranks, room, budget.threads)
         del ranks
         degrees = {kind: counts[order] for kind, counts in degrees.items()}
@@ -149,19 +149,25 @@ def _write(writer: PageWriter, shift: int, keys: NDArray[np.uint64], columns: li
 
 
 def _orders(
-    degrees: dict[str, NDArray[np.uint32]], room: DiskArrays
+    degrees: dict[str, NDArray[np.uint32]], layout: str, room: DiskArrays
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The vertices by decreasing degree, uint32[n] on disk, and the inverse permutation."""
+    """The vertices in the order of a layout, uint32[n] on disk, and the inverse permutation."""
+    order = room.empty(len(degrees["in"]), np.uint32)
+    order[:] = order_by_hubs(degrees["in"], degrees.get("out", degrees["in"])) if layout == "hubs" else \
+        order_by_degree(_total(degrees))
+    ranks = np.empty(len(order), dtype=np.uint32)
+    ranks[order] = np.arange(len(order), dtype=np.uint32)
+    return order, ranks
+
+
+def _total(degrees: dict[str, NDArray[np.uint32]]) -> NDArray[np.uint64]:
+    """The in-degree plus the out-degree of each vertex. Raises GraphError if a sum needs more than 32 bits."""
     total = degrees["in"].astype(np.uint64)
     if "out" in degrees:
         total += degrees["out"]
     if len(total) and total.max() >= 2**32:
         raise GraphError(f"a vertex has {total.max()} edges; degrees go up to {2**32 - 1}")
-    order = room.empty(len(total), np.uint32)
-    order[:] = order_by_degree(total)
-    ranks = np.empty(len(total), dtype=np.uint32)
-    ranks[order] = np.arange(len(total), dtype=np.uint32)
-    return order, ranks
+    return total
 
 
 def _id_table(ids: VertexIds) -> IdTable:

@@ -15,8 +15,8 @@ from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.edges.shape import Shape
-from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.graph.topology.build import bytes_in_flight
+from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, every_step, field_of
 from vlang.runtime.storage.available import in_bytes
 
@@ -255,6 +255,9 @@ class _Building:
                 self._read.add((kind, name))
                 self.neighbours()
                 self.account.hold("columns", _ID * (self.shape.entries("both") + self.shape.entries(kind)))
+            if name in (ORDINAL, PLACE) and (kind, name) not in self._read:
+                self._read.add((kind, name))
+                self.account.hold("columns", _ID * self.shape.entries(kind))
             if (kind, name) in self._read or name not in self.shape.columns:
                 continue
             self._read.add((kind, name))

@@ -21,15 +21,17 @@ from vlang.runtime.engine.position import Block, walk
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, PushSpec, Step, every_step, field_of
-from vlang.runtime.storage.state_file import StateFile
+from vlang.runtime.storage.state_file import StateSource
 from vlang.runtime.storage.windows import Windows, in_parts
 
-__all__ = ["FLAGS", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored", "saved_slots"]
+__all__ = ["FLAGS", "HISTORY", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored",
+           "saved_slots"]
 
 _NONE = 0xFFFFFFFF  # the value `none` of a vertex field
 FLAGS = "flags"
 """The name of the array with the active vertices, uint8[n]. Without it a resumed loop activates all vertices."""
-_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64", "history:moved": "int64"}
+HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64", "history:moved": "int64"}
+"""The names and dtypes of the arrays with the history; the other arrays have values of vertices."""
 _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "infinite": bool,
             "infinite_inside": bool}
 
@@ -42,8 +44,11 @@ class Restorable(Machine, Protocol):
     def windows(self) -> Windows | None:
         """Holds vertex arrays in files; None if all arrays are in memory."""
 
+    def share(self, slot: str) -> NDArray[Any]:
+        """The values of a vertex array that this process saves: for all vertices, or for the vertices of a rank."""
+
     def put(self, slot: str, array: NDArray[Any]) -> None:
-        """Store the values of any vertex array."""
+        """Store the values of any vertex array, for the same vertices as `share`."""
 
     def scalar_bits(self) -> dict[str, int]:
         """The 64 bits of every graph-level value as an integer: a dict by the name of the value."""
@@ -52,7 +57,7 @@ class Restorable(Machine, Protocol):
         """Store a graph-level value that is given as 64 bits."""
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
-        """The arrays of a copy that `keep` returned, in host memory."""
+        """The arrays of a copy that `keep` returned, in host memory, for the same vertices as `share`."""
 
 
 @dataclass(frozen=True)
@@ -126,14 +131,14 @@ def packed(
         outcome: the outcome so far, by the names in _OUTCOME.
         history: the history so far.
     """
-    arrays = {slot: machine.array(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
+    arrays = {slot: machine.share(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
     for number, block in enumerate(blocks):
         if block.watch is not None and block.watch.kept is not None:
             copies = machine.copies(block.watch.kept)
             arrays |= {f"kept{number}:{slot}": copy for slot, copy in zip(block.watch.slots, copies)}
     modes, rows = history.packed()
     about = {"position": list(position), "scalars": machine.scalar_bits(), "modes": modes, "outcome": dict(outcome)}
-    return about, {**arrays, **dict(zip(_HISTORY, rows))}
+    return about, {**arrays, **dict(zip(HISTORY, rows))}
 
 
 # ----------------------------------------------------------------------------------------------------- restoring
@@ -160,7 +165,7 @@ class Saved:
     flags: NDArray[np.uint8] | None = None
 
 
-def loaded(plan: Plan, n: int, file: StateFile, windows: Windows | None = None) -> Saved:
+def loaded(plan: Plan, n: int, file: StateSource, windows: Windows | None = None) -> Saved:
     """Read a checkpoint. Raises ValueError if the checkpoint does not fit the plan and n, and Damaged.
 
     The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
@@ -178,14 +183,14 @@ def loaded(plan: Plan, n: int, file: StateFile, windows: Windows | None = None) 
     watched = [_watched(plan, slots, block, step, n) for block, step in blocks]
     wanted |= {f"kept{number}:{slot}": what for number, kept in enumerate(watched) for slot, what in kept.items()}
     there = dict(file.entries)
-    rows = {name: there.pop(name, None) for name in _HISTORY}
+    rows = {name: there.pop(name, None) for name in HISTORY}
     if len(blocks) % 2 == 0 and FLAGS in there:
         slots = {**slots, FLAGS: Slot(np.dtype(np.uint8), 1, "bool")}
         wanted |= {FLAGS: (np.dtype(np.uint8), n)}
     if there != wanted:
         odd = sorted(name for name in {*there, *wanted} if there.get(name) != wanted.get(name))
         raise ValueError(f"its arrays are not those of the program (`{odd[0]}`)")
-    if any(what is None or what[0] != np.dtype(_HISTORY[name]) for name, what in rows.items()):
+    if any(what is None or what[0] != np.dtype(HISTORY[name]) for name, what in rows.items()):
         raise ValueError("its history cannot be read")
     scalars, outcome = about.get("scalars"), about.get("outcome")
     if not isinstance(scalars, dict) or set(scalars) != set(plan.scalars) or \
@@ -199,7 +204,7 @@ def loaded(plan: Plan, n: int, file: StateFile, windows: Windows | None = None) 
     for slot, one in slots.items():
         for part in in_parts(windows, arrays[slot]):
             _check_values(slot, one, part, n)
-    history = History.unpacked(about.get("modes"), [arrays[name] for name in _HISTORY], len(plan.counted))
+    history = History.unpacked(about.get("modes"), [arrays[name] for name in HISTORY], len(plan.counted))
     kept = [{slot: arrays[f"kept{number}:{slot}"] for slot in each} for number, each in enumerate(watched)]
     placed = {slot: arrays[slot] for slot in slots if slot != FLAGS}
     return Saved(blocks, scalars, outcome, history, placed, kept, arrays.get(FLAGS))

@@ -141,17 +141,26 @@ class Keeper:
             if self.folder is not None and self.machine.windows is None and self._coming is None and now > self._soon:
                 self._prepare()
             return
-        if not asked and any(task is not None and not task.ended for task in (self._writer, self._coming)):
+        if not asked and self._busy:
             return
-        flags = loop.sync() if isinstance(loop, Syncing) else None
+        flags = self._flags(loop)
         if self.folder is not None:
             self._save(self.folder, kept, flags)
         if asked:
             self._stop()
 
+    @property
+    def _busy(self) -> bool:
+        """Whether a thread still writes the last checkpoint, or allocates memory for the first."""
+        return any(task is not None and not task.ended for task in (self._writer, self._coming))
+
+    def _flags(self, loop: Loop | None) -> NDArray[np.uint8] | None:
+        """The flags of the active vertices that this process saves; None if the loop does not know them."""
+        return loop.sync() if isinstance(loop, Syncing) else None
+
     def _prepare(self) -> None:
         """Let a thread allocate and touch the memory for the first copy while the run continues."""
-        size = sum(self.machine.array(slot).nbytes + PAGE for slot in largest_slots(self.plan))
+        size = sum(self.machine.share(slot).nbytes + PAGE for slot in largest_slots(self.plan))
 
         def touched() -> NDArray[np.uint8]:
             room = page_aligned(size + size // 16)
@@ -171,28 +180,34 @@ class Keeper:
     def _where(self) -> str:
         return describe(walk(self.position.saved(), self.plan.steps))
 
-    def _save(self, folder: StateFolder, kept: Kept, flags: NDArray[np.uint8] | None) -> None:
+    def _save(self, folder: StateFolder, kept: Kept, flags: NDArray[np.uint8] | None) -> bool:
+        """Begin to write a checkpoint; returns False if it could not be begun."""
         begin = time.monotonic()
         self._await()  # after this the writer has ended, unless the run is being interrupted
         if self._writer is not None and not self._writer.ended:
-            return
+            return False
         try:
             position = self.position.saved()
             about, arrays = packed(self.plan, self.machine, position, self.position.blocks, kept.outcome(),
                                    kept.history)
             arrays |= {} if flags is None else {FLAGS: flags}
-            about = {"generation": folder.coming, "finished": False, "written": time.time(), "key": self.key, **about}
+            about = {**self._header(folder, finished=False), **about}
             image = self._image(folder, about, arrays)
         except (MemoryError, OutOfMemory, OSError) as error:
             self._problem(reason(error) if isinstance(error, OSError) else "its copy does not fit into memory")
             self._due = begin + max(INTERVAL, self.every or 0)
-            return
+            return False
         self._collected, self._writer = False, Task(lambda: self._write(folder, image))
         if not self._writer.begin():  # the system could not start a thread
             self._collect()
         self._cost = time.monotonic() - begin
         self.stall += self._cost
         self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
+        return True
+
+    def _header(self, folder: StateFolder, finished: bool) -> dict[str, Any]:
+        """The items of a description that do not depend on the state. `finished`: whether the run has ended."""
+        return {"generation": folder.coming, "finished": finished, "written": time.time(), "key": self.key}
 
     def _image(
         self, folder: StateFolder, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
@@ -249,9 +264,8 @@ class Keeper:
         if self.folder is None or self.interrupts.asked:
             return
         self._await()
-        about = {"generation": self.folder.coming, "finished": True, "written": time.time(), "key": self.key}
         try:
-            self.folder.write(Image(about, {}))
+            self.folder.write(Image(self._header(self.folder, finished=True), {}))
             self.folder.drop_older()
         except OSError as error:
             self._problem(reason(error))

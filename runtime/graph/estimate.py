@@ -13,7 +13,6 @@ from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.given import named_types
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.formats.table import recognised
-from vlang.runtime.graph.formats.text import TEXT
 from vlang.runtime.graph.generators import BLOCK_BYTES, FACTOR, is_spec, weight_range
 from vlang.runtime.threads.processors import available_threads
 
@@ -39,12 +38,9 @@ def estimate(
         else:
             from vlang.runtime.graph.read.asked import Asked  # start-up
 
-            reader = recognised(path)
-            if not path.is_file() and reader is TEXT:  # a pipe can be read once, by the reader
-                return None
             asked = Asked(directed, None if rule else weights, None if columns is None else frozenset(columns),
                           ends=ends, types=named_types(columns))
-            found = reader.estimate(path, asked, threads or available_threads())
+            found = recognised(path).estimate(path, asked, threads or available_threads())
     except (GraphError, OSError, ValueError, KeyError):
         return None  # the reader raises the error when it reads the same file
     if found is None:

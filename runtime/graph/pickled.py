@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
-from vlang.runtime.graph.arrow.files import table_files
 from vlang.runtime.graph.edges.edge_list import EdgeList, taken
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
+from vlang.runtime.storage.spool import parts_of
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -41,7 +41,7 @@ def source_of(path: str | Path, options: Mapping[str, Any]) -> Source | None:
     """The `Source` of a graph; None if a file is a stream, which cannot be read a second time."""
     text, vertices = os.fspath(path), options.get("vertices")
     files = [text, vertices] if isinstance(vertices, (str, os.PathLike)) else [text]
-    parts = None if text == "-" or Path(text).is_file() else table_files(text)
+    parts = () if text == "-" else parts_of(text)
     files = [*files[1:], *map(str, parts)] if parts else files
     if any(os.fspath(one) == "-" or (Path(one).exists() and not Path(one).is_file()) for one in files):
         return None

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
-from vlang.runtime.graph.arrow.files import seekable_parts
 from vlang.runtime.graph.edges.ends import Ends, parse_column
 from vlang.runtime.graph.edges.given import given_flag, given_path, given_whole, named_types
 from vlang.runtime.graph.pickled import source_of
 from vlang.runtime.graph.sources import read
 from vlang.runtime.storage.room import memory_named
+from vlang.runtime.storage.spool import seekable_parts
 from vlang.runtime.threads.activity import step
 
 if TYPE_CHECKING:

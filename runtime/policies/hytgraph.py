@@ -19,7 +19,7 @@ HYTGRAPH = Policy(
     left_out=(
         "whole partitions combined by four (V-B), and partitions of 32 MB: pages have 4 to 64 MiB",
         "the choice made on the GPU (V-A): the host chooses from counts that the GPU made",
-        "hub sorting, and priority of hubs and of large changes (VI-A)",
+        "priority of hubs and of large changes (VI-A); `vlang convert --layout hubs` sorts hubs to the front",
         "a second round on loaded partitions (VI-A)",
         "sums that push their changes (VI-A): such loops read all pages in every superstep",
         "unified memory, which the paper itself rejects (III-C), and which is unsafe on shared machines",

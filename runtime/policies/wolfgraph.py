@@ -19,6 +19,7 @@ WOLFGRAPH = Policy(
         "an array with the place of each edge in its local table (3.2): a hash finds the place in each pass",
         "a mapping array from vertices to edges, which finds the successor edges of a part (4.3): the parts that are "
         "still on the GPU are processed again with the part, whole",
+        "a part processed until it is stable in any case (4.2): this ends when the next part has been copied",
     ),
     besides=(
         "an accumulator for each vertex and a pass over vertices, which run any program, and not only minima (3.4)",

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from vlang.errors import OutOfMemory
 from vlang.runtime.storage.available import available_bytes, in_bytes
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["memory_named", "named", "out_of_memory", "require_address_space", "require_room"]
+__all__ = ["hold", "memory_named", "named", "out_of_memory", "require_address_space", "require_room"]
 
 _ADVICE = ("end other programs, read fewer edge columns, or use a machine with more memory; reading a graph that "
            "`vlang convert` saved takes less")  # fmt: skip
@@ -25,6 +27,22 @@ def require_room(need: int, what: str) -> None:
     have, limited = _available()
     if have is not None and need > have:
         raise out_of_memory(f"{what} needs {in_bytes(need)}", have, limited)
+
+
+def hold(size: int, what: str) -> object:
+    """Count memory that a library takes in the budget, as long as the returned object lives.
+
+    The object is an array of `size` bytes that is never written. Without a budget, the memory of the machine is checked
+    instead. `what` names the operation, as the subject of a sentence. Raises OutOfMemory.
+    """
+    if ledger.limit is None:
+        require_room(size, what)
+        return None
+    try:
+        return np.empty(size, np.uint8)
+    except MemoryError:
+        error = ledger.refusal()
+        raise type(error)(f"{what} takes {size >> 20:,} MiB: {error}") from None
 
 
 def require_address_space(need: int, what: str) -> None:

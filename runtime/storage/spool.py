@@ -1,21 +1,22 @@
-"""Input that can be read only once (standard input, named pipes) is copied to a temporary file without a name."""
+"""The files behind a path: standard input and pipes are copied to a temporary file, folders and globs are listed."""
 
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import shutil
 import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path, PosixPath
 from typing import IO
 
 from vlang.errors import DiskError
 
-__all__ = ["STDIN", "check_file", "seekable"]
+__all__ = ["STDIN", "check_file", "parts_of", "seekable", "seekable_parts"]
 
 STDIN = "standard input"
 
@@ -101,3 +102,27 @@ def _copied(file: IO[bytes], name: str) -> Iterator[Path]:
         spooled = _Spooled(name)
         spooled.opened = f"/proc/self/fd/{copy.fileno()}"
         yield spooled
+
+
+def parts_of(path: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """The files in a folder (with its subfolders) or of a glob, in the order of their names; () for any other path.
+
+    In folders, names that begin with a dot or an underscore are ignored.
+    """
+    text = os.fspath(path)
+    try:
+        if os.path.isdir(text):
+            return tuple(sorted(file for file in Path(text).rglob("*") if file.is_file()
+                                and not any(part[0] in "._" for part in file.relative_to(text).parts)))
+        if os.path.exists(text) or not glob.has_magic(text):
+            return ()
+        return tuple(Path(one) for one in sorted(glob.glob(text, recursive=True)) if os.path.isfile(one))
+    except (OSError, ValueError):
+        return ()
+
+
+def seekable_parts(path: str | os.PathLike[str], needed: str) -> AbstractContextManager[Path]:
+    """Like `seekable`, but returns a folder or a glob of files unchanged."""
+    if os.fspath(path) != "-" and parts_of(path):
+        return nullcontext(Path(path))
+    return seekable(path, needed)

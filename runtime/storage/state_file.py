@@ -22,7 +22,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from vlang.runtime.storage.memory import PAGE, empty, page_aligned
 from vlang.runtime.storage.windows import Windows, in_parts
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["Damaged", "FileImage", "Foreign", "Image", "StateFile", "digest", "write_image"]
+__all__ = ["Damaged", "FileImage", "Foreign", "Image", "StateFile", "StateSource", "digest", "write_image"]
 
 _MAGIC = b"vlangST\n"
 _VERSION = 1
@@ -237,6 +237,24 @@ def _write(file: int, data: NDArray[np.uint8], first: int, stop: Callable[[], bo
             return False
         at += os.pwrite(file, data[at : at + _CHUNK].data, first + at)
     return True
+
+
+class StateSource(Protocol):
+    """The description and the arrays of a checkpoint, in one state file or in several.
+
+    Attributes:
+        about: the caller's part of the description.
+        entries: the dtype and the number of entries of each array, by name.
+    """
+
+    @property
+    def about(self) -> Mapping[str, Any]: ...
+
+    @property
+    def entries(self) -> Mapping[str, tuple[np.dtype[Any], int]]: ...
+
+    def arrays(self, windows: Windows | None = None) -> dict[str, NDArray[Any]]:
+        """Read all arrays and verify their checksums; see `StateFile.arrays`."""
 
 
 @dataclass(frozen=True)

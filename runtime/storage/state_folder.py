@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,14 +21,17 @@ from typing import Any
 from numpy.typing import NDArray
 
 from vlang.errors import CheckpointError, DiskError
-from vlang.runtime.storage.state_file import Damaged, FileImage, Foreign, Image, StateFile
+from vlang.runtime.storage.state_file import Damaged, FileImage, Foreign, Image, StateFile, StateSource
 from vlang.runtime.storage.windows import Windows
 
-__all__ = ["Generation", "StateFolder", "check_folder", "reason"]
+__all__ = ["RANK_FOLDER", "Generation", "StateFolder", "check_folder", "reason"]
 
 _NAMES = ("state.0", "state.1")
 _NEXT = "state.next"
 _LOCK = "lock"
+
+RANK_FOLDER = r"rank-\d{5,}"
+"""The names of the folders in which the ranks of a cluster keep their parts of a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,13 @@ class Generation:
     Attributes:
         name: the name of the file.
         number: the number of the generation; 2^62 if the file is damaged.
-        file: the open state file; None if it is damaged.
+        file: the open state file, or the files of all ranks; None if it is damaged.
         problem: the reason why the file counts as damaged; "" if it is not damaged.
     """
 
     name: str
     number: int
-    file: StateFile | None
+    file: StateSource | None
     problem: str = ""
 
 
@@ -57,6 +61,7 @@ class StateFolder:
     Attributes:
         path: the resolved path of the folder.
         shown: the path as the caller wrote it, for messages.
+        number: the number of the newest generation; 0 if there is none.
 
     Raises CheckpointError if the folder is in use, belongs to another user or contains other files, and DiskError if
     it cannot be created or locked.
@@ -65,7 +70,7 @@ class StateFolder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(os.path.realpath(path))
         self.shown = os.fspath(path)
-        self._number = 0
+        self.number = 0
         try:
             self._lock = self._opened()
         except OSError as error:
@@ -80,6 +85,9 @@ class StateFolder:
         if facts.st_uid != os.geteuid():
             raise CheckpointError(f"{self.shown} belongs to another user; give a folder of your own for checkpoints")
         others = sorted({entry.name for entry in os.scandir(self.path)} - {*_NAMES, _NEXT, _LOCK})
+        if others and re.fullmatch(RANK_FOLDER, others[0]):
+            raise CheckpointError(f"{self.shown} has the checkpoint of a run on several ranks; run it on ranks again, "
+                                  "or give another folder")
         if others:
             raise CheckpointError(f"{self.shown} holds other files ({others[0]}); give checkpoints a folder of their "
                                   "own")
@@ -122,7 +130,7 @@ class StateFolder:
                 if error.errno == errno.ELOOP:
                     raise self.refused(name, "it is a link") from None
                 raise DiskError(f"cannot read {self.shown}/{name}: {reason(error)}") from error
-        self._number = max((one.number for one in found if one.file is not None), default=0)
+        self.number = max((one.number for one in found if one.file is not None), default=0)
         return sorted(found, key=lambda one: -one.number)
 
     def refused(self, name: str, reason: str) -> CheckpointError:
@@ -132,7 +140,7 @@ class StateFolder:
     @property
     def coming(self) -> int:
         """The number of the next generation."""
-        return self._number + 1
+        return self.number + 1
 
     def image(self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], windows: Windows) -> FileImage:
         """Copy the arrays into the file of the next generation, which `write` completes. Raises OSError."""
@@ -153,7 +161,7 @@ class StateFolder:
         if whole:
             os.replace(fresh, self.path / _NAMES[self.coming % 2])
             self._flush()
-            self._number += 1
+            self.number += 1
         return whole
 
     def drop_older(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import shutil
 import signal
 import subprocess
@@ -155,3 +157,84 @@ def test_a_rank_is_killed(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 2
     assert job.returncode != 0
     assert_ended(tmp_path)
+
+
+def ranks_of(mark: str) -> list[int]:
+    """The processes of ranks whose environment has VLANG_TEST_MARK=mark."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if f"VLANG_TEST_MARK={mark}".encode() in words and any(word.startswith((b"PMI_RANK=", b"OMPI_COMM_WORLD_RANK="))
+                                                               for word in words):
+            found.append(int(path.parent.name))
+    return found
+
+
+def ended(mark: str) -> bool:
+    """Whether all ranks with a mark end within 2 s."""
+    end = time.monotonic() + 2
+    while ranks_of(mark) and time.monotonic() < end:
+        time.sleep(0.02)
+    return not ranks_of(mark)
+
+
+def test_restarts_after_kills(tmp_path: Path) -> None:
+    """Ranks are killed at random moments, and the job goes on to the result of one process without orphans.
+
+    The file of a generation appears after every superstep, so each kill waits for new ones.
+    """
+    seed, kills = random.randrange(1 << 30), 20 if os.environ.get("VLANG_EXHAUSTIVE") else 3
+    print(f"seed {seed}")
+    draw, mark, folder = random.Random(seed), str(tmp_path), tmp_path / "state"
+    words = ("run", "pagerank", "kron:8", "tol=0", "--max-rounds", "300", "--research", "mode=pull")
+    assert vlang(*words, "-o", str(tmp_path / "one.npz")).returncode == 0
+    job = subprocess.Popen(
+        [sys.executable, "-m", "vlang", *words, "-o", str(tmp_path / "ranks.npz"), "--cluster", "2", "--checkpoint",
+         str(folder), "--every", "0", "--restarts", str(kills)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**ENVIRON, "VLANG_TEST_MARK": mark})
+    for _ in range(kills):
+        end, before = time.monotonic() + 60, newest(folder)
+        while newest(folder) == before and time.monotonic() < end and job.poll() is None:
+            time.sleep(0.005)
+        time.sleep(draw.uniform(0, 0.1))
+        victim, *others = draw.sample(both, 2) if len(both := ranks_of(mark)) == 2 else [0]
+        if victim and job.poll() is None:
+            os.kill(victim, signal.SIGKILL)
+            while any(Path(f"/proc/{pid}").exists() for pid in (victim, *others)) and time.monotonic() < end:
+                time.sleep(0.005)
+    text, _ = job.communicate(timeout=120)
+    assert job.returncode == 0, text
+    resumed = [int(one.replace(",", "")) for one in re.findall(r"goes on before superstep ([0-9,]+) ", text)]
+    assert len(resumed) >= 2, text
+    assert resumed == sorted(resumed), text
+    assert ended(mark)
+    with np.load(tmp_path / "one.npz") as want, np.load(tmp_path / "ranks.npz") as found:
+        assert all(np.array_equal(want[name], found[name]) for name in want.files)
+
+
+def newest(folder: Path) -> int:
+    """When the newest state file was written, in ns; 0 if there is none."""
+    return max((path.stat().st_mtime_ns for path in folder.glob("rank-*/state.[01]")), default=0)
+
+
+@pytest.mark.parametrize("killed", ["vlang", "error"])
+def test_no_restart(killed: str, tmp_path: Path) -> None:
+    """An error of the program ends the job for good. If vlang itself is killed, no rank stays."""
+    graph = "nothing.txt" if killed == "error" else "kron:8"
+    job = subprocess.Popen(
+        [sys.executable, "-m", "vlang", "run", "pagerank", graph, "tol=0", "--max-rounds", "100000000", "--cluster",
+         "2", "--checkpoint", str(tmp_path / "state"), "--restarts", "3"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL,
+        env={**ENVIRON, "VLANG_TEST_MARK": str(tmp_path)})
+    if killed == "vlang":
+        end = time.monotonic() + 60
+        while len(ranks_of(str(tmp_path))) < 2 and time.monotonic() < end:
+            time.sleep(0.02)
+        job.kill()
+    text, _ = job.communicate(timeout=60)
+    assert "restart 1" not in text
+    assert killed == "vlang" or (job.returncode, text.count("there is no such file")) == (1, 1), text
+    assert ended(str(tmp_path))

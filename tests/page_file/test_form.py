@@ -38,7 +38,7 @@ GRAPHS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", ["ids", "degree"])
+@pytest.mark.parametrize("layout", ["ids", "degree", "hubs"])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_round_trip(name: str, layout: str, tmp_path: Path) -> None:
     graph = GRAPHS[name]()
@@ -58,14 +58,19 @@ def test_round_trip(name: str, layout: str, tmp_path: Path) -> None:
         assert len(list(tmp_path.glob("?/*"))) == 3, "stripes of earlier files are removed"
 
 
-def test_degree_layout_orders_by_degree_then_id(tmp_path: Path) -> None:
-    graph = drawn_graph(500, 4000)
-    save(graph, tmp_path / "x.vg", layout="degree", page_bytes=4096)
+@pytest.mark.parametrize(("layout", "edges"), [("degree", 4000), ("hubs", 4000), ("hubs", 30)])
+def test_layouts_order_vertices(layout: str, edges: int, tmp_path: Path) -> None:
+    """By degree; or the 8 % of the vertices with the largest product of degrees, if it is not 0, and then by number."""
+    graph = drawn_graph(500, edges)
+    save(graph, tmp_path / "x.vg", layout=layout, page_bytes=4096)
     file = PageFile.open(tmp_path / "x.vg")
     order = file.permutation()
     assert order is not None
+    product = (graph.in_degree.astype(int) * graph.out_degree).tolist()
+    hubs = [v for v in sorted(range(500), key=lambda v: (-product[v], v))[:40] if product[v]]
     degree = graph.degree.astype(int)
-    assert order.tolist() == sorted(range(500), key=lambda v: (-degree[v], v))
+    by_degree = sorted(range(500), key=lambda v: (-degree[v], v))
+    assert order.tolist() == (by_degree if layout == "degree" else [*hubs, *sorted(set(range(500)) - set(hubs))])
     for kind in file.kinds:
         expected = graph.in_degree if kind == "in" else graph.out_degree
         np.testing.assert_array_equal(file.degrees(kind), expected[order])

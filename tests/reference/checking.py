@@ -31,6 +31,7 @@ from tests.reference.values import (
     definite,
     elements,
     item,
+    literal,
     literal_number,
     meet,
     spread,
@@ -243,7 +244,8 @@ class _Watcher(Evaluator):
         if (longer := self.written_out(expr)) is not None:
             return self._part(longer, rows, env, compared)
         least = name in ("min", "max")
-        args = [self._part(a, rows, env, least) for a in expr.args]
+        args = [value for a in expr.args for value in
+                (self._edge_keys(rows) if isinstance(a, t.EdgeKey) else (self._part(a, rows, env, least),))]
         if name in self.reductions:
             return self.join(self.reductions[name], args[0], args[1], env)
         if name in ("min", "max", "sum") and len(args) == 1:
@@ -402,6 +404,7 @@ class _Watcher(Evaluator):
     def _reduced(self, expr: t.Reduce, rows: Rows, env: Env, outside: Array | None) -> Value:
         on, self.on = self.on, False
         expr, inner, group, over_vertices = self.reached(expr, rows, env)
+        place = self._places(expr, inner) if expr.keys else np.zeros(0, np.int64)
         self.on, groups = on, 1 if over_vertices else rows.count or 0
 
         def here(rows: Rows) -> None:
@@ -411,8 +414,19 @@ class _Watcher(Evaluator):
         here(inner)
         if expr.cond is not None:
             holds = definite(self._part(expr.cond, inner, env), self.precision)
-            inner, group = _keep(inner, group, np.broadcast_to(ops.truth(holds), len(group)))
+            kept = np.broadcast_to(ops.truth(holds), len(group))
+            place = place[kept] if expr.keys else place
+            inner, group = _keep(inner, group, kept)
             here(inner)
+        if expr.keys:
+            keys = [self._part(key, inner, env) for key in expr.keys]
+            weight = None if expr.weight is None else self._part(expr.weight, inner, env)
+            body = self._part(expr.body, inner, env, True)
+            self._at, self._guard = outside, np.array(True)
+            value = literal(None) if expr.default is None else self._part(expr.default, rows, env)
+            chosen = self.chosen(expr, inner, group, (keys, place, weight, body), value, groups)
+            self._result(expr, definite(body, self.precision), group, groups, chosen, False)
+            return chosen
         user = expr.name in self.reductions
         body = self._part(expr.body, inner, env, expr.name in ("min", "max") and not user)
         result, counts = self._fold(expr, body, group, groups, env, over_vertices)
@@ -438,7 +452,7 @@ class _Watcher(Evaluator):
         nans = np.zeros(groups, bool)
         for term in terms:
             nans |= some(_spread(np.isnan(term.raw), len(group), term))
-        if not user and name in ("min", "max", "median"):
+        if not user and name in ("min", "max", "median", "pick"):
             if terms:
                 noted("nan operand", nans)
             return

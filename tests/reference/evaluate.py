@@ -31,7 +31,7 @@ from tests.reference.values import (
 )
 from vlang.syntax import tree as t
 from vlang.times import time_of
-from vlang.types import BOOL, CATEGORY, TEXT, VERTEX, Tuple, Type, Vector, scalar_named
+from vlang.types import BOOL, CATEGORY, F64, I64, TEXT, VERTEX, Tuple, Type, Vector, scalar_named
 
 
 def walk(node: object) -> Iterator[t.Node]:
@@ -198,7 +198,8 @@ class Evaluator:
                 return self.eval(expr.args[0], rows, env)
         if (longer := self.written_out(expr)) is not None:
             return self.eval(longer, rows, env)
-        args = [self.eval(a, rows, env) for a in expr.args]
+        args = [value for a in expr.args for value in
+                (self._edge_keys(rows) if isinstance(a, t.EdgeKey) else (self.eval(a, rows, env),))]
         if name in self.functions:
             return self._function(self.functions[name], args, env)
         if name in self.reductions:
@@ -211,6 +212,70 @@ class Evaluator:
                 result = ops.extreme(name, result, other, self.precision)
             return result
         return self._built_in(name, args)
+
+    def _edge_keys(self, rows: Rows) -> tuple[Value, ...]:
+        """The keys for which `edge` stands: the tail and the head, or in `u -- self` the smaller and the larger number,
+        and the ordinal among the stored edges with this tail and head."""
+        graph = self.graph
+        assert rows.edge is not None
+        tail, head = graph.src[rows.edge], graph.dst[rows.edge]
+        ordinal = Value(I64, graph.ordinals(graph.src, graph.dst, np.arange(graph.m))[rows.edge])
+        if rows.undirected:
+            tail, head = np.minimum(tail, head), np.maximum(tail, head)
+        return Value(VERTEX, tail), Value(VERTEX, head), ordinal
+
+    def _picked(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
+        """`pick`: the value of the edge with the least hash, or with the least exponential time divided by its weight.
+        """
+        _, inner, row, _ = self.reached(expr, rows, env)
+        place = self._places(expr, inner)
+        if expr.cond is not None:
+            holds = np.broadcast_to(ops.truth(definite(self.eval(expr.cond, inner, env), self.precision)), len(row))
+            place = place[holds]
+            inner, row = _keep(inner, row, holds)
+        keys = [self.eval(key, inner, env) for key in expr.keys]
+        weight = None if expr.weight is None else self.eval(expr.weight, inner, env)
+        body = self.eval(expr.body, inner, env)
+        default = literal(None) if expr.default is None else self.eval(expr.default, rows, env)
+        return self.chosen(expr, inner, row, (keys, place, weight, body), default, rows.count or 0)
+
+    def _places(self, expr: t.Reduce, inner: Rows) -> Array:
+        """For each edge of a pick, how many edges of its row before it have the same neighbour."""
+        assert inner.own is not None
+        assert inner.edge is not None
+        return self.graph.ordinals(inner.own, inner.members[expr.domain.name], inner.edge)
+
+    def chosen(self, expr: t.Reduce, inner: Rows, row: Array,
+               of_edges: tuple[list[Value], Array, Value | None, Value], default: Value, count: int) -> Value:
+        """The value of a pick for each row.
+
+        Args:
+            expr: The pick.
+            inner: Its edges.
+            row: The row of each edge.
+            of_edges: The seed and the keys, the places, the weights and the values of the edges.
+            default: The value of a row without edges.
+            count: The number of rows.
+        """
+        keys, place, weight, body = of_edges
+        assert inner.own is not None
+        ends = Value(VERTEX, inner.own), Value(VERTEX, inner.members[expr.domain.name]), Value(I64, place)
+        hashes = [int(h) for h in spread(special.hashed(self.graph, [*keys, *ends]), len(row)).raw]
+        body = spread(definite(body, self.precision), len(row))
+        order: list[float] = [h & (1 << 63) - 1 for h in hashes]
+        if weight is not None:
+            weights = spread(convert(definite(weight, self.precision), F64), len(row)).raw.tolist()
+            times = -np.log(np.array([(h >> 11) + 1 for h in hashes], np.float64) * 2.0**-53)
+            order = [time / w if w > 0 else np.inf for time, w in zip(times.tolist(), weights, strict=True)]
+        values = [v & 0xFFFFFFFF if body.type == VERTEX else v for v in body.raw.tolist()]  # `none` comes last
+        best: dict[int, int] = {}
+        for at, r in enumerate(row.tolist()):
+            if order[at] < np.inf and (r not in best or (order[at], values[at]) < (order[best[r]], values[best[r]])):
+                best[r] = at
+        if not len(row):
+            return spread(convert(default, body.type), count)
+        result = take(body, np.array([best.get(r, 0) for r in range(count)], np.int64))
+        return with_default(result, np.array([r in best for r in range(count)], np.int64), default)
 
     def written_out(self, expr: t.Call) -> t.Expr | None:
         """`pow(a, b)` as `a ** b`, and `clamp(x, low, high)` as `min(max(x, low), high)`; None for other calls."""
@@ -334,6 +399,8 @@ class Evaluator:
 
     def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
         """A reduction: one value for each row (over edges) or one for all (over vertices)."""
+        if expr.keys:
+            return self._picked(expr, rows, env)
         if expr.group is not None or expr.weight is not None:
             return self._grouped(expr, rows, env)
         expr, inner, group, over_vertices = self.reached(expr, rows, env)
@@ -444,7 +511,7 @@ class Evaluator:
             own, other = np.concatenate([own, other]), np.concatenate([other, own])
             edge = np.concatenate([edge, edge])
         keep = np.flatnonzero(place[own] >= 0)
-        inner = Rows(len(keep), own[keep], {domain.name: other[keep]}, edge[keep])
+        inner = Rows(len(keep), own[keep], {domain.name: other[keep]}, edge[keep], domain.kind == "both")
         return inner, place[own[keep]]
 
 
@@ -473,4 +540,4 @@ def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
         return None if part is None else part[kept]
 
     members = {name: index[kept] for name, index in rows.members.items()}
-    return Rows(len(kept), pick(rows.own), members, pick(rows.edge)), group[kept]
+    return Rows(len(kept), pick(rows.own), members, pick(rows.edge), rows.undirected), group[kept]

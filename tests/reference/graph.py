@@ -43,6 +43,30 @@ class RefGraph:
         """The caller's number of a vertex; -1 for `none`."""
         return vertex if vertex < 0 or self.ids is None else int(self.ids[vertex])
 
+    def ordinals(self, own: Array, other: Array, edge: Array) -> Array:
+        """For each edge end, how many ends before it have the same two vertices, int64.
+
+        Ends of an undirected graph come in the order in which its edges were listed, others in the given order.
+
+        Args:
+            own: The vertex of each end.
+            other: The vertex at the other end.
+            edge: The stored edge.
+        """
+        order = np.arange(len(own))
+        if not self.directed:  # `ref_graph` lists the edges first, then the opposite directions, without loops
+            loops = self.src == self.dst
+            once = (self.m + int(loops.sum())) // 2
+            listed = np.concatenate([np.arange(once), np.flatnonzero(~loops[:once])])
+            order = np.argsort(listed[edge], kind="stable")
+        seen: dict[tuple[int, int], int] = {}
+        found = np.zeros(len(own), np.int64)
+        for at in order.tolist():
+            pair = int(own[at]), int(other[at])
+            found[at] = seen.get(pair, 0)
+            seen[pair] = int(found[at]) + 1
+        return found
+
     @property
     def m(self) -> int:
         """The number of stored directed edges, which the language calls `M`."""

@@ -42,7 +42,7 @@ def groups_of(keys: Value, edges: Rows, row: Array, precision: int) -> Groups:
     found = np.array([k for _, k in pairs], keys.raw.dtype)
     members = {name: index[kept] for name, index in edges.members.items()}
     chosen = Rows(len(kept), None if edges.own is None else edges.own[kept], members,
-                  None if edges.edge is None else edges.edge[kept])
+                  None if edges.edge is None else edges.edge[kept], edges.undirected)
     return Groups(np.array([r for r, _ in pairs], np.int64), Value(keys.type, found), chosen,
                   np.array(group, np.int64))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.reference.graph import RefGraph
 from tests.reference.values import Array, Value, definite
-from vlang.types import F32, F64, I32, I64, U8, VERTEX, Vector
+from vlang.types import F32, F64, I32, I64, U8, U64, VERTEX, Vector
 
 _MASK = (1 << 64) - 1
 
@@ -29,11 +29,17 @@ def _mixed(graph: RefGraph, seed: Array, key: Value) -> Array:
     return np.array(flat, object).reshape(seeds.shape)
 
 
-def random(graph: RefGraph, args: Sequence[Value], precision: int) -> Value:
-    """`random(seed, key, ...)`: the hash of the keys one after another; its top 24 bits / 2^24, exact in f32."""
+def hashed(graph: RefGraph, args: Sequence[Value]) -> Value:
+    """The hash of a seed and keys, one after another."""
     bits: Array = definite(args[0], 64).raw
     for key in args[1:]:
         bits = _mixed(graph, bits, key)
+    return Value(U64, bits)
+
+
+def random(graph: RefGraph, args: Sequence[Value], precision: int) -> Value:
+    """`random(seed, key, ...)`: the hash of the keys one after another; its top 24 bits / 2^24, exact in f32."""
+    bits = hashed(graph, args).raw
     data = np.asarray(bits >> 40).astype(np.float64) / 2.0**24
     return Value(F64, data) if precision == 64 else Value(F32, data.astype(np.float32))
 

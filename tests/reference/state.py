@@ -66,12 +66,14 @@ class Rows:
         own: The vertex that is `self` in each row.
         members: The other vertex variables.
         edge: The stored edge of each row.
+        undirected: Whether the rows are the edges of `u -- self`, which have no direction.
     """
 
     count: int | None = None
     own: Array | None = None
     members: Mapping[str, Array] = field(default_factory=dict)
     edge: Array | None = None
+    undirected: bool = False
 
 
 GRAPH_LEVEL = Rows()

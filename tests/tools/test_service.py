@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.check.test_mistakes import MISTAKES, name
 from tests.check.test_mistakes import problems_of as checked
 from vlang.check.calls import FUNCTIONS, SPECIAL
+from vlang.check.keyed import PICK
 from vlang.editor.helps import FUNCTION_HELP, REDUCTION_HELP, WORD_HELP
 from vlang.editor.positions import Places
 from vlang.editor.service import completions, fix, hover, problems_in
@@ -171,7 +172,7 @@ def test_every_place_of_a_wrong_text_has_an_answer(path: Path) -> None:
 
 
 def test_everything_has_a_help() -> None:
-    assert set(REDUCTION_HELP) == set(REDUCTIONS)
+    assert set(REDUCTION_HELP) == {*REDUCTIONS, PICK}
     assert set(FUNCTION_HELP) == {*FUNCTIONS, *SPECIAL}
     assert set(WORD_HELP) == (WORDS - TYPE_NAMES) | PREDEFINED
 

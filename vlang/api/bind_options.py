@@ -172,6 +172,9 @@ def _fitting(options: Options) -> None:
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:
         raise BindError("every says how often a checkpoint is written; give checkpoint=FOLDER as well, or leave it out")
+    if options.restarts is not None and (options.checkpoint is None or not isinstance(options.cluster, int)):
+        raise BindError("restarts goes on from the last checkpoint of several ranks: give cluster=N and "
+                        "checkpoint=FOLDER as well, or leave it out")
     if options.chaos is not None and (options.checkpoint is not None or options.on_interrupt != "stop"):
         raise BindError("chaos runs a program twice and compares, so it keeps no checkpoints and no partial result; "
                         "leave one of them out")

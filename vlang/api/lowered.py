@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.api.bind_options import bind_options, options_by_name
 from vlang.api.calls import Stages
 from vlang.api.cost import Cost, cost_of
+from vlang.api.running.columns import columns_of
 from vlang.api.running.memory import need_on
 from vlang.api.stage_text import stage_text
 from vlang.errors import BindError
@@ -52,7 +53,7 @@ class Lowered:
 
     def plan_for(self, target: str) -> Plan:
         """The plan for the target "numba" (CPU) or "cuda" (GPU), independently of the option `device`."""
-        columns = frozenset(e.name for e in self.program.edges) if self.graph is None else frozenset(self.graph.columns)
+        columns = columns_of(self.stages.program, self.graph)
         sizes = USUAL if self.graph is None else sizes_of(self.graph.n, self.graph.m)
         return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without,
                                  renumbered=self.graph is not None and self.graph.order is not None, sizes=sizes)

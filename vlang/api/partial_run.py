@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from vlang.api.bind import bind_parameters
 from vlang.api.named import name_run
+from vlang.api.running.columns import columns_of
 from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options
 from vlang.runtime.engine.engine import run_plan
@@ -43,7 +44,8 @@ def run_to(
     """
 
     def plan_for(target: str) -> Plan:
-        return program.plan(frozenset(graph.columns), frozenset(arrays), precision, target, options.without,
+        columns = columns_of(program.stages(precision).program, graph)
+        return program.plan(columns, frozenset(arrays), precision, target, options.without,
                             graph.order is not None, sizes_of(graph.n, graph.m))
 
     with open_machine(plan_for, graph, options) as opened:

@@ -25,6 +25,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.integer_watch import Leaving, leaving
 from vlang.ir.lower import lower
+from vlang.runtime.plan.derived import DERIVED
 from vlang.syntax.program_file import STDIN, program_bytes
 
 if TYPE_CHECKING:
@@ -314,13 +315,12 @@ class Program:
         if unset := missing(self):
             raise BindError(unset)
         stages = self.stages(precision)
-        present = columns & {e.name for e in stages.program.edges}
+        present = columns & {*(e.name for e in stages.program.edges), *DERIVED}
         key = (stages.program.precision, present, given, target, without, renumbered, sizes)
-        known = self._plans.get(key)
-        if known is None:
-            known = self._plans[key] = planned(
+        if key not in self._plans:
+            self._plans[key] = planned(
                 stages.program, stages.facts, columns, given, target, without, renumbered, sizes)
-        return known
+        return self._plans[key]
 
 
 def checked_graph(graph: object, name: str) -> Graph:

@@ -9,6 +9,7 @@ from vlang.check import names
 from vlang.check.changes import change, changed, old
 from vlang.check.foreign import NEIGHBOURS
 from vlang.check.foreign_calls import foreign_call
+from vlang.check.keyed import misplaced_edge
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import GRAPH, Sight, Value, joined
@@ -37,6 +38,8 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `name(args)`."""
     if node.name == t.CONTAINED:
         return _contained(x, node, at)
+    if misplaced_edge(x, node):
+        return Value(None)
     if node.name in SPECIAL:
         return SPECIAL[node.name](x, node, at)
     symbol = x.run.root.find(node.name)
@@ -234,11 +237,11 @@ def _expects(*needs: str, gives: Type | None = None) -> Rule:
 
 
 def _random(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    """`random(seed, key, ...)`: an integer, and keys that are vertices or integers."""
+    """`random(seed, key, ...)`: an integer, and keys that are vertices, integers or `edge`."""
     good = True
     for index, type_ in enumerate(types_of(args)):
         if not (isinstance(type_, Scalar) and type_.integral) and (index == 0 or type_ != VERTEX):
-            wrong(x, node, index, "an integer" if index == 0 else "a vertex or an integer", type_)
+            wrong(x, node, index, "an integer" if index == 0 else "a vertex, an integer or `edge`", type_)
             good = False
     if good and at.highest > GRAPH and at.inside is None and all(v.level == GRAPH for v in args):
         text = rewrite.one_line(x.run.text(node))

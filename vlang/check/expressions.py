@@ -9,6 +9,7 @@ from typing import Any
 from vlang.check import names
 from vlang.check.calls import call
 from vlang.check.foreign_calls import foreign_column, foreign_product
+from vlang.check.keyed import edge_key
 from vlang.check.reduce import reduction
 from vlang.check.sizes import too_deep
 from vlang.check.tables.checked import Symbol
@@ -57,7 +58,7 @@ class Expressions:
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
             t.Index: self._index, t.Unary: self._unary, t.Binary: self._binary, t.Compare: self._compare,
             t.Logical: self._logical, t.Conditional: self._conditional, t.Call: self._call, t.TupleExpr: self._tuple,
-            t.VectorExpr: self._vector, t.Reduce: self._reduce,
+            t.VectorExpr: self._vector, t.Reduce: self._reduce, t.EdgeKey: self._edge_key,
         }
 
     def declared(self, node: t.Call | t.Reduce) -> Symbol | None:
@@ -170,6 +171,9 @@ class Expressions:
 
     def _self(self, node: t.Self, at: Sight) -> Value:
         return names.read_self(self.run, node, at)
+
+    def _edge_key(self, node: t.EdgeKey, at: Sight) -> Value:
+        return edge_key(self, node, at)
 
     def _name(self, node: t.Name, at: Sight) -> Value:
         return names.read_name(self.run, node, at)

@@ -99,8 +99,8 @@ def weighed(x: Expressions, node: t.Reduce, edge: Sight) -> None:
         if node.name in ("sum", "mean") and edge.inside == "edges" and node.name == "sum":
             edits = [(node.body.span, f"({text}) * ({rewrite.one_line(run.text(node.body))})")]
             write = _without_weight(run.file.text, node, edits)
-        run.report(Code.UNKNOWN_REDUCTION, f"`{node.name}` has no weights; only `mode` over edges has", weight.span,
-                   "counts how much?", write=write, replaces=node.span if write else None)
+        run.report(Code.UNKNOWN_REDUCTION, f"`{node.name}` has no weights; only `mode` and `pick` over edges have",
+                   weight.span, "counts how much?", write=write, replaces=node.span if write else None)
     elif value.type is not None and not (isinstance(value.type, Scalar) and numeric(value.type)):
         run.report(Code.WRONG_TYPE, "a weight is a number", weight.span, f"this is {a(value.type)}")
     elif node.group is not None:

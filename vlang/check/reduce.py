@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vlang.check.foreign import foreign_reduction
 from vlang.check.grouped import group_parts, of_group, weighed
+from vlang.check.keyed import picked, picks, unkeyed
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.pointing import refused
 from vlang.check.tables.checked import Symbol
@@ -158,10 +159,15 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     if node.group is not None and node.weight is None:
         within = replace(within, grouping=node)
         body = group_parts(x, node, node.group, within, at) if edges else _no_groups(x, node, node.group)
-    if node.weight is not None:
-        weighed(x, node, within)
-    edges = edges or points is not None
-    result = _result(x, node, body.type, edges)
+    if picks(run, node):
+        result = picked(x, node, within, body.type)
+        edges = True
+    else:
+        unkeyed(x, node)
+        if node.weight is not None:
+            weighed(x, node, within)
+        edges = edges or points is not None
+        result = _result(x, node, body.type, edges)
     result = x.concrete(result)
     default = _default(x, node, at, result)
     level = VERTEX_LEVEL if edges else Level.GRAPH

@@ -3,54 +3,33 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from vlang.errors import BindError, ClusterError, VlangError
+from vlang.cli.show import note
+from vlang.errors import BindError, VlangError
 
 if TYPE_CHECKING:
     from vlang.runtime.cluster.transport import Transport
 
-__all__ = ["as_rank", "launched_ranks", "start_ranks"]
+__all__ = ["as_rank", "start_ranks"]
 
-_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
-"""The variables in which Open MPI, MPICH and srun store the number of ranks."""
+def start_ranks(ranks: int, restarts: int, argv: list[str]) -> NoReturn:
+    """Run `vlang` with the arguments `argv` on a number of ranks, and end with the exit status of the ranks.
 
-_OPEN_MPI = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_hwloc_default_binding_policy": "none"}
-"""More ranks than processors are allowed, and threads may use all processors. MPICH allows both by itself."""
-
-
-def launched_ranks() -> int:
-    """The number of ranks of the MPI job of this process; 0 if the process is in no MPI job."""
-    sizes = [os.environ.get(name, "") for name in _SIZES]
-    found = max((int(size) for size in sizes if size.isdigit()), default=0)
-    return found if found > 1 or any(os.environ.get(name) for name in _SIZES[:2]) else 0
-
-
-def start_ranks(ranks: int, argv: list[str]) -> NoReturn:
-    """Replace this process by mpiexec, which runs `vlang` with the arguments `argv` on this number of ranks.
-
-    Raises ClusterError if mpi4py or mpiexec is missing.
+    Without restarts, mpiexec replaces this process. Raises ClusterError if mpi4py or mpiexec is missing.
     """
-    from vlang.runtime.cluster.mpi import INSTALL  # start-up
+    from vlang.runtime.cluster.job.start import job_of, run_job  # start-up
 
-    beside = Path(sys.executable).parent / "mpiexec"
-    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
-    missing = "mpi4py" if find_spec("mpi4py") is None else "mpiexec" if mpiexec is None else ""
-    if missing or mpiexec is None:
-        raise ClusterError(f"--cluster needs {missing}, which is not installed: {INSTALL}")
-    environ = {**_OPEN_MPI, **os.environ}
-    if os.geteuid() == 0:
-        environ |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command, environ = job_of(ranks, "vlang", argv)
     sys.stdout.flush()
-    os.execve(mpiexec, [mpiexec, "-n", str(ranks), sys.executable, "-m", "vlang", *argv], environ)
+    if restarts:
+        raise click.exceptions.Exit(run_job(command, environ, restarts, note).status)
+    os.execve(command[0], command, environ)
 
 
 @contextmanager
@@ -60,8 +39,9 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
     The context manager yields the transport, or None outside of a job. `asked` is the option --cluster. An error on any
     rank ends the command on all ranks, and rank 0 shows it.
     """
-    ranks = launched_ranks()
-    if not ranks and asked is None:
+    from vlang.runtime.cluster.job.launched import launched_ranks, note_end  # start-up
+
+    if not launched_ranks() and asked is None:
         yield None
         return
     from vlang.runtime.cluster.mpi import mpi_ranks  # start-up
@@ -86,6 +66,7 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
                 yield transport
             agree(transport, 0, "the end")  # rank 0 may have failed to write
         except BaseException as error:
+            note_end()
             transport.abort(_reason(error))
             if transport.rank == 0:
                 raise

@@ -14,7 +14,7 @@ import click
 
 from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
-from vlang.cli.ranks import as_rank, launched_ranks, start_ranks
+from vlang.cli.ranks import as_rank, start_ranks
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
@@ -76,14 +76,29 @@ def command(
     if wants_help:
         say(ctx.get_help())
         return
-    cluster = given.pop("cluster")
-    if isinstance(cluster, int) and not launched_ranks():
-        start_ranks(cluster, sys.argv[1:])
+    cluster, restarts = given.pop("cluster"), given.pop("restarts")
+    if cluster is not None or restarts is not None:
+        _start(cluster, restarts, given["checkpoint"])
     with as_rank(cluster) as rank:
         if rank is not None and rank.rank:  # only rank 0 writes files, but every rank a part
             output = output if output is not None and output.endswith("/") else None
             picture = given["trace"] = None
         _run(program, graph, parameters, output, picture, top, fields, as_json, verify, quiet, rank, given)
+
+
+def _start(cluster: int | str | None, restarts: int | None, checkpoint: str | None) -> None:
+    """Start the ranks of the option --cluster, unless this process is one of them."""
+    from vlang.runtime.cluster.job.launched import launched_ranks, restarted  # start-up
+
+    inside = launched_ranks() > 0
+    if restarts is not None and (inside or not isinstance(cluster, int)) and not restarted():
+        raise click.UsageError("--restarts starts the ranks again if one is killed, so vlang must have started them: "
+                               "give --cluster N as well, outside of mpiexec and srun")
+    if restarts is not None and checkpoint is None:
+        raise click.UsageError("--restarts goes on from the last checkpoint of all ranks: give --checkpoint DIR as "
+                               "well")
+    if isinstance(cluster, int) and not inside:
+        start_ranks(cluster, restarts or 0, sys.argv[1:])
 
 
 def _run(
@@ -118,7 +133,7 @@ def _run(
     _check_device(options)
     loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
     check_reading(loaded, reading)
-    if options.get("checkpoint") is not None:
+    if options.get("checkpoint") is not None and rank is None:  # ranks look for themselves
         from vlang.runtime.storage.state_folder import check_folder  # start-up
 
         check_folder(options["checkpoint"])
@@ -230,10 +245,12 @@ def _ranks_note(rank: Transport, graph: str) -> str:
 def _rank_memory(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int) -> str:
     """A line with the memory that each rank takes."""
     from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.running.columns import columns_of  # start-up
     from vlang.runtime.cluster.rank_memory import rank_memory  # start-up
 
     given = frozenset(field.name for field in program.fields if field.name in keywords)
-    plan = program.plan(frozenset(graph.columns), given, without=check_options(options).without, renumbered=True)
+    columns = columns_of(program.stages().program, graph)
+    plan = program.plan(columns, given, without=check_options(options).without, renumbered=True)
     return str(rank_memory(plan, graph, size))
 
 
@@ -246,13 +263,14 @@ def _say(notes: list[str], text: str) -> None:
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
     """Print whether the edges of a graph on disk are read or streamed. If streamed, store the budget in `options`."""
     from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.running.columns import columns_of  # start-up
     from vlang.api.running.on_disk import placed  # start-up
 
     chosen = check_options(options)
     given = frozenset(field.name for field in program.fields if field.name in keywords)
 
     def plan_for(target: str) -> Plan:
-        return program.plan(frozenset(graph.columns), given, target=target, without=chosen.without)
+        return program.plan(columns_of(program.stages().program, graph), given, target=target, without=chosen.without)
 
     found = placed(program, plan_for, graph, chosen)
     if found is not None and found.streams:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vlang.check.calls import FUNCTIONS, SPECIAL
+from vlang.check.keyed import PICK
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import keywords as w
 
@@ -46,7 +47,7 @@ WORDS = (
     WordClass(w.VALUES, "Keyword.Constant", "constant.language"),
     WordClass(w.TYPE_NAMES | w.NAMED_TYPES, "Keyword.Type", "support.type"),
     WordClass(w.PREDEFINED, "Name.Builtin.Pseudo", "variable.language"),
-    WordClass(frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS}) - w.TYPE_NAMES, "Name.Builtin", "support.function",
+    WordClass(frozenset({*FUNCTIONS, *SPECIAL, *REDUCTIONS, PICK}) - w.TYPE_NAMES, "Name.Builtin", "support.function",
               called=True),
 )
 

@@ -38,7 +38,7 @@ WORD_HELP = {
            "`for k from a to b:`: loops",
     "in": "`for v in vertices`, `for s in S`",
     "by": "`for u -- self by c = u.label`: splits the edges of a vertex into groups, one for each value",
-    "weight": "`mode(u.label for u -- self, weight = w)`: how much each vote counts",
+    "weight": "`mode(u.label for u -- self, weight = w)`: how much each vote counts; of `pick`, the chance of an edge",
     "from": "`for k from a to b:`",
     "to": "`for k from a to b:`",
     "if": "`a if c else b`; in a reduction: `R(e for u -> self if c)`",
@@ -79,6 +79,7 @@ REDUCTION_HELP = {
     "median": "the value in the middle, the lower one of two; needs a `default`",
     "mex": "the smallest integer >= 0 that does not occur",
     "hindex": "the largest h such that h values are >= h",
+    "pick": "`pick(e for u -> self, seed, key, ...)`: of a random edge, by its `weight` if there is one",
 }
 
 FUNCTION_HELP = {
@@ -99,7 +100,7 @@ FUNCTION_HELP = {
     **{name: rule.help for name, rule in MATHS.items()},
     **{name: f"`{name}(x)`: a number, or a bool as 0 or 1, as `{name}`" for name in CONVERSIONS},
     "bit": "`bit(i)`: `1 << i` as `u64`, and 0 if i is not in 0..63",
-    "random": "`random(seed, key, ...)`: a float in [0, 1) that depends on these alone; keys are vertices and integers",
+    "random": "`random(seed, key, ...)`: a float in [0, 1) that depends on these; keys: vertices, integers, `edge`",
     "common": "`common(u, v)`: the number of common neighbours, edges taken as undirected, loops ignored",
     "hll_unit": "`hll_unit(seed, v)`: a HyperLogLog counter (`u8[64]`) of one element",
     "hll_size": "`hll_size(c)`: how many different elements a HyperLogLog counter has seen, about",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from vlang.emit.common_neighbours import with_common
 from vlang.emit.cpu.numba_target import NumbaTarget
+from vlang.emit.derived_columns import with_derived
 from vlang.emit.fused import FusedWork, fused_work
 from vlang.emit.plan_notes import stage_notes
 from vlang.emit.shared.dialect import column_as, stored_as, width_of
@@ -23,6 +23,7 @@ from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.refuse import refuse
 from vlang.ir.stages import Schedule, Stage
 from vlang.ir.sweep_levels import Levelled, levelled
+from vlang.runtime.plan.derived import ORDINAL, PLACE
 from vlang.runtime.plan.plan import (
     Contract,
     FieldSpec,
@@ -115,6 +116,7 @@ class _Emitter:
         self.frame.reductions = {r.name: r for r in program.reductions}
         self.types: dict[str, Type] = {d.name: d.type for d in program.fields}
         self.columns = {e.name: stored_as(e.type) for e in program.edges if e.name in self.present}
+        self.columns |= {name: "u32" for name in (ORDINAL, PLACE) if name in self.present}
         self.converted = {e.name: column_as(e.type) for e in program.edges}
         written = {w.fields for step in self.schedule.steps if isinstance(step, Stage) for w in step.writes if w.init}
         declared = [s.name for s in program.body if isinstance(s, f.InitField)]
@@ -199,7 +201,7 @@ class _Emitter:
     def _stage(
         self, stage: Stage, plan: LoopPlan | None, ends: bool = False, swept: ir.Sweep | None = None
     ) -> StageSpec:
-        stage, edge_columns = with_common(stage, self.columns)
+        stage, edge_columns = with_derived(stage, self.columns)
         by_level = None if swept is None else self._by_level(stage, swept)
         if by_level is not None:
             stage, messages = by_level.stage, dict(by_level.messages)
@@ -244,7 +246,7 @@ class _Emitter:
         if repeat.limit is not None:
             limit = self._count(f"{loop.name}.limit", repeat.limit, repeat.span, around)
         if self.target.fuses and "fuse" not in self.without:
-            self.fused_work |= fused_work(plan, lambda stage: plan.messages(with_common(stage, self.columns)[0]))
+            self.fused_work |= fused_work(plan, lambda stage: plan.messages(with_derived(stage, self.columns)[0]))
         steps = self._steps(loop.steps, plan)
         if not plan.fused:
             end = Stage(f"{loop.name}_end", None, None, (), (), ())

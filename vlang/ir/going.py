@@ -167,7 +167,7 @@ def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) 
             tie, near = ties.of_name(e.name), delta and e.of == "other"
         elif isinstance(e, f.Degree):
             tie, near = ties.of(e), not delta or e.of == "other"
-        elif isinstance(e, f.GraphValue) or (isinstance(e, f.Op) and e.op in ("common", *NUMBERED)):
+        elif isinstance(e, f.GraphValue) or (isinstance(e, f.Op) and e.op in ("common", "ordinal", *NUMBERED)):
             tie, near = ties.of(e), False
         elif isinstance(e, f.Accumulator) and e.name not in scope.gathers:
             tie, near = ties.of_name(e.name), False

@@ -190,6 +190,8 @@ class _Lowering:
     def _gather(self, node: t.Gather) -> f.Statement:
         assert isinstance(node.value, t.Reduce)
         reduce = self._x.reduce(node.value)
+        if self._x.picks_edge(node.value):
+            self._x.picks.add(self._symbol(node))
         return f.Gather(node.span, self._names.declare(self._symbol(node), reduce.type), reduce)
 
     def _apply(self, node: t.Apply) -> f.Statement:

@@ -128,6 +128,10 @@ def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
         return type_ == U64 and first == I64
     if op in ("random", "mix"):
         return first == U64 and args[1] in (VERTEX, U64) and (type_ == U64) == (op == "mix")
+    if op == "waiting":
+        return args == (U64, F64) and type_ == F64
+    if op == "ordinal":
+        return args == (VERTEX, VERTEX) and type_ == U64 and expr.data in (None, "place")
     if op == "hll_unit":
         return args == (U64, VERTEX) and type_ == Vector(U8, 64)
     if op == "position":

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "CONTAINED", "Binary", "Call", "Compare", "Conditional", "Domain", "Expr", "Grouping", "Index", "Literal",
-    "Logical", "Member", "Name", "Node", "Reduce", "Self", "Span", "Statement", "TupleExpr", "Unary", "VectorExpr",
+    "CONTAINED", "Binary", "Call", "Compare", "Conditional", "Domain", "EdgeKey", "Expr", "Grouping", "Index",
+    "Literal", "Logical", "Member", "Name", "Node", "Reduce", "Self", "Span", "Statement", "TupleExpr", "Unary",
+    "VectorExpr",
 ]
 
 
@@ -57,6 +58,11 @@ class Literal(Expr):
 @dataclass(frozen=True, eq=False)
 class Self(Expr):
     """`self`."""
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeKey(Expr):
+    """`edge`, as a key of `random`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +195,7 @@ class Grouping(Node):
 
 @dataclass(frozen=True, eq=False)
 class Reduce(Expr):
-    """`name(body for domain if cond by grouping, weight = weight, default = default)`.
+    """`name(body for domain if cond by grouping, keys, weight = weight, default = default)`.
 
     Attributes:
         name: the name of the reduction.
@@ -199,7 +205,8 @@ class Reduce(Expr):
         cond: the condition under which an edge or vertex contributes; None if all do.
         default: the result if nothing contributes; None for the identity.
         group: how the edges are grouped; None if they are not.
-        weight: how much a contribution of `mode` counts; None for 1.
+        weight: how much a contribution of `mode` or `pick` counts; None for 1.
+        keys: the seed and the keys of a `pick`; () for other reductions.
     """
 
     name: str
@@ -210,3 +217,4 @@ class Reduce(Expr):
     default: Expr | None
     group: Grouping | None = None
     weight: Expr | None = None
+    keys: tuple[Expr, ...] = ()

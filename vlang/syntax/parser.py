@@ -375,9 +375,13 @@ class _Build(Transformer[Token, Any]):
         args = tuple(k for k in kids[1:] if k is not None)
         return t.Call(self._span(meta), str(kids[0]), self._token(kids[0]), args)
 
+    def edge_key(self, meta: Any, kids: list[Any]) -> t.EdgeKey:
+        return t.EdgeKey(self._span(meta))
+
     def reduce(self, meta: Any, kids: list[Any]) -> t.Reduce:
-        name, body, domain, cond, group, weight, default = kids
-        return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default, group, weight)
+        name, body, domain, cond, group, *keys, weight, default = kids
+        return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default, group, weight,
+                        tuple(keys))
 
     def reduce_group(self, meta: Any, kids: list[Any]) -> t.Reduce:
         name, body, member, cond, default = kids

@@ -16,6 +16,7 @@ from vlang.syntax.expression_tree import (
     Compare,
     Conditional,
     Domain,
+    EdgeKey,
     Expr,
     Grouping,
     Index,
@@ -35,7 +36,7 @@ from vlang.syntax.expression_tree import (
 
 __all__ = [
     "CONTAINED", "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
-    "EdgeField", "Expr", "File", "ForRange", "ForVertices", "Function", "Gather", "GlobalValue",
+    "EdgeField", "EdgeKey", "Expr", "File", "ForRange", "ForVertices", "Function", "Gather", "GlobalValue",
     "Grouping", "Index", "Let", "Limit", "Literal", "Logical", "Member", "Name", "Node", "Param",
     "Reduce", "Reduction", "Repeat", "Self", "Span", "Statement", "Sweep", "Target", "TupleExpr",
     "TypeExpr", "Unary", "VectorExpr", "VertexField", "Where", "dump",

@@ -273,6 +273,11 @@ class CudaDevice:
         with self._guard:
             self._runtime.eventSynchronize(event.handle)
 
+    def ended(self, event: Event) -> bool:
+        """Whether the work before an event has ended."""
+        assert isinstance(event, CudaEvent)
+        return self.passed([event])
+
     def elapsed(self, start: Event, end: Event) -> float:
         """The seconds between two completed events."""
         assert isinstance(start, CudaEvent)

@@ -188,6 +188,9 @@ class Device(Protocol):
     def reach(self, event: Event) -> None:
         """Wait on the host until the work before an event has ended."""
 
+    def ended(self, event: Event) -> bool:
+        """Whether the work before an event has ended; does not wait."""
+
     def elapsed(self, start: Event, end: Event) -> float:
         """The seconds between two completed events."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vlang.errors import OutOfMemory
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.arena import GRAIN, in_bytes
-from vlang.runtime.gpu.device.device import Buffer, Device, Stream
+from vlang.runtime.gpu.device.device import Buffer, Device, Event, Stream
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.transfers import Traffic
 from vlang.runtime.graph.topology.listing import Listing
@@ -25,6 +25,8 @@ EDGE_BLOCK = 2048  # edges that a thread block processes (listed.cuh has the sam
 
 _LEAST, _MOST = 4 << 20, 64 << 20  # bytes of a part, as of a page (footprint.py)
 _SLOTS = 8  # the desired number of slots
+_AHEAD = 3  # parts that are copied while another one is processed
+_TOGETHER = 4  # parts on the device that are processed together
 _STREAMS = 4  # streams that copy parts if the caller does not say how many
 
 OnPart = Callable[[int, int, Stream | None], None]
@@ -170,23 +172,24 @@ class ListedEdges:
         for stream in self._streams:
             device.wait(device.record(stream))
 
-    def one_by_one(self) -> Iterator[Sequence[tuple[int, int]]]:
+    def one_by_one(self) -> Iterator[tuple[Sequence[tuple[int, int]], Event | None]]:
         """Load the parts one after the other.
 
-        Yields for each part the slots whose edges are processed together, as pairs of slot and number of edges: the
-        slots of the parts before it that no copy overwrites, and the slot of the part. Meanwhile the next part is
-        copied. Before the caller asks for the next part, its work on the slots must have ended.
+        Yields for each part the slots whose edges may be processed together, as pairs of slot and number of edges: the
+        slot of the part, and the slots of the parts before it. Also yields an event after the copy of the next part;
+        None for the last part. Before the caller asks for the next part, its work on the slots must have ended.
         """
         device, order = self._device, self._order()
+        ahead = max(1, min(_AHEAD, self.slots // 2))
+        together = max(1, min(_TOGETHER, self.slots - ahead))
         recent: list[tuple[int, int]] = []
+        copied = [device.record(self._load(part)) for part in order[:ahead]]
         for number, part in enumerate(order):
-            self._load(part)
-            for stream in self._streams:
-                device.wait(device.record(stream))
-            recent = [*recent, (part % self.slots, self._length(part))][-max(1, self.slots - 1):]
-            if number + 1 < len(order):
-                self._load(order[number + 1])
-            yield recent
+            if number + ahead < len(order):
+                copied.append(device.record(self._load(order[number + ahead])))
+            device.wait(copied[number])
+            recent = [(part % self.slots, self._length(part)), *recent][:together]
+            yield recent, copied[number + 1] if number + 1 < len(order) else None
 
     def _order(self) -> Sequence[int]:
         """The parts in increasing and decreasing order in turn, so that a pass begins with the parts in the slots."""

@@ -2,8 +2,8 @@
 
 Source: Zhu et al., "WolfGraph: the edge-centric graph processing on GPU", FGCS 2019. A pass clears the cells of all
 vertices, joins the contributions of the edges in them, and applies (listed.cuh). In a loop whose updates may be
-repeated in any order (rules A and P), a part that is streamed to the device is processed until no vertex changes,
-together with the parts before it that are still on the device.
+repeated in any order (rules A and P), a part that is streamed to the device is processed again while the next part is
+copied, together with parts before it that are still on the device, until no vertex changes.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class ListedPasses(FullPasses):
         assert gpu is not None
         assert edges is not None
         if stage.name in self._repeated and not edges.resident:
-            return self._until_stable(stage, gpu, edges)
+            return self._repeating(stage, gpu, edges)
         self._clear(gpu)
         edges.sweep(lambda slot, count, stream: self._join(stage, gpu, slot, count, stream))
         self._apply(gpu)
@@ -119,19 +119,24 @@ class ListedPasses(FullPasses):
         """The number of contributions of a full pass."""
         return self.machine.graph.m * (2 if self._ends(stage.domain or "in") == 2 else 1)
 
-    def _until_stable(self, stage: StageSpec, gpu: GpuStage, edges: ListedEdges) -> int:
-        """Process each part, with the parts before it that are on the device, until no vertex changes."""
+    def _repeating(self, stage: StageSpec, gpu: GpuStage, edges: ListedEdges) -> int:
+        """Process each part, and again with parts before it that are on the device while the next part is copied.
+
+        A part is not processed again once no vertex changes.
+        """
         machine, joined, changed = self.machine, 0, 0
-        for slots in edges.one_by_one():
+        for slots, arrived in edges.one_by_one():
+            some = slots[:1]
             while True:
                 self._clear(gpu)
-                for slot, count in slots:
+                for slot, count in some:
                     self._join(stage, gpu, slot, count, None)
                     joined += count
                 self._apply(gpu)
                 before, changed = changed, machine.counted().changed
-                if changed == before:
+                if changed == before or arrived is None or machine.device.ended(arrived):
                     break
+                some = slots
         return self._entries(stage) * joined // edges.count
 
     def _clear(self, gpu: GpuStage) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.arrow.tables import check_names
 from vlang.runtime.storage.ledger import ledger
-from vlang.runtime.storage.spool import seekable
+from vlang.runtime.storage.room import hold
+from vlang.runtime.storage.spool import parts_of
 
-__all__ = ["FileTable", "seekable_parts", "table_files"]
+__all__ = ["FileTable", "table_files"]
 
 PARQUET, FILE, STREAM, OLD = "Parquet", "Arrow file", "Arrow stream", "Feather 1"
 _MAGIC = ((b"PAR1", PARQUET), (b"ARROW1\0\0", FILE), (b"\xff\xff\xff\xff", STREAM), (b"FEA1", OLD))
@@ -32,30 +30,16 @@ def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     GraphError if only some files of a folder or a glob are tables.
     """
     text = os.fspath(path)
-    try:
-        if os.path.isdir(text):
-            found = sorted(file for file in Path(text).rglob("*")
-                           if file.is_file() and not any(part[0] in "._" for part in file.relative_to(text).parts))
-        elif os.path.exists(text):
-            return (path if isinstance(path, Path) else Path(path),) if _kind(Path(text)) else None
-        else:
-            found = [Path(one) for one in sorted(glob.glob(text, recursive=True)) if os.path.isfile(one)]
-    except (OSError, ValueError):
-        return None
+    if os.path.isfile(text):
+        return (path if isinstance(path, Path) else Path(path),) if _kind(Path(text)) else None
+    found = parts_of(text)
     other = [file for file in found if _kind(file) is None]
     if not found or len(other) == len(found):
         return None
     if other:
         raise GraphError(f"{text}: {other[0].name} is neither Parquet nor Arrow, as {found[0].name} is\n  expected: "
                          "files of one format; a glob such as '*.parquet' chooses some")  # fmt: skip
-    return tuple(found)
-
-
-def seekable_parts(path: str | os.PathLike[str], needed: str) -> AbstractContextManager[Path]:
-    """Like `seekable`, but returns a folder or a glob of tables unchanged."""
-    if os.fspath(path) != "-" and not os.path.isfile(path) and table_files(path) is not None:
-        return nullcontext(Path(path))
-    return seekable(path, needed)
+    return found
 
 
 def _kind(path: Path) -> str | None:
@@ -191,7 +175,7 @@ def _of_parquet(file: Any, columns: Sequence[str], path: Path) -> Iterator[Any]:
     for group in range(file.metadata.num_row_groups):
         about = file.metadata.row_group(group)
         size = sum(about.column(places[name]).total_uncompressed_size for name in columns if name in places)
-        held = _held(size, f"{path}: a row group of {about.num_rows:,} rows")
+        held = _hold(size, f"{path}: a row group of {about.num_rows:,} rows")
         for batch in file.iter_batches(_ROWS, row_groups=[group], columns=list(columns)):
             yield batch.select(list(columns))
         del held
@@ -200,23 +184,14 @@ def _of_parquet(file: Any, columns: Sequence[str], path: Path) -> Iterator[Any]:
 def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
     batches = (file.get_batch(i) for i in range(file.num_record_batches)) if hasattr(file, "get_batch") else file
     for batch in batches:
-        held = _held(batch.nbytes, "a batch")
+        held = _hold(batch.nbytes, "a batch")
         yield batch.select(list(columns))
         del held
 
 
-def _held(size: int, what: str) -> Any:
-    """Count memory of pyarrow in the budget, by means of an array of the same size, which is never written.
-
-    Raises OutOfMemory.
-    """
-    if ledger.limit is None:
-        return None
-    try:
-        return np.empty(size, np.uint8)
-    except MemoryError:
-        error = ledger.refusal()
-        raise type(error)(f"{what} takes {size >> 20:,} MiB: {error}") from None
+def _hold(size: int, what: str) -> object:
+    """Count memory of pyarrow in a budget, if there is one. Raises OutOfMemory."""
+    return None if ledger.limit is None else hold(size, what)
 
 
 @contextmanager

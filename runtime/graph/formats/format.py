@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from vlang.errors import GraphError
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.packed_text import Damaged, packing_of
+from vlang.runtime.storage.spool import parts_of
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
@@ -33,12 +35,18 @@ Empty = Callable[[int, DTypeLike], NDArray[Any]]
 
 
 class Beginning:
-    """The first bytes of a path; empty if the path is not a regular file that can be read."""
+    """The first bytes of a path; empty if the path is not a regular file that can be read.
+
+    Attributes:
+        path: the path.
+        parts: the files of the path: the path itself, or the files of a folder or a glob.
+        size: the size in bytes of a regular file, else 0.
+        bytes: the first 4096 bytes of a regular file.
+    """
 
     def __init__(self, path: Path) -> None:
         """Read the first bytes of `path`. A pipe is not opened, because it can be read only once."""
-        self.path = path
-        self.size, self.bytes = 0, b""
+        self.path, self.size, self.bytes = path, 0, b""
         try:
             if path.is_file():
                 self.size = path.stat().st_size
@@ -46,19 +54,24 @@ class Beginning:
                     self.bytes = file.read(_BYTES)
         except OSError:
             pass
+        self.parts = (path,) if self.bytes else parts_of(path)
 
     @cached_property
     def text(self) -> bytes:
-        """The first bytes after decompression; b"" if they cannot be decompressed."""
+        """The first 4096 bytes of the first part after decompression; fewer if they cannot be decompressed."""
+        if not self.bytes:
+            return Beginning(self.parts[0]).text if self.parts and self.parts[0] != self.path else b""
         packing = packing_of(self.bytes)
         if packing is None:
             return self.bytes
-        buffer = bytearray(_BYTES)
+        buffer, count = bytearray(_BYTES), 0
         try:
             with open(self.path, "rb", buffering=0) as file:
-                count = packing.opened(file).readinto(memoryview(buffer)) or 0
-        except (OSError, Damaged):
-            return b""
+                text = packing.opened(file)
+                while count < _BYTES and (got := text.readinto(memoryview(buffer)[count:])):
+                    count += got
+        except (OSError, Damaged, GraphError):
+            pass  # the reader raises the error when it reads the same file
         return bytes(buffer[:count])
 
 
@@ -69,10 +82,15 @@ class GraphFormat(ABC):
         name: the name for messages.
         cells: whether files have rows with cells, so that the options `missing`, `source_column`, `target_column` and
             `vertices` apply.
+        suffixes: the suffixes of names under which graphs are written in this format; () if it is only read, or is
+            written otherwise.
+        packs: whether the format is text, which may be compressed.
     """
 
     name: str
     cells: bool
+    suffixes: tuple[str, ...] = ()
+    packs = True
 
     @abstractmethod
     def recognises(self, beginning: Beginning) -> bool:
@@ -90,6 +108,21 @@ class GraphFormat(ABC):
         Raises:
             GraphError, DiskError: for the same files as the reader.
         """
+
+
+    def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        """Write a graph under one of the `suffixes`, and return sentences about what the file does not keep.
+
+        Args:
+            graph: the graph.
+            file: the output.
+            path: the path of the file, for messages.
+            suffix: the suffix of the name, without that of a compression.
+
+        Raises:
+            GraphError: the format cannot hold this graph.
+        """
+        raise GraphError(f"{path}: graphs are not written as {self.name}")
 
 
 class ListFormat(GraphFormat):

@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from vlang.runtime.graph.formats.format import Beginning, GraphFormat
+from vlang.runtime.graph.formats.gap import GAP
+from vlang.runtime.graph.formats.json_lines import JSON_LINES
+from vlang.runtime.graph.formats.metis import METIS
 from vlang.runtime.graph.formats.npz import NPZ
 from vlang.runtime.graph.formats.page_file import PAGE_FILE
 from vlang.runtime.graph.formats.tables import TABLES
 from vlang.runtime.graph.formats.text import TEXT
+from vlang.runtime.graph.formats.through_networkx import GEXF, GML, GRAPHML, PAJEK
 
 __all__ = ["FORMATS", "recognised"]
 
-FORMATS: tuple[GraphFormat, ...] = (PAGE_FILE, NPZ, TABLES, TEXT)
+FORMATS: tuple[GraphFormat, ...] = (PAGE_FILE, NPZ, TABLES, GAP, METIS, JSON_LINES, GRAPHML, GEXF, GML,
+                                    PAJEK, TEXT)
 """The formats in the order in which they are asked. The last one takes every path, and raises the errors of paths that
 are no files."""
 

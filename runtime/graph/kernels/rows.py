@@ -12,6 +12,7 @@ EXPORTS = {
     "loops": "i64(u32*, u32*, i64, i64)",
     "tally": "void(u32*, i64, i64, u32*)",
     "expand": "void(u64*, i64, i64, u32*)",
+    "ordinals": "void(u64*, u32*, i64, i64, u32*)",
 }
 
 
@@ -34,6 +35,18 @@ def expand(offsets: Any, first: Any, last: Any, rows: Any) -> None:
     for row in range(first, last):
         for e in range(np.int64(offsets[row]), np.int64(offsets[row + 1])):
             rows[e] = np.uint32(row)
+
+
+def ordinals(offsets: Any, targets: Any, first: Any, last: Any, out: Any) -> None:
+    """For entries of the rows first..last-1, set out[e] to the number of equal targets right before entry e in its row.
+
+    `offsets` is u64[n + 1]; `targets` is increasing in each row.
+    """
+    for row in range(first, last):
+        begin = np.int64(offsets[row])
+        for e in range(begin, np.int64(offsets[row + 1])):
+            again = e > begin and targets[e] == targets[e - 1]
+            out[e] = out[e - 1] + np.uint32(1) if again else np.uint32(0)
 
 
 def count_excess(offsets: Any, targets: Any, first: Any, last: Any, directed: Any, out: Any) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
 from vlang.runtime.graph.edges.order import Order
-from vlang.runtime.graph.paged.order import order_by_degree
+from vlang.runtime.graph.paged.order import order_by_degree, order_by_hubs
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
 from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows
 from vlang.runtime.graph.topology.transform import degrees as row_lengths
@@ -43,18 +43,20 @@ def save(
     Args:
         graph: the graph.
         path: path of the file to write.
-        layout: the order of the rows: "degree" by decreasing in-degree plus out-degree, "ids" by vertex id.
+        layout: the order of the rows: "degree" by decreasing in-degree plus out-degree, "ids" by vertex id, "hubs" with
+            the hubs first (`order_by_hubs`).
         disks: folders of the stripes; () for a single file.
         page_bytes: the size in bytes at which a page ends and the next one begins.
 
     Raises:
-        GraphError: `layout` is neither "degree" nor "ids".
+        GraphError: `layout` is unknown.
         DiskError: a file cannot be written.
     """
     if layout not in LAYOUTS:
         raise GraphError(f"layout={layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
     graph = graph.plain()
-    order = order_by_degree(graph.degree) if layout == "degree" else None
+    order = order_by_degree(graph.degree) if layout == "degree" else \
+        order_by_hubs(graph.in_degree, graph.out_degree) if layout == "hubs" else None
     kinds = ("in", "out") if graph.directed else ("in",)
     types = {name: graph.columns[name] for name in graph.columns}
     with PageWriter(path, graph.n, types, directed=graph.directed, layout=layout, disks=disks,

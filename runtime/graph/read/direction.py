@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.read.scan import Scanned
 
-__all__ = ["as_undirected"]
+__all__ = ["as_undirected", "both_directions", "imbalance"]
 
 _BLOCK = 1 << 16
 _MASK = (1 << 64) - 1
@@ -31,12 +31,32 @@ def as_undirected(read: Scanned, space: Space) -> tuple[Scanned, bool, str]:
 
     `space` allocates the arrays of edges.
     """
-    pairs, values = _imbalance(read)
+    pairs, values = imbalance(read)
     if pairs != 0 or not len(read.source) or _all_loops(read):
         return read, False, "each edge is taken to be listed once"
     if values != 0:
         return read, True, "both directions of every edge are listed, with different values: kept as directed"
     return _ascending(read, space), False, "both directions of every edge are listed, and one of each is kept"
+
+
+def both_directions(read: Scanned, sign: int, space: Space) -> Scanned:
+    """Add the opposite of each edge that is no self-loop, with its values multiplied by `sign`."""
+    count = len(read.source)
+    parts = [slice(first, first + _BLOCK) for first in range(0, count, _BLOCK)]
+    more = sum(int((read.source[part] != read.target[part]).sum()) for part in parts)
+    ends = [(read.source, read.target, 1), (read.target, read.source, 1)]
+    lists = [*ends, *((values, values, sign) for values in read.columns.values())]
+    found = []
+    for values, transposed, factor in lists:
+        both = space.empty(count + more, values.dtype)
+        done = count
+        for part in parts:
+            both[part.start : min(part.stop, count)] = values[part]
+            off = transposed[part][read.source[part] != read.target[part]]
+            both[done : done + len(off)] = off if factor == 1 else factor * off
+            done += len(off)
+        found.append(both)
+    return replace(read, source=found[0], target=found[1], columns=dict(zip(read.columns, found[2:])))
 
 
 def _blocks(read: Scanned) -> Iterator[slice]:
@@ -62,7 +82,7 @@ def _ascending(read: Scanned, space: Space) -> Scanned:
     return replace(read, source=new[0], target=new[1], columns=dict(zip(read.columns, new[2:])))
 
 
-def _imbalance(read: Scanned) -> tuple[int, int]:
+def imbalance(read: Scanned) -> tuple[int, int]:
     """Compare the multisets of edges with source < target and with source > target, the latter reversed.
 
     Returns two differences, of (source, target) and of (source, target, columns); each is 0 if the multisets are equal.

@@ -37,9 +37,8 @@ _EDGES = "two vertices on each line, between them white space, a comma or a semi
 _OTHER_TEXT = (
     ("XML", re.compile(r"<(\?xml|!doctype|html|graphml|gexf)\b", re.IGNORECASE), _FORMATS),
     ("JSON", re.compile(r"[{\[]"), _FORMATS),
-    ("GML", re.compile(r"graph\s*\[", re.IGNORECASE), _FORMATS),
     ("DOT", re.compile(r"(strict\s+)?(di)?graph\b[^{]*\{", re.IGNORECASE), _FORMATS),
-    ("Pajek", re.compile(r"\*(vertices|network|arcs|edges)\b", re.IGNORECASE), _FORMATS),
+    ("Pajek", re.compile(r"\*(arcs|edges)\b", re.IGNORECASE), "*Vertices COUNT first"),
     ("graph6", re.compile(r">>(graph|sparse|digraph)6<<"), _FORMATS),
     ("a pointer of Git LFS", re.compile(r"version https://git-lfs\.github\.com/spec/"),
      "the file itself: git lfs pull"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -85,19 +86,23 @@ def refuse_second_header(file: TextFile, table: Table, ends: EndColumns, read: S
     source, target = (read.ids.lookup(table.header[end]) for end in (ends.source, ends.target))
     if source is None or target is None or not bool(((read.source == source) & (read.target == target)).any()):
         return
-    raise problem(file.path, "this is the header once more", line=_next_line(file, table), found=table.first.text,
+    path, line = _next_line(file, table)
+    raise problem(path, "this is the header once more", line=line, found=table.first.text,
                   expected="one header in a file, as where files were joined")
 
 
-def _next_line(file: TextFile, table: Table) -> int | None:
-    """The number of the next line with the text of the header."""
-    number, wanted = 0, table.first.text.encode()
+def _next_line(file: TextFile, table: Table) -> tuple[Path, int | None]:
+    """The file and the number of the next line with the text of the header."""
+    number, wanted, path, first = 0, table.first.text.encode(), file.path, table.first.number
     for window in file.windows(_WINDOW):
+        if window.part is not None:
+            first = first if path == file.path else window.line - 1
+            number, path = 0, window.part
         for line in window.text[: window.size].tobytes().split(b"\n")[:-1]:
             number += 1
-            if number > table.first.number and line.strip() == wanted.strip():
-                return number
-    return None
+            if number > first and line.strip() == wanted.strip():
+                return path, number
+    return path, None
 
 
 def doubts(file: TextFile, head: Head, table: Table, read: Scanned, asked: Asked) -> Iterator[str]:
@@ -205,6 +210,6 @@ def _matrix(file: TextFile, table: Table) -> GraphError:
 def _metis(file: TextFile, table: Table, first: Sequence[int]) -> GraphError:
     return problem(
         file.path, f"this looks like METIS ({first[0]:,} vertices, {first[1]:,} edges, and a line of neighbours for "
-        "each vertex), which is not read", line=table.first.number, found=table.first.text,
-        expected=f"two vertices on each line{_ANYWAY}",
+        "each vertex), which the name decides", line=table.first.number, found=table.first.text,
+        expected=f"a name that ends in .graph, or two vertices on each line{_ANYWAY}",
     )  # fmt: skip

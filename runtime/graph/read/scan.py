@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,8 +121,9 @@ class _Scanner:
         self._named = {slot: NamedCells(field.type) for slot, field in enumerate(layout.numeric) if field.type}
         for slot, cells in self._named.items():
             self._store.columns[slot].become(cells.dtype, 0)
-        self._line = layout.line
+        self._line, self._path = layout.line, file.path
         self._signs = 0
+        self._begun = False  # whether the first of several files has begun
         self._dropped = self._filled = 0
         self._rounded: dict[int, str] = {}
         self._scratches: list[Scratch] = []
@@ -134,6 +136,10 @@ class _Scanner:
         coming = self._workers.submit(lambda: next(windows, None))
         while (window := coming.result()) is not None:
             coming = self._workers.submit(lambda: next(windows, None))
+            if window.part is not None:
+                if self._begun:
+                    skip, self._line = window.skip, window.line
+                self._path, self._begun = window.part, True
             first = min(skip, window.size)
             skip -= first
             self._take(window, first)
@@ -154,7 +160,7 @@ class _Scanner:
             self._keep(chunks, window.fraction)
         self._space.progress(window.fraction)
         if window.damage is not None:
-            raise problem(self._file.path, window.damage, line=self._line)
+            raise problem(self._path, window.damage, line=self._line)
 
     def _check(self, chunk: Chunk, window: Window, piece: tuple[int, int]) -> None:
         signs = chunk.ends.negative | chunk.ends.big << 1
@@ -166,7 +172,7 @@ class _Scanner:
         self._signs |= signs
         for place, wide in chunk.wide.items():
             if self._layout.fields[place].role == Role.INTEGER:
-                self._rounded.setdefault(place, _rounded(self._file, self._layout, self._line, wide))
+                self._rounded.setdefault(place, _rounded(self._path, self._layout, self._line, wide))
         self._line += chunk.lines
         self._dropped += chunk.dropped
         self._filled += chunk.filled
@@ -184,7 +190,7 @@ class _Scanner:
                     field = next(i for i, one in enumerate(self._layout.fields)
                                  if one is self._layout.numeric[slot])
                     raise problem(
-                        self._file.path, f"{shortened(wrong.cell)!r} in {self._layout.label(field)} {wrong.why}",
+                        self._path, f"{shortened(wrong.cell)!r} in {self._layout.label(field)} {wrong.why}",
                         line=line + text.count(b"\n"), found=found.decode("utf-8", errors="replace"),
                         expected=wrong.expected) from None
 
@@ -251,30 +257,32 @@ class _Scanner:
                        dropped=self._dropped, filled=self._filled, rounded=self._rounded, kinds=kinds)
 
     def _not_utf8(self, token: bytes) -> GraphError:
-        line = 1
+        line, path = 1, self._file.path
         for window in self._file.windows(self._space.window_for(1)):
+            if window.part is not None:
+                line, path = 1, window.part
             text = window.text[: window.size].tobytes()
             at = text.find(token)
             line += text.count(b"\n", 0, at if at >= 0 else len(text))
             if at >= 0:
                 break
         what = f"the id {shortened(token.decode('utf-8', errors='backslashreplace'))} is not UTF-8"
-        return problem(self._file.path, what, line=line, expected="text in UTF-8; convert the file, say with iconv")
+        return problem(path, what, line=line, expected="text in UTF-8; convert the file, say with iconv")
 
     def _error(self, fault: Fault) -> Exception:
         line = self._line + fault.lines
         if fault.status == Status.ID_TEXT and self._layout.declared is None:
             return TextIdFound(line, fault.token)
         what, expected = _explain(fault, self._layout)
-        error = problem(self._file.path, what, line=line, found=fault.text, expected=expected)
+        error = problem(self._path, what, line=line, found=fault.text, expected=expected)
         if fault.status in (Status.NO_NUMBER, Status.MISSING, Status.TOO_LARGE) \
                 and not self._layout.fields[fault.field].needed:
             return _ColumnFound(fault.field, str(error))
         return error
 
 
-def _rounded(file: TextFile, layout: Layout, line: int, wide: Fault) -> str:
-    return (f"{file.path}, line {line + wide.lines}: {shortened(wide.token)} in {layout.label(wide.field)} is beyond "
+def _rounded(path: Path, layout: Layout, line: int, wide: Fault) -> str:
+    return (f"{path}, line {line + wide.lines}: {shortened(wide.token)} in {layout.label(wide.field)} is beyond "
             "the integers of 64 bits (-2^63 to 2^63 - 1), so the column is read as floats, which round it")
 
 

@@ -43,16 +43,23 @@ class Window:
         size: bytes of the lines.
         fraction: the fraction of the file that has been read, 0 < fraction <= 1.
         damage: the reason if the text ends early because the file is damaged; else None.
+        part: in the first window of a part of a list of files: the path of this part; else None.
+        skip, line: if `part` is given, the bytes before the first edge of the part, and the number of its line.
     """
 
     text: NDArray[np.uint8]
     size: int
     fraction: float
     damage: str | None = None
+    part: Path | None = None
+    skip: int = 0
+    line: int = 1
 
 
 class TextFile:
     """A readable regular file. Every call of `head` and `windows` reads the file from its beginning.
+
+    `header` is the first line of data if it has the names of the columns, else ""; the reader of edges sets it.
 
     Raises DiskError if the file does not exist, is not a regular file, or is not readable.
     """
@@ -72,6 +79,7 @@ class TextFile:
         except OSError as error:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
         self.size = kind.st_size
+        self.header = ""
         self._returns = False  # whether lines end in CR; `head` sets it
 
     @property
@@ -104,6 +112,20 @@ class TextFile:
         elif found := _INSIDE.search(text):
             raise _return_inside(self.path, 1 + text.count(b"\n", 0, found.start()))
         return text, have < size
+
+    def pieces(self, size: int) -> Iterator[Window]:
+        """Yield the text in pieces of `size` bytes, which need not end at a line end. The last piece is shorter.
+
+        Each piece reuses the buffer. Raises DiskError if the disk fails.
+        """
+        text = passing(size, np.uint8)
+        with self._open() as file:
+            source, have = self._text(file), size
+            while have == size:
+                have, damage = self._fill(source, text.data)
+                if self._returns:
+                    text[:have][text[:have] == _RETURN] = _NEWLINE
+                yield Window(text, have, min(1.0, max(file.tell(), 1) / max(self.size, 1)), damage)
 
     def windows(self, size: int) -> Iterator[Window]:
         """Yield the text in windows of at most `size` bytes. A line end is added to the last line if it has none.

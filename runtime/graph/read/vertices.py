@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
-from vlang.runtime.graph.arrow.files import FileTable, seekable_parts, table_files
+from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.vertex_table import VertexTable
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.ends import VERTEX_NAMES, plain_name, vertex_column
@@ -27,6 +27,7 @@ from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
+from vlang.runtime.storage.spool import seekable_parts
 from vlang.times import UNITS
 
 __all__ = ["Vertices", "column_of", "header_of", "parse_vertices", "within"]

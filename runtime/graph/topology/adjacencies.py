@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column, describe
 from vlang.runtime.graph.edges.edge_list import EdgeList
-from vlang.runtime.graph.topology.adjacency import COMMON, Adjacency, frozen
+from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 from vlang.runtime.graph.topology.build import MANY, EdgeScan, Rows, RowScan, build_rows
 from vlang.runtime.graph.topology.listing import Listing
-from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, simple_neighbours
+from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, ordinals, simple_neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
+from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.activity import step
 
@@ -239,6 +240,8 @@ class Adjacencies:
         """Compute a column in the order of an adjacency that was built without this column."""
         if name == COMMON:
             return common_neighbours(self.adjacency("both"), self.adjacency(kind), self.threads)
+        if name == PLACE or (name == ORDINAL and kind != "both"):
+            return ordinals(self.adjacency(kind), self.threads)
         if kind == "both":
             incoming, outgoing = (self.adjacency(k).stored(name) for k in ("in", "out"))
             return merged_values(self._bare("in"), self._bare("out"), incoming, outgoing, self.threads)

@@ -13,13 +13,11 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column, cast
 from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.plan.derived import DERIVED
 
-__all__ = ["COMMON", "KINDS", "Adjacency", "frozen"]
+__all__ = ["KINDS", "Adjacency", "frozen"]
 
 KINDS = ("in", "out", "both")
-
-COMMON = "common()"
-"""The column that every graph has: the number of common neighbours of the two ends of an edge (uint32)."""
 
 Array = NDArray[Any]
 _MOST_IN_ROW = (1 << 31) - 2  # so that degrees and counts of edges fit into 32-bit ints (vlang/ir/forms/ranges.py)
@@ -78,7 +76,7 @@ class Adjacency:
         Raises GraphError if there is no such column, or if a value does not fit the dtype.
         """
         with self._lock:
-            if name == COMMON:
+            if name in DERIVED:
                 return self.stored(name)
             if name not in self._columns:
                 known = ", ".join(self._columns) or "none"

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.topology.adjacency import COMMON, Adjacency, frozen
+from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.transform import dropped, row_cuts
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["COMMON", "Neighbours", "common_neighbours", "simple_neighbours"]
+__all__ = ["Neighbours", "common_neighbours", "ordinals", "simple_neighbours"]
 
 _PIECES = 32  # tasks per thread; tasks with equally many edges differ in cost
 
@@ -64,6 +64,15 @@ def common_neighbours(both: Adjacency, adjacency: Adjacency, threads: int) -> ND
         kernel(near.offsets, near.targets, values, adjacency.offsets, adjacency.targets, *part, out)
 
     on_threads(threads, work, row_cuts(adjacency.offsets, threads * 4))
+    return out
+
+
+def ordinals(adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
+    """For each entry of an adjacency, the number of entries before it in its row with the same neighbour, uint32."""
+    out = np.empty(len(adjacency), dtype=np.uint32)
+    kernel = kernels("rows")["ordinals"]
+    on_threads(threads, lambda part: kernel(adjacency.offsets, adjacency.targets, *part, out),
+               row_cuts(adjacency.offsets, threads * 4))
     return out
 
 

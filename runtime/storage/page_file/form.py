@@ -43,7 +43,7 @@ STRIPE_FIELDS = struct.Struct("<8sIIQQ16sII")
 """The fields of the header of a stripe: magic, version, header bytes, checksum, file bytes, fingerprint, index of the
 stripe, number of stripes."""
 
-LAYOUTS = ("ids", "degree")
+LAYOUTS = ("ids", "degree", "hubs")
 
 
 class Section(IntEnum):

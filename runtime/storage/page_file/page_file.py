@@ -92,7 +92,8 @@ class PageFile:
         path: the path of the file.
         n, m: the number of vertices, and of stored directed edges.
         directed: False if every edge is stored in both directions.
-        layout: "ids" if vertices are numbered in the order of their ids, "degree" in decreasing order of degree.
+        layout: "ids" if vertices are numbered in the order of their ids, "degree" in decreasing order of degree,
+            "hubs" with the hubs first.
         kinds: the stored adjacency directions: ("in",) for an undirected graph, otherwise ("in", "out").
         columns: the edge columns by name.
         fingerprint: a digest that identifies the content.

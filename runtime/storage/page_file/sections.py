@@ -104,7 +104,7 @@ def check_sections(header: Header, kinds: Sequence[str]) -> None:
         sizes |= {Section.ID_BYTES: None, Section.ID_ENDS: 8 * n}
     elif ids != IdKind.CONSECUTIVE:
         sizes[Section.IDS] = 8 * n
-    if header.layout == "degree":
+    if header.layout != "ids":
         sizes[Section.PERMUTATION] = 4 * n
     sizes |= {section: None for section in NAMED if section in header.sections}
     for kind in kinds:

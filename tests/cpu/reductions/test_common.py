@@ -15,7 +15,7 @@ from tests.reference.cases import Case
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.graphs import all_families, to_graph
 from vlang import Graph, compile, load
-from vlang.runtime.graph.topology.adjacency import COMMON
+from vlang.runtime.plan.derived import COMMON
 
 DESIGN = Path(__file__).resolve().parents[2] / "reference" / "design"
 TEXTS = {

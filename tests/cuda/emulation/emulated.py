@@ -335,6 +335,12 @@ class EmulatedDevice:
         while event.passed is None:
             self._step()
 
+    def ended(self, event: Event) -> bool:
+        """Whether the work before an event is done; no stream advances."""
+        assert isinstance(event, EmulatedEvent)
+        self._check()
+        return event.passed is not None
+
     def elapsed(self, start: Event, end: Event) -> float:
         """Seconds between two events that have completed."""
         assert isinstance(start, EmulatedEvent)

@@ -1,4 +1,4 @@
-"""mode, mex, hindex and common on an emulated GPU: scratch in shared memory, block scratch, and long vertices."""
+"""mode, mex, hindex, pick and common on an emulated GPU: scratch in shared memory, block scratch, and long vertices."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.cpu.reductions.test_common import PAIRS, pair_cases
+from tests.cpu.reductions.test_picks import KEYS, PICKS
 from tests.cpu.reductions.wholes import (
     BESIDE,
     CDLP,
@@ -98,6 +99,14 @@ def test_common_neighbours(name: str) -> None:
     program = load(DESIGN / f"{name}.vp")
     for seed, (_, graph) in enumerate(all_families()):
         check(program, Case(graph, {}, {}), seed)
+
+
+@pytest.mark.parametrize("program", [KEYS, PICKS], ids=["keys", "picks"])
+def test_picks(program: Program) -> None:
+    groups = "max(sum(floor(random(seed, edge) * 16) for u) + c for u -> self by c = u.near)"  # not yet on a GPU
+    program = compile(program.source.replace(groups, "sum(floor(random(seed, edge) * 16) for u -> self)"))
+    for seed, graph in enumerate((family("messy"), family("rmat", False), family("messy", False))):
+        check(program, Case(graph, {}, {}), seed, mode=MODES[seed % 3], page_size=(None, 64, 256)[seed % 3])
 
 
 def test_common_neighbours_of_any_two() -> None:

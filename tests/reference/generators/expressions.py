@@ -150,7 +150,10 @@ class Expressions:
 
         unsigned = kind == "u8"
         form = self.pick(["+", "-", "*", "//", "%", "min", "max", "bits", "unary", "power", "floor", "infinite",
-                          "widen", "wrap", "clamp", "sign", "convert"])
+                          "widen", "wrap", "clamp", "sign", "convert", "random"])
+        if form == "random" and kind == "int":  # every program has an int parameter k
+            keys = self.pick(["edge", "edge, u", "7, edge"]) if scope.other == "u" else "3"
+            return f"floor(random(k, {keys}) * {self.pick(['2', '16'])})"
         if form == "clamp":
             return f"clamp({part()}, {self.literal(kind)}, {self.leaf(kind, scope)})"
         if form == "sign":

@@ -160,6 +160,18 @@ class Writer:
         default = f", default = {e.literal(kind)}" if e.chance(30) and kind != "vertex" else ""
         return f"{over}({body} for {domain}{cond} by g = {_plain(keys[key])}{having}{default})"
 
+    def picked(self, kind: str, scope: Scope) -> str:
+        """A value of a random edge; a reduction over edges for kinds without exact literals of their type."""
+        if kind not in ("int", "bool", "vertex", "float"):
+            return self.gathered(kind, scope)
+        e, edge = self.e, self.over_edges(scope)
+        domain = e.pick(["u -> self", "self -> u", "u -- self"])
+        cond = f" if {e.expr('bool', edge, 1)}" if e.chance(30) else ""
+        keys = e.pick(["1", "k", "k, self", f"N, {e.expr('int', replace(scope, loop=False, changed=False), 1)}"])
+        weight = f", weight = {e.pick([e.expr('int', edge, 1), 'u.degree', '0.5'])}" if e.chance(40) else ""
+        default = f", default = {e.literal(kind)}" if kind != "vertex" or e.chance(30) else ""
+        return f"pick({e.expr(kind, edge, 1)} for {domain}{cond}, {keys}{weight}{default})"
+
     def pointed(self, kind: str, scope: Scope) -> str:
         """A reduction over the vertices whose pointer is this vertex; over edges if there is no pointer field."""
         pointers = [name for name, known in scope.fields.items() if known == "vertex"]
@@ -202,7 +214,7 @@ class Writer:
                 self.line(indent, f"gather {name} = {self.pairs(scope)}")
                 scope = scope.with_own(f"{name}[0]", "int").with_own(f"{name}[1]", "vertex")
                 continue
-            form = self.gathered
+            form = self.picked if self.e.chance(10) else self.gathered
             if not self.on_gpu:
                 form = self.pointed if self.e.chance(20) else self.grouped if self.e.chance(20) else form
             self.line(indent, f"gather {name} = {form(kind, scope)}")

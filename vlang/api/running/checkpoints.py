@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from vlang import __version__
 from vlang.errors import BindError, CheckpointError, DiskError
 from vlang.options import OPTIONS
+from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.checkpoint import Restorable, Saved, loaded
 from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.engine.position import describe
@@ -65,7 +66,13 @@ def opened_folder(path: str) -> Iterator[StateFolder]:
     Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError if the folder cannot be
     used.
     """
-    folder = StateFolder(path)
+    transport = here()
+    if transport is None:
+        folder = StateFolder(path)
+    else:
+        from vlang.runtime.cluster.saved.rank_folder import RankFolder  # start-up
+
+        folder = RankFolder(path, transport)
     try:
         folder.generations()
         yield folder
@@ -94,10 +101,15 @@ def keeping(
     options = call.options
     if not isinstance(machine, Restorable):
         raise BindError("checkpoint and on_interrupt are for runs on the CPU; leave out the device, or these")
+    making: Callable[..., Keeper] = Keeper
+    if here() is not None:
+        from vlang.api.running.on_ranks import rank_keeper  # start-up
+
+        making = rank_keeper(machine, folder)
     key = {} if folder is None else _key(plan, call, source, derive)
     saved = None if folder is None else _begin(folder, plan, machine, call.graph.n, key, notes)
     with Interrupts() as interrupts:
-        keeper = Keeper(plan, machine, interrupts, folder, key, options.every, options.on_interrupt == "write",
+        keeper = making(plan, machine, interrupts, folder, key, options.every, options.on_interrupt == "write",
                         options.threads or available_threads(), notes.say, saved, notes.problems)
         try:
             yield keeper
@@ -240,6 +252,7 @@ def _begin(folder: StateFolder, plan: Plan, machine: Restorable, n: int, key: Ke
             continue
         for lost in damaged:
             notes.problem(f"{folder.shown}/{lost.name} is damaged: {lost.problem}; the checkpoint before it is used")
+        folder.number = one.number  # the next generation replaces a damaged one
         notes.resumed = f"goes on before {describe(saved.blocks)}, {_age(one.file.about)}, from {folder.shown}"
         notes.say(notes.resumed)
         return saved

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vlang.api.running.columns import counts_edges
 from vlang.errors import BindError
 from vlang.ir.forms.exprs import Degree, Field, GroupKey, walk
 from vlang.ir.forms.text import expression
@@ -70,6 +71,12 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
         raise BindError(f"{program.name}, line {key[0]}: `{key[1]}` may be of any vertex for every group of a row, and "
                         f"streamed edges of {graph.stored.name} are visited in the order of their pages; with memory="
                         f"{size_option(found.needed)} or more they are read into memory")
+    counted = counts_edges(program.stages().program)
+    if counted is not None:
+        raise BindError(f"{program.name}, line {counted}: a random number for an edge depends on how many "
+                        f"parallel edges come before it, and the pages of {graph.stored.name} have no such counts: "
+                        f"with memory={size_option(found.needed)} or more they are read into memory. `require simple` "
+                        "excludes parallel edges")
     line = whole_lists(program)
     if line is None:
         return found

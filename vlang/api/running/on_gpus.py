@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.memory import chosen_budget
 from vlang.api.running.on_disk import whole_lists
 from vlang.errors import BindError
@@ -24,6 +25,7 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
     if chosen_budget(options) is not None:
         raise BindError("VLANG_MEMORY: budgets of host memory for several GPUs are not there yet; unset it")
     refuse_plan(plan, whole_lists(program))
+    refuse_ordinals(program, "GPU", "several GPUs")
 
 
 def refuse_early(program: Program, options: Options) -> None:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
+from vlang.runtime.cluster.job.launched import launched_ranks, note_end
 from vlang.runtime.cluster.mpi import mpi_ranks
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
-from vlang.runtime.cluster.transport import joined
+from vlang.runtime.cluster.transport import here, joined
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
     from vlang.api.program import Program
     from vlang.options import Options
+    from vlang.runtime.engine.keeper import Keeper
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
+    from vlang.runtime.storage.state_folder import StateFolder
 
-__all__ = ["as_mpi_rank", "refuse", "refuse_early"]
+__all__ = ["as_mpi_rank", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
 
 
 def refuse(program: Program, plan: Plan, options: Options) -> None:
     """Raise BindError for a program or an option that several ranks cannot run."""
     refuse_options(options)
     refuse_plan(plan, whole_lists(program))
+    refuse_ordinals(program, "machine", "a cluster")
 
 
 def refuse_early(program: Program, options: Options) -> None:
@@ -33,6 +39,11 @@ def refuse_early(program: Program, options: Options) -> None:
     refuse(program, program.plan(columns, given, renumbered=True), options)
 
 
+def starts_ranks(options: Options) -> bool:
+    """Whether a run starts the ranks of its option `cluster`, because this process is in no MPI job."""
+    return isinstance(options.cluster, int) and not launched_ranks()
+
+
 def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
     """Call `run` as a rank of the MPI job of this process. An error ends the job on all ranks."""
     transport = mpi_ranks(call.options.cluster)
@@ -40,5 +51,26 @@ def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
         with joined(transport):
             return run()
     except BaseException as error:
+        note_end()
         transport.abort(" ".join(str(error).split()) or type(error).__name__)
         raise
+
+
+def rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keeper]:
+    """The class `RankKeeper` with its arguments for the rank of this thread.
+
+    Args:
+        machine: the `ClusterMachine` of the rank.
+        folder: the `RankFolder` of the rank, which gets the range of vertices of the rank.
+    """
+    from vlang.runtime.cluster.cluster_machine import ClusterMachine  # start-up
+    from vlang.runtime.cluster.saved.rank_folder import RankFolder  # start-up
+    from vlang.runtime.cluster.saved.rank_keeper import RankKeeper  # start-up
+
+    transport = here()
+    assert isinstance(machine, ClusterMachine)
+    assert isinstance(folder, RankFolder)
+    assert transport is not None
+    numbers = machine.local.numbers
+    folder.owned = numbers.ranges.of(transport.rank)
+    return partial(RankKeeper, transport=transport, numbers=numbers)

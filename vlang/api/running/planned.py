@@ -9,6 +9,7 @@ from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Sizes
 from vlang.ir.schedule import schedule
+from vlang.runtime.plan.derived import DERIVED
 
 if TYPE_CHECKING:
     from vlang.runtime.plan.plan import Plan
@@ -22,7 +23,7 @@ def planned(program: f.Program, facts: Facts, columns: frozenset[str], given: fr
     from vlang.emit.emitter import emit  # start-up
     from vlang.emit.requires import contract_stages  # start-up
 
-    present = columns & {e.name for e in program.edges}
+    present = columns & {*(e.name for e in program.edges), *DERIVED}
     whole = verified_schedule(schedule(program, given, without))
     contracts = contract_stages(program, whole, present)
     return verified_plan(emit(whole, facts, present, contracts, target, without, renumbered, sizes))

@@ -8,10 +8,12 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from vlang.api.running.columns import columns_of
 from vlang.api.running.input_notes import input_notes
 from vlang.api.running.memory import within_budget
 from vlang.api.running.observed import observed
 from vlang.api.running.planned import planned
+from vlang.api.running.ran import Ran
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
@@ -20,8 +22,8 @@ from vlang.options import ALL_GPUS, device_names
 from vlang.runtime.cluster.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
-from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.machines import open_machine
+from vlang.runtime.plan.derived import COMMON
 from vlang.runtime.plan.plan import NO_WATCH
 from vlang.runtime.policies.policies import choices_of, policy_notes, refuse_policy, with_models
 from vlang.runtime.results.origin import Origin
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from vlang.runtime.results.result import Result
     from vlang.runtime.storage.state_folder import StateFolder
 
-__all__ = ["check_call", "run_call"]
+__all__ = ["check_call", "ran_call", "run_call"]
 
 
 def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
@@ -50,11 +52,23 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         from vlang.runtime.gpu.device.choose import all_gpus  # start-up
 
         call = replace(call, options=replace(call.options, device=all_gpus()))
+    if call.options.cluster is None or here() is not None:
+        return _result(program, call, ran_call(program, call, draws))
+    from vlang.api.running.on_ranks import as_mpi_rank, starts_ranks  # start-up
+
+    if not starts_ranks(call.options):
+        return as_mpi_rank(call, lambda: run_call(program, call, draws))
+    from vlang.api.running.driver import driven  # start-up
+
+    return _result(program, call, driven(program, call))
+
+
+def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
+    """Run a bound call on the machine that its options name, and look for values that overflowed."""
     graph, precision = call.graph, call.precision
     stages = program.stages(precision)
     arrays = {**call.fields, **call.old}
-    columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
-    keep = stages.sent
+    columns, given, sizes = columns_of(stages.program, graph), frozenset(arrays), sizes_of(graph.n, graph.m)
 
     @cache
     def plan_for(target: str) -> Plan:
@@ -71,36 +85,41 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         from vlang.api.running.on_gpus import refuse as refuse_gpus  # start-up
 
         refuse_gpus(program, plan, call.options)
-    elif call.options.cluster is not None:
-        from vlang.api.running.on_ranks import as_mpi_rank  # start-up
-
-        return as_mpi_rank(call, lambda: run_call(program, call, draws))
     watch = NO_WATCH if draws is not None else stages.watch
     with observed(call.options, f"{program.name} on {graph.name}"), _folder_of(call.options) as folder, \
             within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
         remembered = _remembered(opened.plan, graph)
-        slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
+        slots = [slot for names in stages.sent.values() for slot in names.values() if slot in opened.plan.slots]
         outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch, folder)
         streamed, notes = opened.streamed(), opened.notes()
     warnings = _overflows(program, call, outcome) if outcome.infinite else ()
     if draws is None and not warnings:
         warnings = _integers(program, call, outcome)
+    placed = opened.placement
+    return Ran(
+        opened.plan, outcome, opened.device, opened.reason, before=tuple(short), after=(*warnings, *problems),
+        resumed=resumed, remembered=remembered, notes=notes, streamed=streamed,
+        placement="" if placed is None else placed.text,
+        read_bytes=0 if placed is None or opened.reading is None else opened.reading.nbytes)
+
+
+def _result(program: Program, call: Call, ran: Ran) -> Result:
+    """The result of a bound call that has run."""
+    graph, outcome, stages = call.graph, ran.outcome, program.stages(call.precision)
     sent = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
-            for number, names in keep.items()}
-    origin = Origin(program.source, precision, program.derive, graph.as_stored, call.parameters, call.fields, sent,
+            for number, names in stages.sent.items()}
+    origin = Origin(program.source, call.precision, program.derive, graph.as_stored, call.parameters, call.fields, sent,
                     call.names, call.constants)
-    result = result_of(opened.plan, graph, outcome, stages.falling, origin, opened.device, opened.reason,
+    result = result_of(ran.plan, graph, outcome, stages.falling, origin, ran.device, ran.reason,
                        {name: str(type_) for name, type_ in stages.program.shown.items()})
-    if opened.placement is not None:
-        result.placement = opened.placement.text
-        result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
-    result.warnings = (*graph.warnings, *call.notes, *short, *input_notes(stages, call, program.source), *warnings,
-                       *problems)
-    result.resumed, result.remembered = resumed, remembered
+    result.placement, result.read_bytes = ran.placement, ran.read_bytes
+    result.warnings = (*graph.warnings, *call.notes, *ran.before, *input_notes(stages, call, program.source),
+                       *ran.after, *_not_numbers(outcome, graph))
+    result.resumed, result.remembered = ran.resumed, ran.remembered
     result.policy, result.choices = call.options.policy, choices_of(call.options)
-    result.notes = (*policy_notes(opened.plan, call.options), *notes)
-    rounds, compared = with_models(opened.plan, call.options, lambda: result.history, streamed)
+    result.notes = (*policy_notes(ran.plan, call.options), *ran.notes)
+    rounds, compared = with_models(ran.plan, call.options, lambda: result.history, ran.streamed)
     if compared:
         result.history, result.notes = Rounds(rounds), (*result.notes, compared)
     return result
@@ -166,10 +185,20 @@ def _run_on(
         return run(None), "", ()
     from vlang.api.running.checkpoints import Notes, keeping  # start-up
 
-    notes = Notes(call.options.notices)
+    transport = here()
+    notes = Notes(call.options.notices if transport is None or transport.rank == 0 else None)
     with keeping(opened.plan, opened.machine, call, program.source, program.derive, folder, notes) as keeper:
         outcome = run(keeper)
     return outcome, notes.resumed, notes.problems
+
+
+def _not_numbers(outcome: Outcome, graph: Graph) -> tuple[str, ...]:
+    """The warnings about outputs that are NaN."""
+    if not outcome.nan:
+        return ()
+    from vlang.api.running.nan_outputs import nan_warnings  # start-up
+
+    return tuple(nan_warnings(outcome, graph))
 
 
 def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
@@ -199,7 +228,7 @@ def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
 def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
     """Run another version of the program with the arguments of a call, in plain supersteps and within the budget."""
     graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
-    columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
+    columns, given, sizes = columns_of(program, graph), frozenset(arrays), sizes_of(graph.n, graph.m)
     options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
     plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,

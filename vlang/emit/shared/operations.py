@@ -223,6 +223,13 @@ def _random(writer: Writer, expr: f.Op) -> str:
     return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
 
 
+def _waiting(writer: Writer, expr: f.Op) -> str:
+    """The exponentially distributed time of an event at the rate `weight`, from a hash; the same bits on every target.
+    """
+    bits, weight = _args(writer, expr)
+    return f"waiting({bits}, {weight})"
+
+
 def _mix(writer: Writer, expr: f.Op) -> str:
     return writer.mixed(expr)
 
@@ -254,6 +261,7 @@ WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
     "shl": _shift, "shr": _shift,
     "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
     "min": _least, "max": _least, "abs": _absolute, "sign": _sign, "bit": _bit, "random": _random, "mix": _mix,
+    "waiting": _waiting,
     "position": _position, "len": _length, "common": _common,
     **{name: _whole if rule.whole else _function for name, rule in MATHS.items()},
 }  # fmt: skip

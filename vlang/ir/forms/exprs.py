@@ -119,8 +119,9 @@ class Op(Expr):
     Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), part (of a
     vector, from component `data` on, as many as its type has), vsum vmin vmax vargmin vargmax dot reverse (of vectors),
     broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
-    random (seed, key), mix (seed, key), common (vertex, vertex), hll_unit hll_size, user (a declared
-    reduction as a function; its name in `data`).
+    random and mix (seed, key), waiting (hash, weight), common (vertex, vertex), hll_unit hll_size, user (a declared
+    reduction as a function; its name in `data`). ordinal (neighbour, self): which of the parallel edges the current one
+    is, from 0; with data "place", which of the edges of both directions between these vertices.
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
     the distance of a shift has its own integer type. The body of `count` is a bool, and the body of `mean` is an f64.

@@ -27,6 +27,7 @@ from vlang.ir.forms.range_arithmetic import (
 )
 from vlang.ir.forms.visible import statements
 from vlang.reductions import identity
+from vlang.runtime.plan.derived import COMMON
 from vlang.types import Scalar, Tuple, Type, VertexSet
 
 __all__ = ["MOST_EDGES", "SIZES", "USUAL", "Ranges", "Sizes", "sizes_of"]
@@ -170,7 +171,8 @@ class Ranges:
         if isinstance(expr, f.Degree) and isinstance(expr.type, Scalar):
             return (limited(0, self.sizes.row, expr.type),)
         if isinstance(expr, f.EdgeValue) and expr.name not in self._columns and isinstance(expr.type, Scalar):
-            return (limited(0, self.common, expr.type),)  # a count that the graph stores for each edge
+            most = self.common if expr.name == COMMON else self.sizes.row
+            return (limited(0, most, expr.type),)  # a count that the graph computes for each edge
         if isinstance(expr, f.EdgeValue):
             return self._contracted(expr)
         if isinstance(expr, f.GraphValue) and expr.kind == "parameter":
@@ -219,6 +221,8 @@ class Ranges:
             return args[0]
         if expr.op == "common":
             return limited(0, self.common, kind.type)
+        if expr.op == "ordinal":
+            return limited(0, self.sizes.row, kind.type)
         if expr.op == "len":
             return limited(0, self.sizes.vertices, kind.type)
         if expr.op == "position":

@@ -47,7 +47,7 @@ class Ties:
             if expr.domain.stored:
                 return FAR if inside else NEAR
             return FAR if inside or (self._grown and expr.domain.kind != "set") else FREE
-        if isinstance(expr, f.Op) and (expr.op == "common" or (self._grown and expr.op in NUMBERED)):
+        if isinstance(expr, f.Op) and (expr.op in ("common", "ordinal") or (self._grown and expr.op in NUMBERED)):
             return FAR
         return inside
 

@@ -48,13 +48,15 @@ class Expressions(Reductions):
         self._arguments: dict[Symbol, f.Expr] = {}
         self._reducing = False  # inside the body or the condition of a reduction
         self._pointing = False  # the same of a reduction over the vertices that point here
+        self._ends = ""  # the kind of the edges of the innermost reduction over edges: "in", "out" or "both"
+        self.picks: set[Symbol] = set()  # the accumulators of picks, which are tuples of a hash and the chosen value
         self.ahead: dict[f.Expr, f.GraphValue] = {}  # values of one vertex that a reduction reads, by their names
         self._mode = ""  # mode of integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self._by_class: dict[type, Callable[[Any], f.Expr]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
             t.Index: self._index, t.Unary: self._unary, t.Binary: self._binary, t.Compare: self._compare,
             t.Logical: self._logical, t.Conditional: self._conditional, t.Call: self._call, t.TupleExpr: self._tuple,
-            t.VectorExpr: self._vector, t.Reduce: self.reduce,
+            t.VectorExpr: self._vector, t.Reduce: self._reduction,
         }  # fmt: skip
 
     def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
@@ -148,7 +150,7 @@ class Expressions(Reductions):
             assert isinstance(type_, Scalar)
             return self._read(f.EdgeValue(type_, name))
         if kind == "accumulator":
-            return f.Accumulator(type_, name)
+            return self.chosen(f.Accumulator(type_, name)) if symbol in self.picks else f.Accumulator(type_, name)
         if kind == "loop" and type_ != VERTEX:
             return f.GraphValue(INTEGER, name, kind)
         return f.GraphValue(type_, name, kind)
@@ -300,6 +302,10 @@ class Expressions(Reductions):
 
     # ------------------------------------------------------------ calls, reductions
 
+    def _reduction(self, node: t.Reduce) -> f.Expr:
+        reduce = self.reduce(node)
+        return self.chosen(reduce) if self.picks_edge(node) else reduce
+
     def _call(self, node: t.Call) -> f.Expr:
         if node.name in _TIMES:
             return self._in_time(node)
@@ -307,7 +313,8 @@ class Expressions(Reductions):
             with self.computing("wrap"):
                 return self._expr(node.args[0])
         symbol = self._checked.symbols.get(node)
-        args = tuple(self._expr(arg) for arg in node.args)
+        args = tuple(part for arg in node.args
+                     for part in (self.edge_keys() if isinstance(arg, t.EdgeKey) else (self._expr(arg),)))
         if symbol is not None and symbol.kind == "function":
             return self._inlined(symbol, args)
         if symbol is not None and symbol.kind == "reduction":

@@ -11,7 +11,7 @@ from vlang.ir.lowering.conversions import fit, float_of, meet, seed, weak
 from vlang.maths import MATHS
 from vlang.types import BOOL, CONVERSIONS, I64, U8, U64, VERTEX, Scalar, Type, Vector, scalar_named
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "hashed"]
 
 Args = tuple[f.Expr, ...]
 Builder = Callable[[str, Args, int], f.Expr]
@@ -137,10 +137,21 @@ def _unit(name: str, args: Args, precision: int) -> f.Expr:
 
 def _random(name: str, args: Args, precision: int) -> f.Expr:
     """`random(seed, key, ...)`: all keys but the last are hashed into the seed."""
+    return hashed(args, scalar_named("float", precision), name)
+
+
+def hashed(args: Args, type_: Type, op: str) -> f.Expr:
+    """A seed and keys, hashed one after another.
+
+    Args:
+        args: The seed and at least one key, each an integer or a vertex.
+        type_: The type of the result.
+        op: The operator that hashes the last key: "mix" or "random".
+    """
     state, keys = seed(args[0]), [key if key.type == VERTEX else seed(key) for key in args[1:]]
     for key in keys[:-1]:
         state = f.Op(U64, "mix", (state, key))
-    return f.Op(scalar_named("float", precision), name, (state, keys[-1]))
+    return f.Op(type_, op, (state, keys[-1]))
 
 
 def _gives(word: str) -> Builder:

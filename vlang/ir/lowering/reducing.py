@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from vlang.check.tables.checked import Checked, Symbol
 from vlang.ir.forms import forms as f
 from vlang.ir.lowering.conversions import computing, fit, float_of
+from vlang.ir.lowering.functions import hashed
 from vlang.ir.lowering.naming import Names
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
 from vlang.syntax.pointing import pointing
-from vlang.types import BOOL, F64, I64, U64, Scalar, Tuple, Type, Vector, scalar_named
+from vlang.types import BOOL, F64, I64, U64, VERTEX, Scalar, Tuple, Type, Vector, scalar_named
 
 __all__ = ["Reductions"]
 
@@ -24,6 +25,7 @@ class Reductions(ABC):
     _checked: Checked
     _reducing: bool  # inside the body or the condition of a reduction
     _pointing: bool  # the same of a reduction over the vertices that point here
+    _ends: str  # the kind of the edges of the innermost reduction over edges: "in", "out" or "both"
 
     @abstractmethod
     def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
@@ -45,11 +47,14 @@ class Reductions(ABC):
         """Lower a reduction as written; the result has a final type."""
         if node.group is not None:
             return self._grouped(node, node.group)
-        if node.weight is not None:
+        if node.weight is not None and not node.keys:
             return self._weighted_mode(node, node.weight)
         if node.domain.kind == "group":
             return self._of_group(node)
+        if node.keys:
+            return self._picked(node)
         points = pointing(node)
+        self._ends = node.domain.kind
         domain = f.Domain("pointing" if points else node.domain.kind, self._set_name(node.domain))
         self._reducing, self._pointing = True, points is not None  # reductions do not nest
         key = None if points is None else self._expr(points.pointer)
@@ -87,7 +92,7 @@ class Reductions(ABC):
 
     def _grouped(self, node: t.Reduce, group: t.Grouping) -> f.Reduce:
         """A grouped gather."""
-        self._reducing = True
+        self._reducing, self._ends = True, node.domain.kind
         cond = None if node.cond is None else self._expr(node.cond)
         key = self.typed(group.key)
         having = None if group.cond is None else self._expr(group.cond)
@@ -99,7 +104,7 @@ class Reductions(ABC):
 
     def _weighted_mode(self, node: t.Reduce, weight: t.Expr) -> f.Reduce:
         """`mode(e for D, weight = w)`: component 1 of `min((-sum(w for u), c) for D by c = e)`."""
-        self._reducing = True
+        self._reducing, self._ends = True, node.domain.kind
         cond = None if node.cond is None else self._expr(node.cond)
         key, each = self.typed(node.body), self.typed(weight)
         if isinstance(each.type, Scalar) and each.type.kind == "uint":
@@ -118,6 +123,55 @@ class Reductions(ABC):
             zero = f.Const(type_, 0.0 if type_.floating else 0)
             default = f.Op(pair, "tuple", (zero, self.typed(node.default, key.type)))
         return f.Reduce(key.type, "min", body, f.Domain(node.domain.kind), cond, default, False, key, name, None, 1,
+                        span=node.span)
+
+    def picks_edge(self, node: t.Expr) -> bool:
+        """Whether an expression is a `pick`."""
+        return isinstance(node, t.Reduce) and bool(node.keys)
+
+    def chosen(self, pair: f.Expr) -> f.Expr:
+        """The value of a pick, from the tuple that `_picked` gives."""
+        assert isinstance(pair.type, Tuple)
+        return f.Op(pair.type.items[1], "item", (pair,), 1)
+
+    def edge_keys(self) -> tuple[f.Expr, ...]:
+        """The keys for which `edge` stands: the numbers of the tail and the head, and the ordinal of parallel edges.
+
+        In `u -- self`, edges have no direction, so the smaller number comes first.
+        """
+        u, self_ = f.Vertex(VERTEX, "other"), f.Vertex(VERTEX, "self")
+        ordinal = f.Op(U64, "ordinal", (u, self_))
+        if self._ends == "both":
+            return f.Op(VERTEX, "min", (u, self_)), f.Op(VERTEX, "max", (u, self_)), ordinal
+        return (u, self_, ordinal) if self._ends == "in" else (self_, u, ordinal)
+
+    def _picked(self, node: t.Reduce) -> f.Reduce:
+        """`pick(e for D if c, seed, key, ...)`: `min((hash, e) for D if c)`, a tuple with the chosen value as item 1.
+
+        Without weights, the hash is that of the seed, the keys, `self`, the neighbour and the position among edges to
+        this neighbour. With weights, it is the time of an event at the rate w, which is exponentially distributed; the
+        first event chooses (Efraimidis, Spirakis: Weighted random sampling with a reservoir, IPL 97, 2006).
+        """
+        self._reducing, self._ends = True, node.domain.kind
+        cond = None if node.cond is None else self._expr(node.cond)
+        value = self.typed(node.body)
+        keys = tuple(map(self._expr, node.keys))
+        u, self_ = f.Vertex(VERTEX, "other"), f.Vertex(VERTEX, "self")
+        place = f.Op(U64, "ordinal", (u, self_), "place" if node.domain.kind == "both" else None)
+        args = (*keys, self_, u, place)
+        if node.weight is None:  # the largest u64 would be no contribution
+            first: f.Expr = f.Op(U64, "bitand", (hashed(args, U64, "mix"), f.Const(U64, (1 << 63) - 1)))
+        else:
+            first = f.Op(F64, "waiting", (hashed(args, U64, "mix"), fit(self._expr(node.weight), F64)))
+        self._reducing = False
+        assert isinstance(first.type, Scalar)
+        assert isinstance(value.type, Scalar)
+        pair = Tuple((first.type, value.type))
+        default = None
+        if node.default is not None:
+            zero = f.Const(first.type, 0.0 if first.type.floating else 0)
+            default = f.Op(pair, "tuple", (zero, self.typed(node.default, value.type)))
+        return f.Reduce(pair, "min", f.Op(pair, "tuple", (first, value)), f.Domain(node.domain.kind), cond, default,
                         span=node.span)
 
     def _all(self, parts: tuple[t.Expr, ...]) -> f.Expr | None:

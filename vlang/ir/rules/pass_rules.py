@@ -13,7 +13,7 @@ from vlang.types import Scalar, Tuple, Vector
 
 __all__ = ["buffers", "fuse", "messages", "only_neighbour", "replicate"]
 
-_CALLS = REAL | {"random", "mix", "pow", "position", "hll_unit", "hll_size", "dot", "common", "user"}
+_CALLS = REAL | {"random", "mix", "waiting", "pow", "position", "hll_unit", "hll_size", "dot", "common", "user"}
 _DIVIDES = frozenset({"div", "floordiv", "mod"})
 
 

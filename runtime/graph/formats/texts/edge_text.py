@@ -48,6 +48,7 @@ def read_edge_text(
     if not head.data:
         raise problem(file.path, "the file has no edges: all its lines are comments or empty")
     table = _table(file, head, asked.ends)
+    file.header = table.first.text if table.header else ""
     ends = choose_ends(file.path, table.header, table.first.number, table.width, asked.ends)
     fields = choose_weight(file.path, _fields(table, ends), asked, any(map(NUMBER.fullmatch, table.cells(2))))
     fields = tuple(typed(field, asked.types.get(field.name, ""), table.cells(i)) for i, field in enumerate(fields))

@@ -6,27 +6,35 @@ The format is described at https://math.nist.gov/MatrixMarket/formats.html.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
 
 from vlang.runtime.graph.edges.edge_list import EdgeList
+from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost, only_column
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
+from vlang.runtime.graph.read.direction import both_directions
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role
-from vlang.runtime.graph.read.scan import Scanned, scan_edges
+from vlang.runtime.graph.read.scan import scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import plural, problem
+from vlang.runtime.storage.output import csv_texts
 
-__all__ = ["matrix_counts", "read_matrix_market"]
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["matrix_counts", "read_matrix_market", "write_matrix_market"]
 
 _BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
 _FIELDS = ("pattern", "integer", "unsigned-integer", "real")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 _MOST = (1 << 32) - 2
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -75,10 +83,10 @@ def read_matrix_market(
         )  # fmt: skip
     notes: list[str] = []
     if banner.symmetry == "skew-symmetric":
-        read = _mirrored(read, -1, space)
+        read = both_directions(read, -1, space)
         notes.append("Each entry of a skew-symmetric matrix gives both directions, the second with the value negated.")
     elif banner.symmetry == "symmetric" and asked.directed:
-        read = _mirrored(read, 1, space)
+        read = both_directions(read, 1, space)
         notes.append("Each entry of a symmetric matrix gives both directions.")
     facts = Facts(
         f"MatrixMarket, {banner.field}, {banner.symmetry}{file.packed}",
@@ -139,21 +147,23 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
     return rows, entries
 
 
-def _mirrored(read: Scanned, sign: int, space: Space) -> Scanned:
-    """Add the transpose of each entry off the diagonal, with its value multiplied by `sign`."""
-    count = len(read.source)
-    parts = [slice(first, first + _BLOCK) for first in range(0, count, _BLOCK)]
-    more = sum(int((read.source[part] != read.target[part]).sum()) for part in parts)
-    ends = [(read.source, read.target, 1), (read.target, read.source, 1)]
-    lists = [*ends, *((values, values, sign) for values in read.columns.values())]
-    found = []
-    for values, transposed, factor in lists:
-        both = space.empty(count + more, values.dtype)
-        done = count
-        for part in parts:
-            both[part.start : min(part.stop, count)] = values[part]
-            off = transposed[part][read.source[part] != read.target[part]]
-            both[done : done + len(off)] = off if factor == 1 else factor * off
-            done += len(off)
-        found.append(both)
-    return replace(read, source=found[0], target=found[1], columns=dict(zip(read.columns, found[2:])))
+def write_matrix_market(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[str]:
+    """Write a graph, and return notes about what the file does not keep. A symmetric matrix has the lower triangle.
+
+    Args:
+        graph, file, path, _suffix: see `GraphFormat.write`.
+
+    Raises:
+        GraphError: the graph has several columns, and none is called `weight`.
+    """
+    name, notes = only_column(graph, path)
+    edges = listed_edges(graph)
+    rows, columns = (edges.src, edges.dst) if graph.directed else (edges.dst, edges.src)
+    kind = "pattern" if name is None else "real" if edges.columns[name].dtype.kind == "f" else "integer"
+    file.write(f"%%MatrixMarket matrix coordinate {kind} {'general' if graph.directed else 'symmetric'}\n"
+               f"{graph.n} {graph.n} {len(edges.src)}\n".encode())
+    for part in blocks(len(edges.src)):
+        cells = [csv_texts(end[part].astype(np.int64) + 1, None) for end in (rows, columns)]
+        cells += [] if name is None else [csv_texts(column_values(edges, name, part), None)]
+        file.write(("\n".join(map(" ".join, zip(*cells))) + "\n").encode())
+    return [*notes, *lost(graph, ids=1)]

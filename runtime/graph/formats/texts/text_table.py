@@ -15,6 +15,7 @@ from vlang.runtime.graph.formats.texts.edge_text import read_edge_text
 from vlang.runtime.graph.formats.texts.matrix_market import matrix_counts, read_matrix_market
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.head import Format, Head, read_head
+from vlang.runtime.graph.read.part_files import TextParts, opened_text
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_errors import problem
 
@@ -55,9 +56,12 @@ def read_text(path: Path, asked: Asked, workers: Workers, space: Space) -> EdgeL
     Args:
         path, asked, workers, space: see `ListFormat.edges`.
     """
-    file = TextFile(path)
+    file = opened_text(path)
     head = read_head(file)
     _check_ends(file, head.format, asked.ends)
+    if isinstance(file, TextParts) and head.format != Format.EDGE_TEXT:
+        raise problem(path, f"this is {head.format.value}, which is read from one file, not from several",
+                      expected="the name of one of them")
     return TEXTS[head.format].read(file, head, asked, workers, space)
 
 

@@ -179,6 +179,37 @@ def mix(seed, x):
 
 
 @inner
+def exponential(bits):
+    """-log(U) for U = (k + 1) / 2^53, where k is the number in the top 53 bits: an exponentially distributed number.
+
+    The logarithm is that of fdlibm (Sun Microsystems, e_log.c), in operations that are the same on every target.
+    """
+    k, low = (bits >> np.uint64(11)) + np.uint64(1), np.int64(1)
+    for step in (32, 16, 8, 4, 2, 1):
+        short = k < np.uint64(1) << np.uint64(53 - step)
+        k = k << np.uint64(step) if short else k
+        low += np.int64(step) if short else np.int64(0)
+    m = np.float64(k) * 2.0**-52  # U = m / 2^low
+    large = m > 1.4142135623730951
+    m, low = m * 0.5 if large else m, low - np.int64(large)
+    f = m - 1.0
+    s, half, e = f / (2.0 + f), 0.5 * f * f, np.float64(-low)
+    z = s * s
+    w = z * z
+    even = w * (0.3999999999940942 + w * (0.22222198432149784 + w * 0.15313837699209373))
+    odd = z * (0.6666666666666735 + w * (0.2857142874366239 + w * (0.1818357216161805 + w * 0.14798198605116586)))
+    return ((half - (s * (half + (even + odd)) + e * 1.9082149292705877e-10)) - f) - e * 0.6931471803691238
+
+
+@inner
+def waiting(bits, weight):
+    """The time of an event at the rate `weight`, drawn from a hash; inf if the weight is not positive."""
+    if weight > 0.0:
+        return exponential(bits) / weight
+    return np.inf
+
+
+@inner
 def hll_rank(bits):
     """1 + the number of trailing zeros in 58 bits; 59 if no bit is set."""
     rank = np.uint8(1)

@@ -130,6 +130,35 @@ __device__ __forceinline__ u64 mix(u64 seed, u64 x) {
   return z ^ z >> 31;
 }
 
+// -log(U) for U = (k + 1) / 2^53, where k is the number in the top 53 bits. See vlang/emit/cpu/skeletons/operators.py.
+__device__ __forceinline__ f64 exponential(u64 bits) {
+  u64 k = (bits >> 11) + 1;
+  i64 low = 1;
+  for (u32 step = 32; step > 0; step >>= 1) {
+    const bool shorter = k < u64(1) << (53 - step);
+    k = shorter ? k << step : k;
+    low += shorter ? step : 0;
+  }
+  f64 m = f64(k) * 2.220446049250313e-16;
+  if (m > 1.4142135623730951) {
+    m *= 0.5;
+    low -= 1;
+  }
+  const f64 f = m - 1.0;
+  const f64 s = f / (2.0 + f), half = 0.5 * f * f, e = f64(-low);
+  const f64 z = s * s;
+  const f64 w = z * z;
+  const f64 even = w * (0.3999999999940942 + w * (0.22222198432149784 + w * 0.15313837699209373));
+  const f64 odd =
+      z * (0.6666666666666735 + w * (0.2857142874366239 + w * (0.1818357216161805 + w * 0.14798198605116586)));
+  return ((half - (s * (half + (even + odd)) + e * 1.9082149292705877e-10)) - f) - e * 0.6931471803691238;
+}
+
+// The time of an event at the rate `weight`, drawn from a hash; inf if the weight is not positive.
+__device__ __forceinline__ f64 waiting(u64 bits, f64 weight) {
+  return weight > 0.0 ? exponential(bits) / weight : __longlong_as_double(0x7FF0000000000000ll);
+}
+
 // 1 + the number of trailing zeros in 58 bits; 59 if no bit is set.
 __device__ __forceinline__ u8 hll_rank(u64 bits) { return u8(bits ? __ffsll(i64(bits)) : 59); }
 

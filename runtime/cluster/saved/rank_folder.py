@@ -1,0 +1,115 @@
+"""The folder of the checkpoints of several ranks, with a folder of two generations for each rank.
+
+A generation counts only if every rank has written its part of it. No rank begins a generation before all ranks have
+written the previous one, so a job that is killed at any moment leaves the last common generation in the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from vlang.errors import CheckpointError
+from vlang.runtime.cluster.saved.agreed import first_reason, text_of_rank_0
+from vlang.runtime.cluster.saved.rank_state import RankState, part_of
+from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.storage.state_file import Damaged, Foreign, StateFile
+from vlang.runtime.storage.state_folder import RANK_FOLDER, Generation, StateFolder
+
+__all__ = ["RankFolder"]
+
+_LACKS = "lacks"  # begins the reason why a generation does not count on a rank
+
+
+class RankFolder(StateFolder):
+    """The folder of one rank for its part of every checkpoint, `DIR/rank-NNNNN`.
+
+    Attributes:
+        transport: the transport of the rank.
+        owned: the first vertex of the rank, and its last vertex plus 1; set before a checkpoint is read or written.
+
+    Raises CheckpointError if DIR contains anything else or another job uses it, and DiskError.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], transport: Transport) -> None:
+        self.transport = transport
+        self.owned = 0, 0
+        self._top = Path(os.path.realpath(path))
+        with suppress(FileNotFoundError, NotADirectoryError):
+            others = sorted(name for name in os.listdir(self._top) if not re.fullmatch(RANK_FOLDER, name))
+            if others:
+                raise CheckpointError(f"{os.fspath(path)} holds other files ({others[0]}), such as the checkpoint of a "
+                                      "run in one process; give the checkpoints of several ranks a folder of their own")
+        super().__init__(self._top / _name(transport.rank))
+        self.shown = os.fspath(path)
+
+    def generations(self) -> Sequence[Generation]:
+        """The generations that all ranks have written, newest first; all ranks call this together.
+
+        Raises CheckpointError if there are state files, but no generation that counts. The first generation, which a
+        killed job may leave incomplete, is no error.
+        """
+        own = [] if self.transport.rank else \
+            [_listed(one) for one in super().generations()]  # rank 0 takes part in every checkpoint
+        listed = json.loads(text_of_rank_0(self.transport, json.dumps(own), "generations of checkpoints"))
+        found, lost = [], ""
+        for name, number, stamp, ranks in listed:
+            state, problem = self._state(name, stamp, ranks)
+            problem = first_reason(self.transport, problem, "a generation of checkpoints")
+            if problem.startswith(_LACKS):
+                lost = lost or (problem.removeprefix(_LACKS) if number > 1 else "")
+            else:
+                found.append(Generation(name, number, None if problem else state, problem))
+        if lost and not found:
+            raise CheckpointError(f"no checkpoint in {self.shown} is whole: {lost}; remove the folder to begin anew")
+        self.number = max((one.number for one in found if one.file is not None), default=0)
+        return found
+
+    def _state(self, name: str, stamp: int, ranks: int) -> tuple[RankState | None, str]:
+        """The state files called `name` of all ranks together, and the reason why they do not count; "" if they do."""
+        files, at = [], ""
+        try:
+            for rank in range(ranks):
+                at = f"{_name(rank)}/{name}"
+                file = StateFile(self._top / at)
+                part = part_of(file)
+                if (part.rank, part.ranks, part.stamp) != (rank, ranks, stamp):
+                    return None, f"{_LACKS}{at} is of another checkpoint"
+                files.append(file)
+            return RankState(files, self.transport, lambda: self.owned), ""
+        except FileNotFoundError:
+            return None, f"{_LACKS}{at} is missing"
+        except (Damaged, Foreign) as error:
+            return None, f"{at}: {error}"
+
+    def drop_older(self) -> None:
+        """Remove the older generation, and on rank 0 also the parts of ranks that this job does not have.
+
+        Raises OSError.
+        """
+        super().drop_older()
+        if self.transport.rank == 0:
+            for name in os.listdir(self._top):
+                if int(name.rpartition("-")[2]) >= self.transport.size:
+                    for kept in os.listdir(self._top / name):
+                        os.unlink(self._top / name / kept)
+                    os.rmdir(self._top / name)
+
+
+def _name(rank: int) -> str:
+    return f"rank-{rank:05d}"
+
+
+def _listed(one: Generation) -> tuple[str, int, int, int]:
+    """The file name of a generation of rank 0, its number, its stamp and its number of ranks.
+
+    The other ranks find a damaged file damaged, too, so its stamp does not matter.
+    """
+    if one.file is None:
+        return one.name, 1, 0, 1
+    part = part_of(one.file)
+    return one.name, one.number, part.stamp, part.ranks

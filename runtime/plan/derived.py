@@ -1,0 +1,20 @@
+"""The names of edge columns that every graph has, because the values are derived from its adjacency lists.
+
+The brackets keep these names apart from those of edge fields.
+"""
+
+from __future__ import annotations
+
+__all__ = ["COMMON", "DERIVED", "ORDINAL", "PLACE"]
+
+COMMON = "common()"
+"""The number of common neighbours of the two ends of an edge (uint32)."""
+
+ORDINAL = "ordinal()"
+"""Which of the parallel edges with the same tail and head an edge is, from 0, in the order of the input (uint32)."""
+
+PLACE = "place()"
+"""Which of the entries of a row with the same neighbour an entry is, from 0 (uint32); in the adjacency of both
+directions, in-edges come first."""
+
+DERIVED = (COMMON, ORDINAL, PLACE)

@@ -1,0 +1,114 @@
+"""A bound call as files, for the ranks of a job: JSON, arrays, and a page file with the graph. Nothing is pickled."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.api.running.checkpoints import print_line
+from vlang.errors import BindError
+from vlang.options import Options
+from vlang.runtime.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from vlang.api.calls import Call
+    from vlang.api.program import Program
+
+__all__ = ["read_call", "read_form", "write_call", "write_form"]
+
+_HERE = ("cluster", "restarts", "notices")
+"""The options that the process keeps which starts the ranks."""
+
+_GRAPHS: WeakKeyDictionary[Graph, tempfile.TemporaryDirectory[str]] = WeakKeyDictionary()
+"""For each graph in memory the folder with its page file, for the next call."""
+
+
+def write_form(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write `about`, of types that JSON supports, to PATH.json, and arrays by name to PATH.npz."""
+    with open(path.with_suffix(".npz"), "wb") as file:
+        named: dict[str, Any] = dict(arrays)
+        np.savez(file, **named)
+    path.with_suffix(".json").write_text(json.dumps(about))
+
+
+def read_form(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The contents of the files that `write_form` has written."""
+    about: dict[str, Any] = json.loads(path.with_suffix(".json").read_text())
+    with np.load(path.with_suffix(".npz"), allow_pickle=False) as file:
+        return about, {name: file[name] for name in file.files}
+
+
+def write_call(path: Path, program: Program, call: Call) -> None:
+    """Write a bound call to PATH.json and PATH.npz, and the graph to a page file unless it is read from one.
+
+    Raises BindError for arguments that another process cannot get, and DiskError.
+    """
+    if call.starts or call.old:
+        raise BindError("resume runs in one process, or on ranks that mpiexec has started; leave out cluster=N")
+    options: dict[str, Any] = {}
+    for option in fields(Options):
+        value = getattr(call.options, option.name)
+        if value == option.default or option.name in _HERE:
+            continue
+        if callable(value):
+            raise BindError(f"{option.name} is a function, which ranks that vlang starts cannot call: give "
+                            f"{option.name}=True, or start the script by mpiexec with cluster=\"mpi\"")
+        options[option.name] = sorted(value) if isinstance(value, frozenset) else value
+    if call.options.notices is not None and call.options.notices is not print_line:
+        raise BindError("notices is a function, which ranks that vlang starts cannot call: give notices=True, or start "
+                        "the script by mpiexec with cluster=\"mpi\"")
+    numbers = {name: np.asarray(value).item() for name, value in call.scalars.items() if np.ndim(value) == 0}
+    arrays = {f"scalar:{name}": np.asarray(value) for name, value in call.scalars.items() if np.ndim(value)}
+    arrays |= {f"field:{name}": np.asarray(value) for name, value in call.fields.items()}
+    write_form(path, {
+        "source": program.source, "filename": program.filename, "derive": program.derive, "precision": call.precision,
+        "constants": dict(call.constants), "options": options, "scalars": numbers, "names": call.names,
+        "notices": call.options.notices is not None, "graph": str(_page_file(call.graph)),
+    }, arrays)
+
+
+def _page_file(graph: Graph) -> Path:
+    """The page file of a graph; for a graph in memory, a file that stays as long as the graph.
+
+    Raises DiskError, and BindError for a graph whose rows have an order that no page file has.
+    """
+    if graph.stored is not None and graph is graph.as_stored:
+        return Path(graph.stored.path)
+    from vlang.runtime.graph.paged.in_memory import save  # start-up
+
+    if graph not in _GRAPHS:
+        folder = tempfile.TemporaryDirectory(prefix="vlang-graph-")
+        path, whole = Path(folder.name) / "graph.vg", graph.loaded()
+        save(whole, path, layout="ids" if whole.order is None else "degree")
+        order = Graph.open(path).order
+        if whole.order is not None and (order is None or not np.array_equal(order.dense, whole.order.dense)):
+            raise BindError(f"{graph.name} has its rows in an order that no page file has: save it as a page file, and "
+                            "run the program on that file")
+        _GRAPHS[graph] = folder
+    return Path(_GRAPHS[graph].name) / "graph.vg"
+
+
+def read_call(path: Path, lead: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of `Program` and of `Call` for the call that `write_call` has written.
+
+    lead: whether this is rank 0, which shows progress and writes the trace. Raises GraphError and DiskError.
+    """
+    about, arrays = read_form(path)
+    options: dict[str, Any] = {name: frozenset(value) if isinstance(value, list) else value
+                               for name, value in about["options"].items() if lead or name not in ("progress", "trace")}
+    options["notices"] = print_line if about["notices"] and lead else None
+    given = {kind: {name.partition(":")[2]: array for name, array in arrays.items() if name.startswith(kind)}
+             for kind in ("scalar:", "field:")}
+    program = {name: about[name] for name in ("source", "filename", "precision", "derive", "constants")}
+    return program, {
+        "graph": Graph.open(about["graph"]), "options": Options(**options), "precision": about["precision"],
+        "parameters": {}, "scalars": about["scalars"] | given["scalar:"], "fields": given["field:"],
+        "names": tuple(about["names"]), "constants": about["constants"]}

@@ -1,0 +1,74 @@
+"""Runs a bound call on ranks that this process starts by mpiexec, on this machine, and collects the result.
+
+The call goes to the ranks as files (vlang.api.running.call_files), in a folder that is removed afterwards.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vlang import errors
+from vlang.api.running.call_files import read_form, write_call
+from vlang.api.running.columns import columns_of
+from vlang.api.running.on_ranks import refuse
+from vlang.api.running.ran import Ran, unpacked
+from vlang.errors import ClusterError, VlangError
+from vlang.ir.forms.ranges import sizes_of
+from vlang.runtime.cluster.job.start import Ended, job_of, run_job
+
+if TYPE_CHECKING:
+    from vlang.api.calls import Call
+    from vlang.api.program import Program
+
+__all__ = ["driven"]
+
+_LINES = 5  # of the output of a job that was killed, in the message of the error
+
+
+def driven(program: Program, call: Call) -> Ran:
+    """Run a bound call on as many ranks as its option `cluster` says.
+
+    Raises the error of the rank that failed, ClusterError if a rank was killed or mpiexec is missing, and BindError.
+    """
+    options, graph = call.options, call.graph
+    columns = columns_of(program.stages(call.precision).program, graph)
+    plan = program.plan(columns, frozenset(call.fields), call.precision, without=options.without, renumbered=True,
+                        sizes=sizes_of(graph.n, graph.m))
+    refuse(program, plan, options)
+    assert isinstance(options.cluster, int)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlang-job-")))
+        command, environ = job_of(options.cluster, "vlang.cli.rank_job", [str(folder)])
+        write_call(folder / "call", program, call)
+        log = stack.enter_context(open(folder / "log", "wb"))
+        shows = options.progress is True or options.notices is not None
+        ended = run_job(command, environ, options.restarts or 0, options.notices or _silent, log,
+                        None if shows else log)
+        if ended.signals:
+            signal.raise_signal(ended.signals[0])
+            raise KeyboardInterrupt  # reached only if the handler did nothing
+        if not (folder / "ran.json").exists() or ended.status:
+            raise _error(folder, ended)
+        return unpacked(plan, *read_form(folder / "ran"))
+
+
+def _silent(_text: str) -> None:
+    """Show nothing."""
+
+
+def _error(folder: Path, ended: Ended) -> VlangError:
+    """The error of a job that has failed: the error of a rank, or else that a rank was killed."""
+    found = [read_form(path)[0] for path in sorted(folder.glob("error-*.json"))]
+    found.sort(key=lambda one: one["class"] == ClusterError.__name__)  # other ranks have only got the reason
+    for one in found:
+        kind = getattr(errors, one["class"], ClusterError)
+        if issubclass(kind, VlangError):
+            made: VlangError = kind(one["text"])
+            return made
+    lines = (folder / "log").read_text(errors="replace").strip().splitlines()[-_LINES:]
+    return ClusterError(f"a rank was killed, and the job ended with status {ended.status}: "
+                        + (" | ".join(line.strip() for line in lines) or "it has printed nothing"))

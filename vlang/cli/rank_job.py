@@ -1,0 +1,47 @@
+"""One rank of a job that a run has started: `python -m vlang.cli.rank_job FOLDER`.
+
+Reads the call from FOLDER/call.json, and rank 0 writes the values and counts of the run to FOLDER/ran.json, with
+arrays beside it. A rank that fails writes its error to FOLDER/error-RANK.json.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from vlang.api.calls import Call
+from vlang.api.program import Program
+from vlang.api.running.call_files import read_call, write_form
+from vlang.api.running.ran import packed
+from vlang.api.running.run_call import ran_call
+from vlang.errors import VlangError
+from vlang.runtime.cluster.job.launched import note_end
+from vlang.runtime.cluster.mpi import mpi_ranks
+from vlang.runtime.cluster.transport import agree, joined
+
+__all__ = ["main"]
+
+
+def main(folder: Path) -> None:
+    """Run the call in a folder as one rank of the MPI job of this process."""
+    transport = mpi_ranks(None)
+    try:
+        with joined(transport):
+            program, call = read_call(folder / "call", transport.rank == 0)
+            ran = ran_call(Program(**program), Call(**call))
+            if transport.rank == 0:
+                write_form(folder / "ran", *packed(ran))
+            agree(transport, 0, "the end")
+    except BaseException as error:
+        note_end()
+        known = isinstance(error, VlangError)
+        text = str(error) if known else f"rank {transport.rank} failed: {type(error).__name__}: {error}"
+        write_form(folder / f"error-{transport.rank}", {"class": type(error).__name__ if known else "", "text": text},
+                   {})
+        transport.abort(" ".join(str(error).split()) or type(error).__name__)
+        if not known:
+            raise
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,66 @@
+"""Values of edges that the graph derives from its adjacency lists, and that kernels read like edge fields.
+
+For `common(self, u)` in a gather where an edge joins self and u, a run does not intersect adjacency lists. Instead, the
+graph keeps the number of common neighbours for each edge (vlang.runtime.graph.topology.neighbours), and the pass reads
+these numbers like the values of an edge field. The ordinal of an edge among parallel edges, a key of random numbers, is
+such a column, too, where the graph has parallel edges; elsewhere it is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vlang.ir.forms import forms as f
+from vlang.ir.stages import Stage
+from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
+from vlang.types import U32
+
+__all__ = ["with_derived"]
+
+
+def with_derived(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mapping[str, str]]:
+    """The stage with reads of columns instead of derived values, and the edge columns that the stage then reads.
+
+    present: for each edge column that the graph has, its name and its stored type. ORDINAL and PLACE are among them
+    only if edges need ordinals.
+    """
+    gathers = tuple(replace(g, reduce=_reduce(g.reduce, present)) if _asks(g.reduce) else g for g in stage.gathers)
+    if gathers == stage.gathers:
+        return stage, present
+    counts = any(_of_ends(e) for g in stage.gathers for e in f.walk(g.reduce))
+    return replace(stage, gathers=gathers), {**present, COMMON: "u32"} if counts else present
+
+
+def _asks(expr: f.Expr) -> bool:
+    return any(_of_ends(e) or _ordinal(e) for e in f.walk(expr))
+
+
+def _of_ends(expr: f.Expr) -> bool:
+    """Whether an expression is `common` of self and the neighbour, in either order."""
+    if not isinstance(expr, f.Op) or expr.op != "common":
+        return False
+    ends = [arg.of for arg in expr.args if isinstance(arg, f.Vertex)]
+    return sorted(end for end in ends if isinstance(end, str)) == ["other", "self"]
+
+
+def _ordinal(expr: f.Expr) -> str | None:
+    """The column with the ordinals for which an expression asks; None for any other expression."""
+    if not isinstance(expr, f.Op) or expr.op != "ordinal":
+        return None
+    return PLACE if expr.data == "place" else ORDINAL
+
+
+def _reduce(reduce: f.Reduce, present: Mapping[str, str]) -> f.Reduce:
+    result = _replaced(reduce, present)
+    assert isinstance(result, f.Reduce)
+    return result
+
+
+def _replaced(expr: f.Expr, present: Mapping[str, str]) -> f.Expr:
+    ordinal = _ordinal(expr)
+    if ordinal is not None and ordinal not in present:
+        return f.Const(expr.type, 0)
+    if ordinal is not None or _of_ends(expr):
+        return f.Op(expr.type, "cast", (f.EdgeValue(U32, ordinal or COMMON),))
+    return f.rebuild(expr, tuple(_replaced(child, present) for child in f.children(expr)))
