@@ -100,10 +100,9 @@ TABLE: dict[str, tuple[str, dict[str, Any], str, bool]] = {
     "popular": ("", {}, "insert", False), "two_phases": ("", {"source": 0}, "insert", False),
     "where_guards": ("weight", {"source": 0}, "insert", False),
     "weights": ("weight", {"tol": 1e-9}, "insert delete", True),
-    "influence": ("", {"start": [0, 3], "chance": 0.4}, "insert", False),
     "temporal_reach": ("leaves", {"source": 0}, "insert", False),
 }  # fmt: skip
-OTHERS = ("vectors",)  # whose inputs `try_one` does not draw
+OTHERS = ("influence", "vectors")  # random numbers may change with the graph; `try_one` draws no vectors
 MODES = ("auto", "pull", "notify-pull", "push")
 
 
