@@ -88,11 +88,14 @@ import os, sys, time
 from pathlib import Path
 import numpy as np
 import vlang
+import vlang.runtime.cluster.watch
+vlang.runtime.cluster.watch.PATIENCE = 0.2
 folder, what = Path(sys.argv[1]), sys.argv[2]
 def slow(done):
-    if what == "run":
-        return
     rank = os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK"))
+    if what == "run":
+        time.sleep(2 if done.round == 5 and rank == "1" else 0)
+        return
     (folder / f"pid{rank}").write_text(str(os.getpid()))
     time.sleep(0.02)
     if what == "raise" and done.round == 5 and rank == "1":
@@ -125,10 +128,13 @@ def assert_ended(folder: Path) -> None:
 
 
 def test_python_under_mpiexec(tmp_path: Path) -> None:
-    """Every rank of a script gets the whole result."""
+    """Every rank of a script gets the whole result. While rank 1 is late, rank 0 prints which ranks wait."""
     job = started(tmp_path, "run", 3)
     text, _ = job.communicate(timeout=60)
     assert job.returncode == 0, text
+    (line,) = [line for line in text.splitlines() if "missing" in line]
+    assert re.fullmatch(r"not all ranks have come within 0.2 s: rank 0 waits at '(.*)', rank 2 waits at '\1'; "
+                        r"missing: 1, after '.*'", line)
     found = [np.load(path) for path in tmp_path.glob("*.npy")]
     want = load("pagerank")(Graph.read("kron:8"), tol=0, research={"mode": "pull"})["rank"]
     assert len(found) == 3
