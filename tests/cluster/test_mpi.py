@@ -79,6 +79,19 @@ def test_json_and_errors(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr.count(text)) == (status, 1), done.stderr
 
 
+def test_standard_input(tmp_path: Path) -> None:
+    """One rank of the machine reads the graph, and writes a page file that is removed at the end."""
+    text = "".join(f"v{k} v{k * k % 37} {k % 5 + 1}\n" for k in range(1, 300))
+    words = [sys.executable, "-m", "vlang", "run", "sssp", "-", "source=v1", "--weights", "3", "-o"]
+    for number, more in (("0", []), ("1", ["--cluster", "2"])):
+        done = subprocess.run([*words, str(tmp_path / f"{number}.csv"), *more], input=text, text=True, timeout=60,
+                              capture_output=True, check=False, env={**ENVIRON, "TMPDIR": str(tmp_path)})
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "0.csv").read_text() == (tmp_path / "1.csv").read_text()
+    assert "one rank of each machine writes first" in done.stderr
+    assert not list(tmp_path.glob("vlang-ranks-*"))
+
+
 def test_ray_and_python_without_a_job() -> None:
     assert "Ray is not there yet" in vlang("run", "pagerank", "karate", "--cluster", "ray:4").stderr
 
