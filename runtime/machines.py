@@ -106,7 +106,7 @@ def open_machine(
     try:
         with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
             yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading,
-                         machine.passes.streamed)
+                         machine.passes.streamed, machine.passes.shortfalls)
     finally:
         choice.device.close()
 

@@ -21,7 +21,7 @@ from vlang.options import Options
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, final_vertices, gap, interrupted, repeats
-from vlang.runtime.engine.failures import failures, has_infinity, refuse_faults
+from vlang.runtime.engine.failures import failures, has_infinity, refuse_faults, unusual_outputs
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.moving import Moving
 from vlang.runtime.engine.nesting import NestedLoop
@@ -122,9 +122,8 @@ class _Run:
         if self.outcome.interrupted:  # the values have not converged
             return self.outcome
         self._look_inside()
-        shown = [values.fields[name] for name in self._watch.fields]
-        self.outcome.infinite |= any(map(has_infinity, shown)) or \
-            any(math.isinf(values.globals[name]) for name in self._watch.globals)
+        infinite, self.outcome.nan = unusual_outputs(values, self._watch)
+        self.outcome.infinite |= infinite
         return self.outcome
 
     def _end_at_failures(self) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from vlang.errors import RangeError
-from vlang.runtime.engine.machine import Machine
+from vlang.runtime.engine.machine import Machine, Values
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Plan, Watch
 
-__all__ = ["failures", "has_infinity", "refuse_faults"]
+__all__ = ["failures", "has_infinity", "refuse_faults", "unusual_outputs"]
 
 _NOTHING = (0, (1 << 32) - 1)
 _PART = 1 << 16  # values that are tested at a time, so that temporary arrays are small
@@ -36,9 +37,29 @@ def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, i
 
 def has_infinity(array: Any) -> bool:
     """Whether a vertex array, in host memory or on a device, has an infinite float (f16 is stored as uint16)."""
+    return _unusual(array)[0]
+
+
+def _unusual(array: Any) -> tuple[bool, bool]:
+    """Whether a vertex array, in host memory or on a device, has an infinite float, and whether it has a NaN."""
     floats = array.view(np.float16) if array.dtype == np.uint16 else array
     part = _PART if isinstance(array, np.ndarray) else max(1, len(floats))  # on a device each test has to be waited for
-    return any(bool(np.isinf(floats[first : first + part]).any()) for first in range(0, len(floats), part))
+    infinite = nan = False
+    for first in range(0, len(floats), part):
+        some = floats[first : first + part]
+        if not bool(np.isfinite(some).all()):
+            infinite, nan = infinite or bool(np.isinf(some).any()), nan or bool(np.isnan(some).any())
+    return infinite, nan
+
+
+def unusual_outputs(values: Values, watch: Watch) -> tuple[bool, tuple[str, ...]]:
+    """Whether a watched output is infinite, and the names of the outputs with a NaN."""
+    found = {name: _unusual(values.fields[name]) for name in sorted(watch.fields | watch.undefined)
+             if name in values.fields}
+    found |= {name: (math.isinf(values.globals[name]), math.isnan(values.globals[name]))
+              for name in sorted(watch.globals | watch.undefined) if name in values.globals}
+    summed = watch.fields | watch.globals
+    return any(found[name][0] for name in summed), tuple(name for name, (_, nan) in found.items() if nan)
 
 
 def refuse_faults(plan: Plan, machine: Machine, graph: Graph) -> None:

@@ -39,6 +39,7 @@ class Outcome:
         final: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
         infinite: whether a watched value was infinite.
         infinite_inside: whether a watched value that is not an output was infinite.
+        nan: the watched outputs with a NaN.
         interrupted: whether an interrupt ended the run before its end.
         failures: in check mode, the numbers (Watch.note) of the operations that failed and ended the run, each with the
             index of the id of its vertex, or -1 for no vertex.
@@ -56,6 +57,7 @@ class Outcome:
     final: NDArray[np.bool_] | None = None
     infinite: bool = False
     infinite_inside: bool = False
+    nan: tuple[str, ...] = ()
     interrupted: bool = False
     failures: tuple[tuple[int, int], ...] = ()
     superstep: int = 0

@@ -390,10 +390,12 @@ class Graph(EverydayGraph):
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)
 
-    def save(self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()) -> None:
-        """Write the graph atomically, as a page file if the name ends in .vg, else as .npz.
+    def save(
+        self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()
+    ) -> tuple[str, ...]:
+        """Write the graph atomically, in the format of the name's suffix (docs/graph-files.md); .npz for other names.
 
-        `Graph.read` reads both formats.
+        `Graph.read` reads all these formats. Returns sentences about what the file does not keep.
 
         Args:
             path: path of the file to write.
@@ -404,16 +406,9 @@ class Graph(EverydayGraph):
                 empty, the page file is a single file.
 
         Raises:
-            GraphError: `layout` is unknown, or `layout` or `disks` is given for .npz.
+            GraphError: the format cannot hold this graph, or `layout` or `disks` is wrong or not for this format.
             DiskError: a file cannot be written.
         """
-        if str(path).endswith(".vg"):
-            from vlang.runtime.graph.paged.in_memory import save as save_pages  # start-up
+        from vlang.runtime.graph.formats.saving import save_graph  # start-up
 
-            save_pages(self.plain(), Path(path), layout=layout or "degree", disks=list(disks))
-            return
-        if layout is not None or list(disks):
-            raise GraphError(f"{path}: `layout` and `disks` are for page files; give it a name that ends in .vg")
-        from vlang.runtime.graph.formats.npz_arrays import save  # start-up
-
-        save(self.plain(), Path(given_path(path)))
+        return save_graph(self, given_path(path), layout, list(disks))

@@ -167,13 +167,14 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class Watch:
-    """The names of the values that a run checks for infinities.
+    """The names of the values that a run checks for infinities and NaN.
 
     Attributes:
         fields: vertex fields that are outputs.
         hidden: other vertex fields.
         globals: graph-level values that are outputs.
         lets: other graph-level values.
+        undefined: outputs that are checked for NaN only.
         note: in check mode, a vertex field of u32 with the number of the check that failed at a vertex, or 0.
         numbers: in check mode, pairs of names of graph-level values: the number of the check that failed, or the
             largest u32; and the vertex at which it failed, or "" if there is no such value.
@@ -183,6 +184,7 @@ class Watch:
     hidden: frozenset[str] = frozenset()
     globals: frozenset[str] = frozenset()
     lets: frozenset[str] = frozenset()
+    undefined: frozenset[str] = frozenset()
     note: str = ""
     numbers: tuple[tuple[str, str], ...] = ()
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.library import pyarrow
+from vlang.runtime.graph.packed_text import packed_output
 from vlang.runtime.storage.output import whole_file
 
 if TYPE_CHECKING:
@@ -67,29 +67,5 @@ def check_output(path: str | os.PathLike[str]) -> tuple[str, str]:
 def save(result: Exported, path: str | os.PathLike[str]) -> None:
     """Write a result to a file, atomically; see `Result.save`."""
     form, packed = check_output(path)
-    with whole_file(path) as file:
-        if packed == ".gz":
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as out:
-                _WRITERS[form](result, out)
-        elif packed:
-            with _zstd(file) as out:
-                _WRITERS[form](result, out)
-        else:
-            _WRITERS[form](result, file)
-
-
-class _Open:
-    """Wraps a file so that pyarrow's stream does not close it."""
-
-    closed = False
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.write, self.flush = file.write, file.flush
-
-    def close(self) -> None:
-        """Do nothing: `whole_file` closes the file."""
-
-
-def _zstd(file: IO[bytes]) -> Any:
-    pa = pyarrow("a .zst file")
-    return pa.CompressedOutputStream(pa.PythonFile(_Open(file), "w"), "zstd")
+    with whole_file(path) as file, packed_output(file, packed) as out:
+        _WRITERS[form](result, out)

@@ -127,8 +127,11 @@ def test_convert(vlang: Call, tmp_path: Path) -> None:
     expected = sssp(library.Graph.read("karate", weights="1..9"), source=1)["dist"]
     assert np.array_equal(sssp(read, source=1)["dist"], expected)
     done = vlang("convert", "karate", tmp_path / "k.csv")
+    assert done.status == 0
+    assert "k.csv: The file does not say that the edges are undirected: read it with --undirected" in done.err
+    done = vlang("convert", "karate", tmp_path / "k.doc")
     assert done.status == 2
-    assert "graphs are saved as .vg or .npz; write " in done.err
+    assert "graphs are saved as .vg, .npz, .parquet" in done.err
     done = vlang("convert", "karate", tmp_path / "no" / "k.npz")
     assert done.status == 1
     assert done.err.count("error:") == 1
@@ -218,5 +221,6 @@ def test_explain_plan_lists_the_ways_of_a_gpu(vlang: Call) -> None:
         "        push: no (`rank` is recomputed from all neighbours: no joined gather)\n"
         "        notify-pull: no (reads `lost`, which changes every superstep)\n"
         "        full passes: yes\n")  # fmt: skip
-    assert "connected components: if values and graph allow\n        push: yes\n" in \
+    assert "connected components: if values and graph allow\n" \
+        "        push: yes; bitmap push if GPU memory is short\n" in \
         vlang("explain", "components", "--stage", "plan").out

@@ -1,4 +1,4 @@
-"""`vlang convert GRAPH OUT.vg` and `vlang convert GRAPH OUT.npz`."""
+"""`vlang convert GRAPH OUT`, in the format of the suffix of OUT."""
 
 from __future__ import annotations
 
@@ -47,22 +47,28 @@ def command(
 ) -> None:
     """Read GRAPH and save it as OUT, with its ids and edge columns.
 
-    OUT.vg is a page file; GRAPH may be larger than memory. OUT.npz is a NumPy archive.
+    OUT.vg is a page file; GRAPH may be larger than memory. OUT.npz is a NumPy archive. Other formats are .txt, .csv,
+    .tsv, .mtx, .graph (METIS), .sg and .wsg (GAP), .jsonl, .graphml, .parquet and .arrow. Texts may end in .gz, .bz2,
+    .xz or .zst. A line says what the format does not keep.
     """
+    from vlang.runtime.graph.formats.saving import SUFFIXES, writer_of  # start-up
+
     folders = [] if disks is None else [folder.strip() for folder in disks.split(",")]
-    if output.endswith(".npz"):
-        if folders or layout is not None or memory is not None:
-            raise click.UsageError(f"--disks, --layout and --memory are for page files; write {Path(output).stem}.vg")
-    elif not output.endswith(".vg"):
-        raise click.UsageError(f"graphs are saved as .vg or .npz; write {output.rsplit('.', 1)[0]}.vg")
+    paged = output.endswith(".vg")
+    if not paged and not output.endswith(".npz") and writer_of(output) is None:
+        raise click.UsageError(f"graphs are saved as .vg, .npz, {', '.join(SUFFIXES)}; write "
+                               f"{output.rsplit('.', 1)[0]}.vg")
+    if not paged and (folders or layout is not None or memory is not None):
+        raise click.UsageError(f"--disks, --layout and --memory are for page files; write {Path(output).stem}.vg")
     if len(set(folders)) != len(folders) or not all(folders):
         raise click.UsageError(f"--disks {disks}: name each folder once, with commas between them")
     check_stdin(graph, reading["vertices"])
     check_writable(output)
     for folder in folders:
         check_writable(Path(folder) / Path(output).name)
-    if output.endswith(".npz"):
-        read_graph(graph, threads=threads, **reading).save(output)
+    lost: tuple[str, ...] = ()
+    if not paged:
+        lost = read_graph(graph, threads=threads, **reading).save(output)
     else:
         from vlang.api.running.progress import Progress  # start-up
         from vlang.runtime.convert.convert import convert  # start-up
@@ -74,6 +80,8 @@ def command(
                            layout=layout or "degree", disks=folders, threads=threads)  # fmt: skip
         report_reading(done.name, done.notes, done.warnings)
     note(f"wrote {output}")
+    for sentence in lost:
+        note(f"{output}: {sentence}")
     _say_columns(reading["vertices"])
 
 

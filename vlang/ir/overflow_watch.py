@@ -12,11 +12,15 @@ from dataclasses import dataclass, replace
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
+from vlang.maths import MATHS
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, Scalar, Type, Vector
 
 __all__ = ["Place", "noting", "watch_of"]
+
+_UNDEFINED = frozenset({"sub", "mul", "div", "floordiv", "mod", "pow",
+                        *(name for name, rule in MATHS.items() if rule.undefined)})
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,9 @@ class Place:
 
 
 def watch_of(program: f.Program) -> Watch:
-    """The vertex fields and graph-level values that depend on a float sum."""
-    names = {s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.InitGlobal))
-             and any(map(_summed, expressions(s)))}
+    """The vertex fields and graph-level values that depend on a float sum, and the outputs that may become NaN."""
+    names = _named(program, _summed)
+    undefined = _named(program, _undefined)
     outputs = {decl.name for decl in program.fields if decl.output}
     fields: set[str] = set()
     scalars: set[str] = set()
@@ -53,8 +57,19 @@ def watch_of(program: f.Program) -> Watch:
             scalars.add(statement.name)
     fields &= {decl.name for decl in program.fields if _float(decl.type)}
     shown = frozenset(decl.name for decl in program.globals)
+    nan = {name for s in statements(program.body) if isinstance(s, (f.Apply, f.InitField, f.InitGlobal))
+           and (_undefined(s.value) or _reads(s.value, undefined))
+           for name in (s.fields if isinstance(s, f.Apply) else (s.name,))}
+    floats = {decl.name for decl in program.fields if _float(decl.type)} | \
+        {decl.name for decl in program.globals if _float(decl.type)}
     return Watch(frozenset(fields & outputs), frozenset(fields - outputs), frozenset(scalars & shown),
-                 frozenset(scalars - shown))
+                 frozenset(scalars - shown), frozenset(nan & floats & (outputs | shown) - fields - scalars))
+
+
+def _named(program: f.Program, holds: Callable[[f.Expr], bool]) -> set[str]:
+    """The gathers and graph-level values with an expression for which `holds` is true."""
+    return {s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.InitGlobal))
+            and any(map(holds, expressions(s)))}
 
 
 def noting(program: f.Program, given: frozenset[str]) -> tuple[f.Program, tuple[Place, ...]]:
@@ -155,8 +170,16 @@ def _summed(expr: f.Expr) -> bool:
 
 def _from(expr: f.Expr, names: set[str]) -> bool:
     """Whether a value depends directly on a float sum: it contains such a sum, or reads a name in `names`."""
-    return _summed(expr) or any(isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in names
-                                for e in f.walk(expr))
+    return _summed(expr) or _reads(expr, names)
+
+
+def _reads(expr: f.Expr, names: set[str]) -> bool:
+    return any(isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in names for e in f.walk(expr))
+
+
+def _undefined(expr: f.Expr) -> bool:
+    """Whether an expression contains a float operation that may give NaN although its operands are numbers."""
+    return any(isinstance(e, f.Op) and e.op in _UNDEFINED and _float(e.type) for e in f.walk(expr))
 
 
 def _float(type_: Type) -> bool:

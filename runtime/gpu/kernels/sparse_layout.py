@@ -30,11 +30,15 @@ _FRAME, _TABLE = "u64* frame", "const Table* where"
 SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "traverse": (_FRAME, _TABLE, "u64 most"),  # constants: whether by priority
     "begin_frontier": (_FRAME, _TABLE),  # constants: FROM_..., whether by priority
+    "begin_bits": (_FRAME, _TABLE),  # constant: FROM_...
     "open_cells": (_FRAME, "u64 vertices"),
     "send_frontier": (_FRAME, _TABLE),
     "push_slice": (_FRAME, _TABLE, "const u64* rows", "u64 pages", "const u64* entries", "u64 heavy", "u64 light",
                    "const u32* packed"),  # constants: whether by priority
     "apply_pushed": (_FRAME, _TABLE),
+    "send_part": (_FRAME, "const u64* queue", "const u64* entries"),
+    "push_part": (_FRAME, _TABLE, "const u64* rows", "u64 pages", "const u64* entries", "u64 heavy", "u64 light",
+                  "const u32* packed"),
     "send_queue": (_FRAME, _TABLE),
     "relay": (_FRAME, "const Station* stations", "const Tour* where", "u64 most"),
     "pull_list": (_FRAME, "const u64* rows", "u64 pages", "const u32* list", "const u64* count", "u64* edges"),  # lanes
@@ -54,6 +58,7 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "sort_queue": ("const u64* offsets", "const u64* starts", "u64 pages", "const u64* queue", "const u64* count",
                    "u64* places", "u64* sorted"),
     "end_superstep": (_TABLE,),
+    "queue_bits": (_TABLE, "u64 low", "u64 high", "u64* queue", "u64* entries"),
     "list_marked": ("const Lists* where", "u64* marks", "const u64* also", "u64 words", "const u64* offsets"),
     "move_values": ("u64 to", "u64 from", "u64 size", "const u32* list", "const u64* count", "u64 exchange"),
 }

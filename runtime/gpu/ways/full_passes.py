@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
@@ -24,13 +24,14 @@ from vlang.runtime.gpu.topology.footprint import Use, share_memory
 from vlang.runtime.gpu.topology.marking import choose_pages, count_in_place, mark_items, sort_items
 from vlang.runtime.gpu.topology.packer import Packer
 from vlang.runtime.gpu.topology.resident import Resident
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.topology.sliced_sweep import OneSlice, sweep_slices
 from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
 from vlang.runtime.gpu.ways.way import NOTIFY, Way, pushed_use
-from vlang.runtime.gpu.ways.ways import attempts, candidates
+from vlang.runtime.gpu.ways.ways import attempts, candidates, shortfalls
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
@@ -63,6 +64,7 @@ class FullPasses:
     scratch: GpuScratch | None = None
     rates: Rates = REFERENCE
     _parts: Resident | None = None
+    _sides: Mapping[str, Side] = field(default_factory=dict)
     _choices: dict[str, Sequence[Choice]] = field(default_factory=dict)
     _beside: Stream | None = None
     _packers: dict[tuple[str, str], Packer | None] = field(default_factory=dict)
@@ -85,6 +87,11 @@ class FullPasses:
                 self.close()
         self._load()
 
+    def shortfalls(self) -> tuple[str, ...]:
+        """Sentences about the loops that do not run in the preferred way, because device memory is short."""
+        machine = self.machine
+        return tuple(shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides))
+
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
         self._parts = Resident(device, machine.graph.device_copies)
@@ -97,6 +104,7 @@ class FullPasses:
             of, _, kind = spec.length.partition(":")
             if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
                 machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments), spec.width)
+        self._sides = {**self._sides, **sides}  # of all attempts
         self.scratch = GpuScratch(device, machine.plan.stages, sides)
         kept: list[Buffer] = []
         try:

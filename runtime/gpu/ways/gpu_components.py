@@ -61,6 +61,7 @@ class ComponentsWay:
 
     name = "connected components"
     given_up = 2
+    spare = False
     sure = False  # min and max of floats depend on the order of NaNs, and of +0 and -0
     measured = False
     modes: tuple[str, ...] = ()

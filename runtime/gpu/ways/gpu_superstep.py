@@ -29,6 +29,7 @@ class NotifyWay:
 
     name = "notify-pull"
     given_up = 1
+    spare = False
     sure = True
     measured = True
     modes: tuple[str, ...] = ("notify-pull", "dual")
@@ -79,6 +80,7 @@ class FullWay:
 
     name = "full passes"
     given_up = 0
+    spare = False
     sure = True
     measured = False
     modes: tuple[str, ...] = ("pull",)

@@ -35,7 +35,7 @@ from vlang.types import OPPOSITE
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
-__all__ = ["Costs", "PushLoop", "PushWay", "pushing_kernels"]
+__all__ = ["Costs", "PushLoop", "PushWay", "is_uniform", "pushing_kernels"]
 
 _ROWS = 4096  # maximum number of supersteps per launch
 _BEGINNING = 8  # blocks per multiprocessor for kernels over all vertices
@@ -82,6 +82,7 @@ class PushWay:
 
     name = "push"
     given_up = 1
+    spare = False
     sure = True
     measured = True
     modes: tuple[str, ...] = ("push",)
@@ -149,16 +150,16 @@ def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
     found: list[Key] = [("begin_frontier", gpu.struct, (FROM_START, priority))]
     if reading != "pages":
         found.append(("traverse", gpu.struct, (priority,)))
-    if reading == "pages" or (reading == "either" and not _uniform(stage)):
+    if reading == "pages" or (reading == "either" and not is_uniform(stage)):
         found += paged_kernels(stage, priority)
-    if stage.notify is not None and not priority and not _uniform(stage):
+    if stage.notify is not None and not priority and not is_uniform(stage):
         found.append(("begin_frontier", gpu.struct, (FROM_NOTIFY, 0)))
     if gpu.push == "cells":
         found.append(("open_cells", gpu.struct, ()))
     return found
 
 
-def _uniform(stage: StageSpec) -> bool:
+def is_uniform(stage: StageSpec) -> bool:
     """Whether unreached vertices may scan their neighbours, and stop at the first neighbour in the frontier."""
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early == "frontier"
 
@@ -166,7 +167,7 @@ def _uniform(stage: StageSpec) -> bool:
 def _by_priority(stage: StageSpec) -> int:
     """1 if the loop runs in priority order, otherwise 0."""
     gpu = stage.gpu
-    return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not _uniform(stage))
+    return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not is_uniform(stage))
 
 
 def _sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str, int]:
@@ -221,7 +222,7 @@ class PushLoop:
         assert stage.domain is not None
         self._machine, self._stage, self._gpu, self._costs = machine, stage, gpu, costs
         self._kind = stage.domain
-        self._uniform = _uniform(stage)
+        self._uniform = is_uniform(stage)
         out = machine.sparse_topology(OPPOSITE[stage.domain], stage)
         ways = {out.reading} | ({machine.sparse_topology(stage.domain, stage).reading} if self._uniform else set())
         self._paged_only = "pages" in ways

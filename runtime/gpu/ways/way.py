@@ -36,6 +36,7 @@ class Way(Protocol):
         name: the name that `vlang explain` prints.
         given_up: the order in which ways are dropped if memory is short, 1 before 2; 0 for a way that needs no memory
             besides state and edges.
+        spare: whether the way only replaces another one for which memory is too short.
         sure: whether `begin` never returns None.
         measured: whether the way uses rates that are measured on the device.
         modes: the values of the option `mode` that select the way.
@@ -43,6 +44,7 @@ class Way(Protocol):
 
     name: str
     given_up: int
+    spare: bool
     sure: bool
     measured: bool
     modes: tuple[str, ...]

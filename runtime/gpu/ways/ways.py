@@ -6,19 +6,23 @@ reserving its memory, compiling its kernels before the run, checking of options,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from vlang.options import Options
+from vlang.runtime.gpu.passes.gpu_frontier import Arena
+from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.ways.bitmaps import BitmapWay
 from vlang.runtime.gpu.ways.gpu_components import ComponentsWay
 from vlang.runtime.gpu.ways.gpu_superstep import FullWay, NotifyWay
 from vlang.runtime.gpu.ways.pushing import PushWay
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec
+from vlang.runtime.storage.available import in_bytes
 
-__all__ = ["WAYS", "attempts", "candidates", "modes", "said"]
+__all__ = ["WAYS", "attempts", "candidates", "modes", "said", "shortfalls"]
 
-WAYS: Sequence[Way] = (ComponentsWay(), PushWay(), NotifyWay(), FullWay())
+WAYS: Sequence[Way] = (ComponentsWay(), PushWay(), BitmapWay(), NotifyWay(), FullWay())
 
 
 def modes() -> tuple[str, ...]:
@@ -29,15 +33,19 @@ def modes() -> tuple[str, ...]:
 def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
     """Lines about a loop for `vlang explain`: one for each way in order, up to the first that is sure to run the loop.
 
-    A line says whether the way may run the loop under the options, or why it cannot. `graph` is None if it is not known
-    yet.
+    A line says whether the way may run the loop under the options, or why it cannot; the last line also says which way
+    runs the loop if GPU memory is short. `graph` is None if it is not known yet.
     """
     lines = []
-    for way in WAYS:
+    for way in (way for way in WAYS if not way.spare):
         reason = way.refused(loop, graph, options)
         lines.append(f"{way.name}: no ({reason})" if reason else f"{way.name}: yes" if way.sure else
                      f"{way.name}: if values and graph allow")
         if not reason and way.sure:
+            if way.given_up and options.mode == "auto":
+                left = (other for other in WAYS if other.sure and other.given_up != way.given_up)
+                least = next(other for other in left if not other.refused(loop, graph, options))
+                lines[-1] += f"; {least.name} if GPU memory is short"
             break
     return lines
 
@@ -56,6 +64,26 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
             yield way
             if way.sure:
                 return
+
+
+def shortfalls(
+    ways: Sequence[Way], loops: Sequence[LoopSpec], graph: Graph, options: Options, sides: Mapping[str, Side]
+) -> Iterator[str]:
+    """Sentences about the loops that do not run in the preferred way, because device memory is short.
+
+    Args:
+        ways: the ways that are left.
+        loops: the loops.
+        graph: the graph.
+        options: the options of the run.
+        sides: the edges of all ways, by adjacency direction.
+    """
+    for loop in loops:
+        wanted, taken = (next(candidates(some, loop, graph, options)) for some in (WAYS, ways))
+        if wanted.name != taken.name:
+            need = sum(map(Arena.bytes, wanted.sizes(loop, graph.n, sides)))
+            yield f"GPU memory is short: the loop in line {loop.line} runs by {taken.name}, because the frontiers of " \
+                f"{wanted.name} take {in_bytes(need)}"
 
 
 def attempts(loops: Sequence[LoopSpec], graph: Graph, options: Options) -> Iterator[Sequence[Way]]:

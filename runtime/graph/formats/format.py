@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -82,10 +82,15 @@ class GraphFormat(ABC):
         name: the name for messages.
         cells: whether files have rows with cells, so that the options `missing`, `source_column`, `target_column` and
             `vertices` apply.
+        suffixes: the suffixes of names under which graphs are written in this format; () if it is only read, or is
+            written otherwise.
+        packs: whether the format is text, which may be compressed.
     """
 
     name: str
     cells: bool
+    suffixes: tuple[str, ...] = ()
+    packs = True
 
     @abstractmethod
     def recognises(self, beginning: Beginning) -> bool:
@@ -103,6 +108,21 @@ class GraphFormat(ABC):
         Raises:
             GraphError, DiskError: for the same files as the reader.
         """
+
+
+    def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        """Write a graph under one of the `suffixes`, and return sentences about what the file does not keep.
+
+        Args:
+            graph: the graph.
+            file: the output.
+            path: the path of the file, for messages.
+            suffix: the suffix of the name, without that of a compression.
+
+        Raises:
+            GraphError: the format cannot hold this graph.
+        """
+        raise GraphError(f"{path}: graphs are not written as {self.name}")
 
 
 class ListFormat(GraphFormat):

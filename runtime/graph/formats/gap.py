@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.space import Space
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
 
 __all__ = ["GAP", "HEADER"]
@@ -46,6 +47,8 @@ class _Layout(NamedTuple):
 class _Gap(ListFormat):
     name = "a GAP serialized graph"
     cells = False
+    suffixes = (".sg", ".wsg")
+    packs = False
 
     def recognises(self, beginning: Beginning) -> bool:
         """Whether the counts at the beginning give the size of the file.
@@ -92,6 +95,38 @@ class _Gap(ListFormat):
         columns = {"weight": np.dtype(np.int32)} if found.weighted else {}
         directed = found.directed if asked.directed is None else asked.directed
         return Shape(found.n, found.m, directed, columns, listed=found.m, reading=8 * (found.n + 1) + (1 << 22))
+
+    def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        """See `GraphFormat.write`. Raises GraphError if 32 bits do not hold the vertices or the weights of a .wsg."""
+        from vlang.runtime.graph.edges.edge_rows import lost, only_column  # start-up
+
+        name, notes = only_column(graph, path) if suffix == ".wsg" else (None, [])
+        if suffix == ".wsg" and name is None:
+            raise GraphError(f"{path}: a .wsg has weights, and the graph has none; write a .sg")
+        if suffix == ".sg" and graph.columns:
+            notes.append(f"Not written: {', '.join(graph.columns)}.")
+        plain = graph.plain()
+        if plain.n > _MOST:
+            raise GraphError(f"{path}: GAP has vertices of 31 bits, and the graph has {plain.n:,}")
+        for number, direction in enumerate(("out", "in") if plain.directed else ("out",)):
+            rows = plain.adjacency(direction, [] if name is None else [name])
+            if number == 0:
+                file.write(HEADER.pack(plain.directed, len(rows.targets), plain.n))
+            file.write(rows.offsets.astype("<i8").tobytes())
+            for first in range(0, len(rows.targets), _BLOCK):
+                part = slice(first, first + _BLOCK)
+                entries = [rows.targets[part], *([] if name is None else [_whole(path, name, rows.stored(name)[part])])]
+                file.write(np.stack(entries, axis=1).astype("<i4").tobytes())
+        return [*notes, *lost(graph, ids=0)]
+
+
+def _whole(path: str, name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Weights of 32 bits. Raises GraphError if a value does not fit."""
+    fits = bool(((values >= -(1 << 31)) & (values < 1 << 31)).all())
+    whole = values.astype(np.int64) if fits else values
+    if not fits or not bool((whole == values).all()):
+        raise GraphError(f"{path}: a .wsg has weights that are integers of 32 bits, and column {name!r} has others")
+    return whole
 
 
 def _layout(begin: bytes, size: int) -> _Layout | None:

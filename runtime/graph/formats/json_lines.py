@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.arrow.tables import check_names
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.formats.format import Beginning, ListFormat
+from vlang.runtime.graph.formats.tables import refuse_taken
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.ends import Ends
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.space import Space
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
 
 __all__ = ["JSON_LINES"]
@@ -34,6 +36,7 @@ _TEXT_ID = 72  # approximate bytes of an id that is a string
 class _JsonLines(ListFormat):
     name = "JSON lines"
     typed = True
+    suffixes = (".jsonl", ".ndjson")
 
     def recognises(self, beginning: Beginning) -> bool:
         """Whether the first line is an object, or is a longer line that begins like one."""
@@ -66,6 +69,30 @@ class _JsonLines(ListFormat):
         directed = asked.directed is not False
         return Shape(2 * edges, edges if directed else 2 * edges, directed, columns, listed=edges,
                      ids=_TEXT_ID * 2 * edges if text else 0, reading=8 * _WINDOW, exact=False)
+
+    def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        """See `GraphFormat.write`. Raises GraphError for infinite values, and for a column called like an end."""
+        from vlang.runtime.graph.edges.edge_rows import (  # start-up
+            blocks,
+            column_values,
+            listed_edges,
+            lost,
+            refuse_infinite,
+        )
+        from vlang.runtime.storage.output import json_texts  # start-up
+
+        edges = listed_edges(graph)
+        refuse_taken(path, edges.columns)
+        refuse_infinite(path, edges, list(edges.columns))
+        members = [f'"{end}": %s' for end in ("source", "target")] + [
+            f"{json.dumps(name, ensure_ascii=False).replace('%', '%%')}: %s" for name in edges.columns]
+        line = "{" + ", ".join(members) + "}"
+        for part in blocks(len(edges.src)):
+            values = [edges.ids.values[end[part]] for end in (edges.src, edges.dst)]
+            values += [column_values(edges, name, part) for name in edges.columns]
+            cells = zip(*(json_texts(one, None) for one in values))
+            file.write(("\n".join(line % row for row in cells) + "\n").encode())
+        return lost(graph, vertices=True, direction=True, typed=True)
 
 
 class _JsonTable:

@@ -5,10 +5,11 @@ The format is described in section 4.1.1 of the METIS manual (http://glaros.dtc.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.space import Space
     from vlang.runtime.graph.edges.store import Store
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
     from vlang.runtime.graph.read.source import TextFile
 
@@ -33,6 +35,7 @@ _MOST = (1 << 32) - 2
 _PIECE = 1 << 22
 _MANY = 10  # lines of another length than an edge; so many are evidence enough if only a part of the file is known
 _DIGITS = 18
+_ROWS = 1 << 14  # vertices whose lines are formatted at a time
 _ALLOWED = np.zeros(256, np.bool_)
 _ALLOWED[[*b"0123456789 \t\r\n\v\f"]] = True
 
@@ -41,6 +44,7 @@ Array = NDArray[Any]
 
 class _Metis(ListFormat):
     name = "METIS"
+    suffixes = (".graph",)
 
     def recognises(self, beginning: Beginning) -> bool:
         """Whether the first lines are of METIS, or the name ends in .graph and the first line has counts.
@@ -103,6 +107,34 @@ class _Metis(ListFormat):
         counts = _head(TextFile(path)).counts
         columns = {"weight": np.dtype(np.int32)} if counts.weighted else {}
         return Shape(counts.n, 2 * counts.m, bool(asked.directed), columns, listed=2 * counts.m, reading=12 * _PIECE)
+
+    def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        """See `GraphFormat.write`. Raises GraphError for directed graphs, and for edges that METIS does not have."""
+        from vlang.runtime.graph.edges.edge_rows import listed_edges, lost, only_column  # start-up
+
+        if graph.directed:
+            raise GraphError(f"{path}: METIS has undirected edges only; --symmetrize (symmetrize=True) adds the "
+                             "opposite of every edge")
+        loops, parallel = graph.plain().excess()
+        if loops or parallel:
+            raise GraphError(f"{path}: METIS has no self-loops and no parallel edges, and the graph has {loops:,} and "
+                             f"{parallel:,}; --self-loops drop and --parallel drop leave them out")
+        name, notes = only_column(graph, path)
+        edges = listed_edges(graph, both=True)
+        values = None if name is None else edges.columns[name]
+        if values is not None and (values.dtype.kind == "f" or (len(values) and int(values.min()) < 0)):
+            raise GraphError(f"{path}: METIS has weights that are integers from 0 on, and column {name!r} has others")
+        file.write(f"{graph.n} {len(edges.src) // 2}{'' if values is None else ' 001'}\n".encode())
+        ends = np.searchsorted(edges.src, np.arange(graph.n + 1))
+        for first in range(0, graph.n, _ROWS):
+            last = min(first + _ROWS, graph.n)
+            part = slice(int(ends[first]), int(ends[last]))
+            texts = list(map(str, (edges.dst[part].astype(np.int64) + 1).tolist()))
+            if values is not None:
+                texts = [f"{v} {w}" for v, w in zip(texts, values[part].tolist())]
+            cuts = (ends[first : last + 1] - part.start).tolist()
+            file.write("".join(" ".join(texts[a:b]) + "\n" for a, b in itertools.pairwise(cuts)).encode())
+        return [*notes, *lost(graph, ids=1)]
 
 
 class _Counts(NamedTuple):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
+from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.files import FileTable, table_files
+from vlang.runtime.graph.arrow.library import pyarrow
+from vlang.runtime.graph.edges.kinds import Names, named_values
 from vlang.runtime.graph.formats.format import Beginning, ListFormat
 
 if TYPE_CHECKING:
@@ -13,14 +19,17 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.shape import Shape
     from vlang.runtime.graph.edges.space import Space
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
 
-__all__ = ["TABLES"]
+__all__ = ["TABLES", "refuse_taken"]
 
 
 class _Tables(ListFormat):
     name = "a table"
     typed = True
+    suffixes = (".parquet", ".arrow", ".feather")
+    packs = False
 
     def recognises(self, beginning: Beginning) -> bool:
         return table_files(beginning.path) is not None
@@ -34,6 +43,44 @@ class _Tables(ListFormat):
         from vlang.runtime.graph.formats.table_shape import estimate_table  # start-up
 
         return estimate_table(_opened(path), asked)
+
+    def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        """See `GraphFormat.write`. Columns of names are dictionaries, times are dates or timestamps."""
+        from vlang.runtime.graph.edges.edge_rows import blocks, listed_edges, lost  # start-up
+
+        pa, edges = pyarrow(f"writing {path}"), listed_edges(graph)
+        refuse_taken(path, edges.columns)
+        table = _arrow_table(pa, edges)
+        if suffix == ".parquet":
+            import pyarrow.parquet as parquet  # optional
+
+            parquet.write_table(table, file)
+        else:
+            with pa.ipc.new_file(file, table.schema) as out:
+                for part in blocks(table.num_rows):
+                    out.write_table(table.slice(part.start, part.stop - part.start))
+        return lost(graph, vertices=True, direction=True, typed=True)
+
+
+def _arrow_table(pa: Any, edges: EdgeList) -> Any:
+    """The edges as a table of the columns source, target, and the edge columns."""
+    columns = {end: pa.array(edges.ids.values[numbers])
+               for end, numbers in (("source", edges.src), ("target", edges.dst))}
+    for name, values in edges.columns.items():
+        kind = edges.kinds.get(name)
+        if isinstance(kind, Names):
+            columns[name] = pa.DictionaryArray.from_arrays(values.astype(np.int32), list(kind.names))
+        else:
+            columns[name] = pa.array(values if kind is None else named_values(values, kind))
+    return pa.table(columns)
+
+
+def refuse_taken(path: str, names: Iterable[str]) -> None:
+    """Raise GraphError if an edge column has the name of an end."""
+    taken = sorted({"source", "target"} & set(names))
+    if taken:
+        raise GraphError(f"{path}: the edge column {taken[0]!r} has the name of an end; read the graph with another "
+                         "name for it")
 
 
 def _opened(path: Path) -> FileTable:

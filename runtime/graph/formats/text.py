@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from vlang.runtime.graph.formats.format import Beginning, ListFormat
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.shape import Shape
     from vlang.runtime.graph.edges.space import Space
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
 
 __all__ = ["TEXT"]
@@ -19,6 +20,7 @@ __all__ = ["TEXT"]
 
 class _Text(ListFormat):
     name = "a text"
+    suffixes = (".txt", ".csv", ".tsv", ".mtx")
 
     def recognises(self, beginning: Beginning) -> bool:
         """Every path. The reader raises an error for a file that is not a text, and for a path that is not a file."""
@@ -35,6 +37,12 @@ class _Text(ListFormat):
         from vlang.runtime.graph.formats.texts.estimate_text import estimate_text  # start-up
 
         return estimate_text(path, asked.directed, threads)
+
+    def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        from vlang.runtime.graph.formats.texts.matrix_market import write_matrix_market  # start-up
+        from vlang.runtime.graph.formats.texts.write_edges import write_edges  # start-up
+
+        return (write_matrix_market if suffix == ".mtx" else write_edges)(graph, file, path, suffix)
 
 
 TEXT = _Text()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.shape import Shape
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.space import Space
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
 
 __all__ = ["GEXF", "GML", "GRAPHML", "PAJEK"]
@@ -43,9 +44,10 @@ class _Foreign(ListFormat):
     cells = False
 
     def __init__(
-        self, name: str, begins: str, check: Callable[[Path, bytes], None], parse: Callable[[Any, bytes], Any]
-    ) -> None:
-        self.name, self._check, self._parse = name, check, parse
+        self, name: str, begins: str, check: Callable[[Path, bytes], None], parse: Callable[[Any, bytes], Any],
+        suffixes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        self.name, self._check, self._parse, self.suffixes = name, check, parse, suffixes
         self._begins = re.compile(begins.encode(), re.IGNORECASE | re.DOTALL)
 
     def recognises(self, beginning: Beginning) -> bool:
@@ -98,6 +100,11 @@ class _Foreign(ListFormat):
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
         """Unknown counts, but the reader checks the memory of the parsed graph before it parses."""
         return None
+
+    def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        from vlang.runtime.graph.formats.graphml_text import write_graphml  # start-up
+
+        return write_graphml(graph, file, path, suffix)
 
 
 def _networkx(path: Path, name: str) -> Any:
@@ -247,7 +254,7 @@ def _gml(library: Any, text: bytes) -> Any:
 
 
 GRAPHML = _Foreign("GraphML", r"(<\?xml[^>]*>\s*)?(<!.*?>\s*)*<graphml\b", _check_xml,
-                   lambda library, text: library.read_graphml(BytesIO(text)))  # fmt: skip
+                   lambda library, text: library.read_graphml(BytesIO(text)), (".graphml",))  # fmt: skip
 GEXF = _Foreign("GEXF", r"(<\?xml[^>]*>\s*)?(<!.*?>\s*)*<gexf\b", _check_xml,
                 lambda library, text: library.read_gexf(BytesIO(text)))  # fmt: skip
 GML = _Foreign("GML", r"(#[^\n]*\n\s*|(creator|version|comment)\b[^\n]*\n\s*)*graph\s*\[", _check_gml, _gml)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import lzma
 import os
 import zlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from io import FileIO
-from typing import Any, Protocol
+from typing import IO, Any, Protocol, cast
 
 from vlang.runtime.graph.arrow.library import pyarrow
 
-__all__ = ["Damaged", "Packing", "TextBytes", "packing_of"]
+__all__ = ["PACKED", "Damaged", "Packing", "TextBytes", "packed_output", "packing_of"]
 
 _PIECE = 1 << 18
 _XZ_MEMORY = 1 << 28
@@ -159,3 +161,33 @@ _PACKINGS = (
             lambda file: _Streams(file, "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))),
     Packing("zstd", b"\x28\xb5\x2f\xfd", 5, _Zstd),
 )
+
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+"""The suffixes under which a text is compressed."""
+
+
+class _Open:
+    """Wraps a file so that pyarrow's stream does not close it."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        """Do nothing: the owner closes the file."""
+
+
+def packed_output(file: IO[bytes], suffix: str) -> AbstractContextManager[IO[bytes]]:
+    """A context that compresses what is written to it into `file`, by the suffix of the name; "" for no compression."""
+    if suffix == ".gz":
+        return cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+    if suffix == ".bz2":
+        return cast("IO[bytes]", bz2.BZ2File(file, "wb"))
+    if suffix == ".xz":
+        return cast("IO[bytes]", lzma.LZMAFile(file, "wb"))
+    if suffix == ".zst":
+        pa = pyarrow("a .zst file")
+        opened: IO[bytes] = pa.CompressedOutputStream(pa.PythonFile(_Open(file), "w"), "zstd")
+        return opened
+    return nullcontext(file)

@@ -29,6 +29,7 @@ from vlang.runtime.gpu.kernels.entries import (
 from vlang.runtime.gpu.kernels.row_lengths import LANES
 from vlang.runtime.gpu.kernels.sparse_layout import SPARSE_PREPARATIONS, SPARSE_SIGNATURES
 from vlang.runtime.gpu.passes import rates
+from vlang.runtime.gpu.ways.bitmaps import bitmap_kernels
 from vlang.runtime.gpu.ways.gpu_components import connect_kernels
 from vlang.runtime.gpu.ways.notifying import notifying_kernels
 from vlang.runtime.gpu.ways.pushing import pushing_kernels
@@ -46,7 +47,8 @@ WIDE = ("bfs_tree", "katz")  # programs also compiled in 64 bits
 PLAIN = ("sssp", "pagerank", "spmv")
 DESIGN = Path(__file__).parents[2] / "reference" / "design"  # the programs of the specification
 SEED, CORPUS = 20261121, 24
-WALKS = ("traverse", "relay", "push_slice")  # kernels over queues, in which ptxas spills a few registers, but no array
+# Kernels over queues, in which ptxas spills a few registers, but no array:
+WALKS = ("traverse", "relay", "push_slice", "push_part")
 _IN_VAIN = 186  # warning: a comparison has a constant result, which a program may contain
 _SPILLED = 16  # bytes: the compiler spills a register or two to run more warps; an array would be larger
 _FRAME_SIZES = re.compile(r"for (\w+)\s+ptxas[ .]+(\d+) bytes stack frame, (\d+) bytes spill stores")
@@ -82,6 +84,8 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
     if stage.gpu.push:
         for reading in ("rows", "pages", "either"):
             yield from (kernel for kernel in pushing_kernels(stage, reading) if kernel[1])
+        if stage.gpu.push == "direct":
+            yield from (kernel for kernel in bitmap_kernels(stage) if kernel[1])
     if stage.notify is not None:
         yield from (("pull_list", stage.gpu.struct, (lanes,)) for lanes in (2, 32))
         yield from (kernel for kernel in notifying_kernels(stage, 0, 1) if kernel[1] and kernel[0] != "pull_list")

@@ -1,4 +1,4 @@
-"""Budgets that suffice for full passes but not for frontiers: the run uses full passes."""
+"""Budgets that do not suffice for queues of frontiers: the run uses bitmaps, or full passes, and says so."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ pytestmark = needs_compiler
 def test_full_passes_where_frontiers_do_not_fit() -> None:
     graph, bfs = Graph.read("kron:11"), load("bfs")
     want = bfs(graph, source=1)
-    modes: list[bool] = []
+    ways: list[int] = []
     with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)):
         for memory in range(60_000, 400_000, 30_000):
             try:
                 got = bfs(graph, source=1, device="gpu", gpu_memory=memory, research={"page_size": 4096})
             except OutOfMemory:
-                assert not modes, "more memory is never worse"
+                assert not ways, "more memory is never worse"
                 continue
             np.testing.assert_array_equal(got["depth"], want["depth"])
-            modes.append(all(row.mode == "pull" for row in got.history))
-            if modes[-1]:
+            notes = "".join(got.notes)
+            ways.append(0 if "by full passes" in notes else 1 if "by bitmap push" in notes else 2)
+            assert all(row.mode == "pull" for row in got.history) == (ways[-1] == 0)
+            if ways[-1] < 2:
                 with pytest.raises(OutOfMemory):
                     bfs(graph, source=1, device="gpu", gpu_memory=memory, research={"page_size": 4096, "mode": "push"})
-    assert modes[0], "the least budget is that of full passes"
-    assert not modes[-1]
-    assert modes == sorted(modes, reverse=True)
+    assert ways == sorted(ways)
+    assert set(ways) == {0, 1, 2}
 
 
 def test_a_state_that_does_not_fit_is_refused_with_its_whole_need() -> None:

@@ -115,7 +115,7 @@ def _result(program: Program, call: Call, ran: Ran) -> Result:
                        {name: str(type_) for name, type_ in stages.program.shown.items()})
     result.placement, result.read_bytes = ran.placement, ran.read_bytes
     result.warnings = (*graph.warnings, *call.notes, *ran.before, *input_notes(stages, call, program.source),
-                       *ran.after)
+                       *ran.after, *_not_numbers(outcome, graph))
     result.resumed, result.remembered = ran.resumed, ran.remembered
     result.policy, result.choices = call.options.policy, choices_of(call.options)
     result.notes = (*policy_notes(ran.plan, call.options), *ran.notes)
@@ -190,6 +190,15 @@ def _run_on(
     with keeping(opened.plan, opened.machine, call, program.source, program.derive, folder, notes) as keeper:
         outcome = run(keeper)
     return outcome, notes.resumed, notes.problems
+
+
+def _not_numbers(outcome: Outcome, graph: Graph) -> tuple[str, ...]:
+    """The warnings about outputs that are NaN."""
+    if not outcome.nan:
+        return ()
+    from vlang.api.running.nan_outputs import nan_warnings  # start-up
+
+    return tuple(nan_warnings(outcome, graph))
 
 
 def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:

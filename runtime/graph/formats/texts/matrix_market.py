@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
 
 from vlang.runtime.graph.edges.edge_list import EdgeList
+from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost, only_column
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
@@ -20,8 +24,12 @@ from vlang.runtime.graph.read.scan import scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import plural, problem
+from vlang.runtime.storage.output import csv_texts
 
-__all__ = ["matrix_counts", "read_matrix_market"]
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["matrix_counts", "read_matrix_market", "write_matrix_market"]
 
 _BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
 _FIELDS = ("pattern", "integer", "unsigned-integer", "real")
@@ -137,3 +145,25 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
             file.path, "too many vertices", line=line.number, found=line.text, expected=f"at most {_MOST:,} rows"
         )
     return rows, entries
+
+
+def write_matrix_market(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[str]:
+    """Write a graph, and return notes about what the file does not keep. A symmetric matrix has the lower triangle.
+
+    Args:
+        graph, file, path, _suffix: see `GraphFormat.write`.
+
+    Raises:
+        GraphError: the graph has several columns, and none is called `weight`.
+    """
+    name, notes = only_column(graph, path)
+    edges = listed_edges(graph)
+    rows, columns = (edges.src, edges.dst) if graph.directed else (edges.dst, edges.src)
+    kind = "pattern" if name is None else "real" if edges.columns[name].dtype.kind == "f" else "integer"
+    file.write(f"%%MatrixMarket matrix coordinate {kind} {'general' if graph.directed else 'symmetric'}\n"
+               f"{graph.n} {graph.n} {len(edges.src)}\n".encode())
+    for part in blocks(len(edges.src)):
+        cells = [csv_texts(end[part].astype(np.int64) + 1, None) for end in (rows, columns)]
+        cells += [] if name is None else [csv_texts(column_values(edges, name, part), None)]
+        file.write(("\n".join(map(" ".join, zip(*cells))) + "\n").encode())
+    return [*notes, *lost(graph, ids=1)]

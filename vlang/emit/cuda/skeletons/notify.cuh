@@ -4,9 +4,17 @@
 
 // -- first frontiers --------------------------------------------------------------------------------------------------
 
-// Fills the queue of the superstep with the vertices that may have a contribution. For the first superstep, these are
-// all vertices that are not silent (with early exit, vertices with a value). Later, they are the vertices that the last
-// pass changed.
+// Whether a vertex may have a contribution. For the first superstep, these are all vertices that are not silent (with
+// early exit, vertices with a value). Later, they are the vertices that the last pass changed.
+template <class S, int FROM> __device__ __forceinline__ bool begins(const typename S::Env& env, u32 v) {
+  if constexpr (FROM == FROM_NOTIFY) {
+    return (S::notifies(env, v) & 1) != 0;
+  } else {
+    return S::FRONTIER ? S::is_final(env, v) : !silent<S>(env, v, 0);
+  }
+}
+
+// Fills the queue of the superstep with the vertices that `begins` chooses.
 template <class S, int FROM, int PRIORITY>
 __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   const Table& table = *where;
@@ -28,9 +36,7 @@ __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
     const u32 v = u32(at);
     bool chosen = false;
     if (at < table.vertices) {
-      chosen = FROM == FROM_NOTIFY ? (S::notifies(env, v) & 1) != 0
-               : S::FRONTIER      ? S::is_final(env, v)
-                                  : !silent<S>(env, v, 0);
+      chosen = begins<S, FROM>(env, v);
     }
     const u32 word = __ballot_sync(WARP, chosen);
     if (lane_number() == 0) {

@@ -138,7 +138,7 @@ __device__ __forceinline__ void push_slice(u64* frame, const Table* where, const
   }
   const Slice slice{entries, heavy, light};
   if constexpr (S::PUSH == 1) {
-    PushDirect<S, PRIORITY> work{frontier, table.bits[turn.parity]};
+    PushDirect<S, NextFrontier<S, PRIORITY>> work{frontier, table.bits[turn.parity]};
     walk_slice(table, slice, work, crew_of(false), rows, pages, packed);
     frontier.tally.changed = frontier.tally.active;
   } else {

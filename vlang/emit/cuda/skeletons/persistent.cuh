@@ -92,7 +92,7 @@ __device__ __forceinline__ void push_step(
     meeting.wait(course.alone);
   }
   if constexpr (S::PUSH == 1) {
-    PushDirect<S, PRIORITY> work{frontier, table.bits[parity]};
+    PushDirect<S, NextFrontier<S, PRIORITY>> work{frontier, table.bits[parity]};
     walk(table, queue, now->entries, &now->taken, work, crew);
     frontier.tally.changed = frontier.tally.active;
   } else {

@@ -160,12 +160,12 @@ template <class S, int PRIORITY> struct NextFrontier {
 
 // -- pushing ----------------------------------------------------------------------------------------------------------
 
-// Joins contributions into the field itself; vertices whose field changes are found.
-template <class S, int PRIORITY> struct PushDirect {
+// Joins contributions into the field itself; vertices whose field changes are found. Next: NextFrontier or NextBits.
+template <class S, class Next> struct PushDirect {
   using Columns = typename S::Columns;
   using Item = typename S::Item;
   static constexpr bool FINDS = true;
-  NextFrontier<S, PRIORITY>& frontier;
+  Next& frontier;
   u32* present;  // the bits of the queue that is being processed
 
   __device__ __forceinline__ Columns bind(const u64* row) const { return S::bind_columns(row); }

@@ -1,0 +1,80 @@
+"""Writes GraphML, which keeps direction, ids, vertices without edges and columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost
+from vlang.runtime.graph.edges.kinds import Times
+from vlang.runtime.storage.output import csv_texts
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.edge_list import EdgeList
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["write_graphml"]
+
+_HEAD = ('<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
+_UNWRITTEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # XML 1.0 has no form for these characters
+
+
+def write_graphml(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[str]:
+    """Write a graph, and return notes about what the file does not keep.
+
+    Args:
+        graph, file, path, _suffix: see `GraphFormat.write`.
+
+    Raises:
+        GraphError: an id or a name has characters that XML does not have, or a column is called `id`.
+    """
+    if "id" in graph.columns:
+        raise GraphError(f"{path}: the column `id` would be read as the name of an edge; read the graph with another "
+                         "name for it")
+    edges = listed_edges(graph)
+    for text in _lines(graph, edges, path):
+        file.write(text.encode())
+    times = [name for name, kind in graph.kinds.items() if isinstance(kind, Times)]
+    return lost(graph) + ([f"Written as texts: the times of {', '.join(times)}."] if times else [])
+
+
+def _lines(graph: Graph, edges: EdgeList, path: str) -> Iterator[str]:
+    yield _HEAD
+    for number, (name, values) in enumerate(edges.columns.items()):
+        type_ = "string" if name in edges.kinds else "double" if values.dtype.kind == "f" else "long"
+        yield f'<key id="d{number}" for="edge" attr.name={_attribute(path, name)} attr.type="{type_}"/>\n'
+    yield f'<graph edgedefault="{"directed" if graph.directed else "undirected"}">\n'
+    for part in blocks(graph.n):
+        yield "".join(f"<node id={label}/>\n" for label in _labels(path, graph.ids.values[part]))
+    for part in blocks(len(edges.src)):
+        ends = [_labels(path, graph.ids.values[end[part]]) for end in (edges.src, edges.dst)]
+        cells = [_data(path, number, column_values(edges, name, part)) for number, name in enumerate(edges.columns)]
+        data = map("".join, zip(*cells)) if cells else [""] * len(ends[0])
+        yield "".join(f"<edge source={u} target={v}>{one}</edge>\n" for u, v, one in zip(*ends, data))
+    yield "</graph>\n</graphml>\n"
+
+
+def _data(path: str, number: int, values: NDArray[Any]) -> list[str]:
+    texts = [escape(_known(path, text)) for text in values.tolist()] if values.dtype == object else \
+        csv_texts(values, None)
+    return [f'<data key="d{number}">{text}</data>' for text in texts]
+
+
+def _labels(path: str, ids: NDArray[Any]) -> list[str]:
+    return [_attribute(path, text) for text in map(str, ids.tolist())]
+
+
+def _attribute(path: str, text: str) -> str:
+    """A quoted value of an attribute. Line ends and tabs become references, as a parser would turn them into blanks."""
+    return quoteattr(_known(path, text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def _known(path: str, text: str) -> str:
+    if _UNWRITTEN.search(text):
+        raise GraphError(f"{path}: {text!r} has a character that XML does not have; write a .parquet or .jsonl")
+    return text

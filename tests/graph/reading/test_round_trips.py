@@ -1,0 +1,108 @@
+"""Graphs that are written to a file of every format and read again: the same vertices, edges, columns and direction."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vlang import Graph
+from vlang.errors import GraphError
+from vlang.runtime.graph.formats.saving import SUFFIXES
+
+pytest.importorskip("networkx")
+pytest.importorskip("pyarrow")
+
+EXAMPLES = 100 if os.environ.get("VLANG_EXHAUSTIVE") else 8
+EVERY = (*SUFFIXES, ".npz", ".vg")
+KEEPS_IDS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".graphml", ".parquet", ".arrow", ".feather", ".npz", ".vg"}
+KEEPS_VERTICES = {".mtx", ".graph", ".sg", ".wsg", ".graphml", ".npz", ".vg"}
+KEEPS_DIRECTION = {".txt", ".mtx", ".graph", ".sg", ".wsg", ".graphml", ".npz", ".vg"}
+ONE_WEIGHT = {".mtx", ".graph", ".wsg"}
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Zl", "Zp")), min_size=1, max_size=6)
+IDS = {
+    "numbers": st.integers(-(2**62), 2**62), "small numbers": st.integers(0, 9),
+    "texts": st.one_of(TEXTS, st.sampled_from(["#a", "a b", '"', "a,b", "%", "//x", "1", "-", "NA", "'", "(1", " x "])),
+}  # fmt: skip
+WEIGHTS = {
+    "none": None, "small": st.integers(0, 5), "wide": st.integers(0, 2**31 - 1),
+    "floats": st.floats(allow_nan=False, allow_infinity=False), "names": st.sampled_from(["road", "a, b", "é", "x<y"]),
+}  # fmt: skip
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Small graphs with isolated vertices, self-loops, parallel edges and at most one column."""
+    kind = draw(st.sampled_from(sorted(IDS)))
+    ids: list[Any] = draw(st.lists(IDS[kind], min_size=1, max_size=8, unique=True))
+    if kind == "texts":
+        ids = sorted({*ids, "z"})
+    count = draw(st.integers(1, 12))
+    ends = [draw(st.lists(st.integers(0, len(ids) - 1), min_size=count, max_size=count)) for _ in range(2)]
+    weight = WEIGHTS[draw(st.sampled_from(sorted(WEIGHTS)))]
+    columns: dict[str, Any] = {}
+    if weight is not None:
+        columns["weight"] = np.array(draw(st.lists(weight, min_size=count, max_size=count)))
+    return Graph.from_edges(*ends, ids=np.array(ids, dtype=object), directed=draw(st.booleans()), **columns)
+
+
+def edges_of(graph: Graph, ids: bool) -> Counter[tuple[Any, ...]]:
+    """Every edge with its values, by ids or by the rank of its ends. Undirected edges have sorted ends."""
+    found = graph.edges()
+    label = [str(one) for one in graph.ids.tolist()] if ids else list(map(str, range(graph.n)))
+    frame = [graph.kinds[name].names if name in graph.kinds else None for name in found.columns]  # type: ignore[union-attr]
+    rows = zip(found.src.tolist(), found.dst.tolist(), *(values.tolist() for values in found.columns.values()))
+    return Counter(
+        ((label[u], label[v]) if graph.directed else tuple(sorted((label[u], label[v]))),
+         *(names[value] if names else value for names, value in zip(frame, values)))
+        for u, v, *values in rows
+    )  # fmt: skip
+
+
+def refused(graph: Graph, suffix: str) -> bool:
+    """Whether a format cannot hold the graph."""
+    values = graph.edges().columns.get("weight")
+    if suffix in ONE_WEIGHT and "weight" in graph.kinds:
+        return True
+    if suffix == ".graph":
+        return graph.directed or any(graph.excess()) or (values is not None and values.dtype.kind == "f")
+    if suffix == ".wsg":
+        whole = values is not None and bool((np.abs(values.astype(np.float64)) < 2**31).all()
+                                            and (values == np.trunc(values)).all())  # fmt: skip
+        return not whole
+    return False
+
+
+@given(graphs())
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("suffix", EVERY)
+def test_every_format_reads_what_it_wrote(suffix: str, tmp_path: Path, graph: Graph) -> None:
+    path = tmp_path / f"graph{suffix}"
+    if refused(graph, suffix):
+        with pytest.raises(GraphError):
+            graph.save(path)
+        return
+    notes = graph.save(path)
+    again = Graph.read(path, directed=None if suffix in KEEPS_DIRECTION else graph.directed,
+                       columns={"weight": "category"} if "weight" in graph.kinds else None)
+    assert again.directed == graph.directed
+    if suffix in KEEPS_VERTICES:
+        assert again.n == graph.n
+    else:
+        assert (again.n == graph.n) != any("vertices without edges" in note for note in notes)
+    lost = suffix not in KEEPS_IDS and again.ids.tolist() != graph.ids.tolist()
+    assert any("ids" in note for note in notes) == (lost or (graph.ids.text and not again.ids.text))
+    if suffix == ".sg" and graph.columns:
+        assert notes[0] == "Not written: weight."
+        graph = Graph.from_edges(graph.edges().src, graph.edges().dst, n=graph.n, directed=graph.directed)
+    if suffix in KEEPS_IDS:
+        assert edges_of(again, True) == edges_of(graph, True)
+    else:
+        assert edges_of(again, False) == edges_of(graph, False)
