@@ -67,7 +67,7 @@ class Watch:
         self._answers.clear()
 
     def look(self) -> None:
-        """Answer questions, ask after PATIENCE seconds, and print once who waits and who is missing.
+        """Answer questions, ask after PATIENCE seconds, and print once which ranks wait and which are missing.
 
         Of the ranks that wait, only the lowest prints.
         """
