@@ -69,6 +69,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write("wide", "", (f"{a * 10**12} {b * 10**12 - 5}\n" for a, b, _ in rows))
     write("late", "", (f"{a} {b if i < 1000 else b + 2**40}\n" for i, (a, b, _) in enumerate(rows)))
     write("unsigned", "", (f"{a * 10**15} {2**64 - 1 - b}\n" for a, b, _ in rows))
+    write("high", "", (f"{a + 2**63} {b + 2**63}\n" for a, b, _ in rows))
     write("texts", "", (f"v{a} ä{b}\n" for a, b, _ in rows))
     write("quoted", "", (f'"v {a}",{b}\n' for a, b, _ in rows))
     write("symmetric", f"%%MatrixMarket matrix coordinate real symmetric\n260 260 {EDGES}\n",
@@ -91,9 +92,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-FILES = ["pairs", "weighted", "once", "twice", "wide", "late", "unsigned", "texts", "quoted", "symmetric", "skew",
-         "arcs", "in.npz", "out.npz", "undirected.npz", "rule.npz", "texts.vg", "degree.vg", "csr.npz", "csc.npz",
-         "coo.npz"]  # fmt: skip
+FILES = ["pairs", "weighted", "once", "twice", "wide", "late", "unsigned", "high", "texts", "quoted", "symmetric",
+         "skew", "arcs", "in.npz", "out.npz", "undirected.npz", "rule.npz", "texts.vg", "degree.vg", "csr.npz",
+         "csc.npz", "coo.npz"]  # fmt: skip
 GENERATED = ["karate", "rmat:8", "kron:7,weights=1..9", "star:2000", "complete:40", "complete:20,directed=true",
              "grid:30x41", "path:1", "path:0", "uniform:7,5"]  # fmt: skip
 OPTIONS: list[dict[str, Any]] = [
