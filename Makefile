@@ -42,7 +42,7 @@ quick: $(VENV)/.dev-$(KEY)
 	$(PYTEST) @tests/quick.txt
 
 nightly: $(VENV)/.dev-$(KEY)
-	VLANG_EXHAUSTIVE=1 VLANG_MUTANTS=50000 $(PYTEST) @tests/nightly.txt
+	VLANG_EXHAUSTIVE=1 VLANG_MUTANTS=50000 VLANG_KILLS=200 $(PYTEST) @tests/nightly.txt
 	$(BIN)/python -m tests.fuzz.long --count $(PROGRAMS) --results build/nightly/fuzz/results.jsonl
 	$(BIN)/python -m tests.mutation --jobs $$(( ($$(nproc) + 1) / 2 )) --results build/nightly/mutation/results.jsonl
 

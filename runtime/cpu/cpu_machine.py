@@ -85,7 +85,8 @@ class CpuMachine:
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
         segments = {kind: len(p.segments) for kind, p in pages.items()}
         segments |= {stage.domain or "": most_segments(graph.n) for stage in plan.stages if stage.pointer}
-        self.state = State(plan, graph.n, segments, windows)
+        kept = options.checkpoint is not None or options.on_interrupt == "write"
+        self.state = State(plan, graph.n, segments, windows, cleared=kept)
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
                 self.state.put(f"degree:{kind}", self._row_lengths(f"degree:{kind}", rows))

@@ -91,11 +91,13 @@ class State:
         n: the number of vertices.
         segments: the number of segments of each adjacency direction in use.
         windows: holds the arrays of `in_order` in files; None if all arrays are in memory.
+        cleared: whether all fields are cleared, since the state may be saved or returned before the first pass.
 
     Raises OutOfMemory if the arrays do not fit, and DiskError.
     """
 
-    def __init__(self, plan: Plan, n: int, segments: Mapping[str, int], windows: Windows | None = None) -> None:
+    def __init__(self, plan: Plan, n: int, segments: Mapping[str, int], windows: Windows | None = None,
+                 cleared: bool = False) -> None:  # fmt: skip
         self.plan = plan
         self.n = n
         self.windows = windows
@@ -107,7 +109,7 @@ class State:
         lengths |= {f"segments:{k}": v for k, v in segments.items()}
         fields = {field.name: field for field in plan.fields}
         specs = {array.slot: (array.dtype, array.width * lengths.get(array.length, 0)) for array in plan.arrays}
-        written = _written_first(plan)
+        written = frozenset[str]() if cleared else _written_first(plan)
         try:
             for slot in plan.slots:
                 name = field_of(slot)

@@ -8,7 +8,7 @@ from typing import Any
 from vlang.errors import BindError
 from vlang.options import RESEARCH, Options
 from vlang.runtime.engine.trace import Round
-from vlang.runtime.plan.plan import Plan
+from vlang.runtime.plan.plan import LoopSpec, Plan
 from vlang.runtime.policies.cost_models import MODELS, StreamedPages, expected_rounds, model_text
 from vlang.runtime.policies.garaph import GARAPH
 from vlang.runtime.policies.gts import GTS
@@ -62,8 +62,9 @@ def refuse_policy(plan: Plan, options: Options) -> None:
     listed = listed_only(plan, options.deterministic) if options.kernel == "edge-list" else ""
     if listed:
         raise BindError(f"kernel='edge-list' cannot run {plan.name}: {listed}; choose another kernel, or leave it out")
-    if options.asynchronous and not any(loop.asynchronous for loop in plan.loops if not loop.nested):
-        loops = [f"line {loop.line}: {loop.asynchronous_reason}" for loop in plan.loops if not loop.nested]
+    reasons = {loop.line: _synchronous(loop) for loop in plan.loops if not loop.nested} if options.asynchronous else {}
+    if options.asynchronous and all(reasons.values()):
+        loops = [f"line {line}: {reason}" for line, reason in reasons.items()]
         raise BindError(f"asynchronous=True: no loop of {plan.name} may run in place: "
                         f"{'; '.join(loops) or 'it has no loop of supersteps'}; leave it out")
 
@@ -74,10 +75,19 @@ def policy_notes(plan: Plan, options: Options) -> tuple[str, ...]:
     policy = POLICIES.get(options.policy)
     if policy is not None and policy.left_out:
         notes.append(f"policy {policy.name} is {policy.paper} without: {'; '.join(policy.left_out)}")
-    stay = [loop for loop in plan.loops if not loop.nested and not loop.asynchronous] if options.asynchronous else []
-    notes += [f"asynchronous: the loop in line {loop.line} does not run in place: {loop.asynchronous_reason}"
-              for loop in stay]
+    for loop in plan.loops if options.asynchronous else ():
+        if not loop.nested and _synchronous(loop):
+            notes.append(f"asynchronous: the loop in line {loop.line} does not run in place: {_synchronous(loop)}")
     return tuple(notes)
+
+
+def _synchronous(loop: LoopSpec) -> str:
+    """Why a loop does not run in place although `asynchronous` asks for this; "" if it does."""
+    if not loop.asynchronous:
+        return loop.asynchronous_reason
+    if any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in loop.stages):
+        return "on a GPU it stops at the first active neighbour, as all active vertices have the same value (rule X2)"
+    return ""
 
 
 def with_models(

@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,8 @@ def child(run: Part, folder: Path) -> int:
             result = run(checkpoint=folder / "state", every=0, progress=slow)
             (folder / "result").write_bytes(pickle.dumps(result))
             status = 0
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(status)
     return number

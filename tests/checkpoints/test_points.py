@@ -10,7 +10,9 @@ import pytest
 
 from tests.checkpoints.cases import CASES, assert_same, graph_of, program_of
 from vlang import CheckpointError, Graph, compile, load
+from vlang.runtime.engine import state
 from vlang.runtime.engine.trace import Round
+from vlang.runtime.storage.state_file import StateFile
 from vlang.runtime.threads.tasks import Task
 
 
@@ -56,6 +58,26 @@ def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: p
     assert_same(case, result, want)
     assert resumed or part == 0
     assert program(graph, checkpoint=tmp_path, **given).resumed == ""  # the run before it had finished
+
+
+def test_a_checkpoint_before_the_first_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields that the first pass initialises are in a checkpoint before this pass, without old data of memory."""
+    def dirty(count: int, dtype: Any) -> Any:
+        array = np.empty(count, dtype)
+        array.view(np.uint8)[:] = 0xEE
+        return array
+
+    written_at_once(monkeypatch)
+    monkeypatch.setattr(state, "empty", dirty)
+    with pytest.raises(Stopped):
+        program_of("components")(graph_of("components"), checkpoint=tmp_path, every=0, progress=stopped_after(1),
+                                 **CASES["components"].given)
+    first, second = sorted(tmp_path.glob("state.*"), key=lambda path: int(StateFile(path).about["generation"]))
+    assert not StateFile(first).arrays()["field:label"].any()
+    second.unlink()
+    result = program_of("components")(graph_of("components"), checkpoint=tmp_path, **CASES["components"].given)
+    assert result.resumed
+    assert_same("components", result, program_of("components")(graph_of("components"), **CASES["components"].given))
 
 
 def test_a_run_to_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

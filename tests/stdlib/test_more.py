@@ -99,6 +99,7 @@ def test_one_wrong_value_is_noticed(name: str) -> None:
 
 
 _AUXILIARY = {
+    "astar": ("past",),
     "adamic_adar": ("share",), "bipartite": ("label", "depth"), "cross_edges": ("starts", "target"),
     "egonet": ("close", "inside"), "kcore_peel": ("alive",), "lcc": ("links",),
     "lcc_directed": ("inward", "outward", "near"), "lcc_weighted": ("most", "strength"), "ppr": ("seed", "jump"),

@@ -62,7 +62,7 @@ class Components(CpuWay):
         """The reason why the loop cannot run by connected components; "" if it can."""
         if loop.copied is None:
             return "it does more than copy values"
-        if options.mode != "auto":
+        if options.mode != "auto" or options.asynchronous:
             return "how supersteps run was asked for"
         return "" if _fits(loop.copied, graph) else "its relation is not symmetric in a directed graph"
 

@@ -70,7 +70,7 @@ class ComponentsWay:
         """The reason why a loop cannot run by connected components; "" if it may."""
         if loop.copied is None:
             return "it does not copy values over a symmetric relation (rule K)"
-        if options.mode != "auto" or options.max_rounds is not None:
+        if options.mode != "auto" or options.max_rounds is not None or options.asynchronous:
             return "supersteps were requested"
         directed = graph is not None and graph.directed
         return "the graph is directed" if directed and loop.copied.domain != "both" else ""

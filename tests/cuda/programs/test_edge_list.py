@@ -94,10 +94,12 @@ def test_the_edges_are_not_sorted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("options", "message"), [
     ({"deterministic": True}, "kernel='edge-list' cannot run pagerank: pass .* joins sums of floats"),
     ({"mode": "push"}, "kernel='edge-list' reads all edges in every superstep"),
+    ({"name": "bfs", "asynchronous": True}, r"no loop of bfs may run in place: line \d+: on a GPU it stops"),
     ({"device": "emulated:0,1"}, "kernel='edge-list' runs on one GPU"),
 ])
 def test_what_excludes_a_list(options: dict[str, Any], message: str) -> None:
-    device = options.pop("device", "emulated")
+    device, name = options.pop("device", "emulated"), options.pop("name", "pagerank")
+    source = {"source": 1} if name == "bfs" else {}
     with emulated(), pytest.raises(BindError, match=message):
-        program("pagerank")(Graph.read("karate"), device=device, deterministic=options.pop("deterministic", False),
+        program(name)(Graph.read("karate"), **source, device=device, deterministic=options.pop("deterministic", False),
                             research={"kernel": "edge-list", **options})
