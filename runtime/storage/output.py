@@ -189,7 +189,7 @@ def _reason(error: OSError, target: Path) -> str:
     if error.errno == errno.EISDIR:
         return "it is a folder"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk is full; the file was left as it was"
+        return "the disk is full" + ("; the file was left as it was" if target.exists() else "")
     return (error.strerror or str(error)).lower()
 
 
