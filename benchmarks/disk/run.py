@@ -79,7 +79,9 @@ class Session:
         command = [*self.prefix, sys.executable, str(Path(__file__).with_name("works.py")), name, json.dumps(arguments)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        self.found.setdefault(name, []).append({**arguments, **found})
+        known = {key: value for key, value in {**arguments, **found}.items()
+                 if key == "program" or not isinstance(value, str)}  # no paths, which differ from run to run
+        self.found.setdefault(name, []).append(known)
         return found
 
     def memory(self, mib: float, least: float = 0) -> int:
