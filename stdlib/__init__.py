@@ -17,8 +17,8 @@ _FOLDER = Path(__file__).resolve().parent
 GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "traversal": (
         "distances and paths from a vertex",
-        ("bfs", "bfs_tree", "khop", "radius", "soft_reach", "sssp", "sssp_tree", "sswp", "temporal_reach",
-         "viterbi"),
+        ("astar", "bfs", "bfs_tree", "khop", "longest_path", "radius", "soft_reach", "sssp", "sssp_tree", "sswp",
+         "temporal_reach", "viterbi"),
     ),
     "centrality": (
         "how much a vertex matters",

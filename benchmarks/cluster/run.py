@@ -4,7 +4,7 @@ Compares PageRank, search, shortest paths and components on a Kronecker graph: o
 are ranks, ranks with one thread each under mpiexec, and a C++ program for MPI that mpicxx builds (PageRank and search;
 left out where mpicxx is missing). The sides run in turn, each in new processes that run every program five times, of
 which the first is not counted. Prints medians of `Result.seconds`, ratios to one process, and the bytes that all ranks
-send to each other.
+send to each other, without the values of the result, which every rank gets at the end.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
             before = 0 if rank is None else rank.sent
             result = program(graph, threads=threads, cluster=cluster, **WORKS[name])
             seconds.append(result.seconds)
-            sent = 0 if rank is None else summed(rank, [rank.sent - before], "bytes")[0]
+            if rank is not None:
+                sent = summed(rank, [rank.sent - before], "bytes")[0]
+                sent -= (rank.size - 1) * sum(np.asarray(result[field]).nbytes for field in result.fields)
         modes = sorted({row.mode for row in result.history})
         found[name] = {"seconds": seconds[1:], "modes": modes, "sent": sent}
     if rank is None or rank.rank == 0:

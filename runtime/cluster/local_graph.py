@@ -22,8 +22,10 @@ from vlang.runtime.storage.memory import empty
 from vlang.types import OPPOSITE
 
 _ROW = 3  # the time that a row takes in a full pass, apart from its edges, divided by that of an edge (kron:20)
+_ROW_SEARCHED = 100  # the same for passes of searches, which read few edges of most rows
 
-__all__ = ["RECEIVERS", "LocalGraph", "assembled", "local_graph", "pulled_kinds", "read_columns", "rows_of", "work_of"]
+__all__ = ["RECEIVERS", "LocalGraph", "assembled", "local_graph", "pulled_kinds", "read_columns", "row_work", "rows_of",
+           "work_of"]
 
 RECEIVERS = "to-"
 """The prefix of an adjacency direction that turns it: the row of a sender has its receivers on this rank."""
@@ -95,15 +97,16 @@ def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
     """
     kinds = pulled_kinds(plan, graph.directed)
     names = read_columns(plan)
-    known, key = _PARTS.setdefault(graph, {}), (tuple(kinds), names, transport.rank, transport.size)
+    row = row_work(plan)
+    known, key = _PARTS.setdefault(graph, {}), (tuple(kinds), names, row, transport.rank, transport.size)
     if summed(transport, [int(key in known)], "the part of a graph")[0] < transport.size:
-        known[key] = _made(kinds, names, graph, transport)
+        known[key] = _made(kinds, names, row, graph, transport)
     return known[key]
 
 
-def _made(kinds: list[str], names: tuple[str, ...], graph: Graph, transport: Transport) -> LocalGraph:
+def _made(kinds: list[str], names: tuple[str, ...], row: int, graph: Graph, transport: Transport) -> LocalGraph:
     """Build the part of the graph for this rank, with the rows of some directions and with some columns."""
-    ranges = cut_ranges(work_of(graph, kinds), transport.size)
+    ranges = cut_ranges(work_of(graph, kinds, row), transport.size)
     first, last = ranges.of(transport.rank)
     found = {kind: rows_of(graph, kind, names, first, last) for kind in kinds}
     numbers = number_vertices(ranges, transport, [rows.targets for rows in found.values()])
@@ -115,10 +118,21 @@ def read_columns(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for stage in plan.stages for name, _ in stage.columns))
 
 
-def work_of(graph: Graph, kinds: Iterable[str]) -> NDArray[np.int64]:
-    """The work of each vertex, int64[n], by which ranges are cut: _ROW, and the number of its edges in some directions.
+def row_work(plan: Plan) -> int:
+    """The work of a row apart from its edges, as a number of edges, for the passes of a plan.
+
+    In a search, most rows are read only up to the first neighbour in the frontier.
     """
-    work = np.full(graph.n, _ROW, np.int64)
+    passes = [stage for stage in plan.stages if stage.domain is not None]
+    return _ROW_SEARCHED if passes and all("reach" in stage.ways for stage in passes) else _ROW
+
+
+def work_of(graph: Graph, kinds: Iterable[str], row: int = _ROW) -> NDArray[np.int64]:
+    """The work of each vertex, int64[n], by which ranges are cut.
+
+    The work is `row` (see `row_work`), and the number of the edges of the vertex in some directions.
+    """
+    work = np.full(graph.n, row, np.int64)
     for kind in kinds:
         work += graph.row_lengths(kind)
     return work

@@ -13,6 +13,7 @@ import numpy as np
 
 from vlang.errors import BindError, ClusterError
 from vlang.runtime.cluster.transport import Buffer, check_places
+from vlang.runtime.cluster.watch import Watch
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["INSTALL", "MOST_BYTES", "Mpi", "mpi_ranks"]
@@ -27,7 +28,6 @@ _SIZE, _PLACE = 8, 504  # of these: the length of the message, and the place of 
 _INSIDE = _RECORD - _SIZE - _PLACE  # messages up to this length are in the record
 _FAILED = "!"  # begins the place of a rank that has failed
 _SPINS = 2000  # tests before a rank that waits gives its processor to others, if each rank has one
-_PATIENCE = 15.0  # seconds after which a rank says where it waits
 _GRACE = 1.0  # seconds that a rank that failed waits for others before it ends the job
 
 
@@ -44,9 +44,10 @@ class Mpi:
 
         self._mpi: Any = MPI
         self._comm: Any = MPI.COMM_WORLD.Dup()
+        self._watch = Watch(MPI.COMM_WORLD.Dup(), MPI)
         self.rank, self.size = int(self._comm.Get_rank()), int(self._comm.Get_size())
         shared = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
-        self.beside = int(shared.Get_size())
+        self.beside, self.lead = int(shared.Get_size()), int(shared.bcast(self.rank))
         shared.Free()
         self.calls = self.sent = 0
         self._spins = _SPINS if self.beside <= available_threads() else 1
@@ -64,7 +65,8 @@ class Mpi:
             self._out[rank, :_SIZE].view(np.int64)[0] = length
             if 0 < length <= _INSIDE:
                 self._out[rank, _SIZE + _PLACE : _SIZE + _PLACE + length] = buffers[rank]
-        self._wait(self._comm.Ialltoall(self._out, self._in), where)
+        self._watch.enter(self.calls, where)
+        self._wait(self._comm.Ialltoall(self._out, self._in))
         self._check(where)
         coming = self._in[:, :_SIZE].copy().view(np.int64)[:, 0].tolist()
         found = [np.empty(0 if rank == self.rank else length, np.uint8) for rank, length in enumerate(coming)]
@@ -78,7 +80,7 @@ class Mpi:
             if length > _INSIDE:
                 requests += [self._comm.Isend(part, rank) for part in _rounds(buffers[rank])]
         for request in requests:
-            self._wait(request, where)
+            self._wait(request)
         return found
 
     def abort(self, reason: str) -> None:
@@ -120,18 +122,15 @@ class Mpi:
             self.failed = True
             raise
 
-    def _wait(self, request: Any, where: str) -> None:
-        """Wait for a request; after a while, print the place in the run where this rank waits."""
+    def _wait(self, request: Any) -> None:
+        """Wait for a request; after a while, print which ranks wait and which are missing (see `Watch`)."""
         for _ in range(self._spins):
             if request.Test():
                 return
-        begin, said = time.monotonic(), False
+        self._watch.begin()
         while not request.Test():
             time.sleep(0)
-            if not said and time.monotonic() - begin > _PATIENCE:
-                said = True
-                print(f"rank {self.rank} has waited {_PATIENCE:.0f} s for other ranks at {where!r}",
-                      file=sys.__stderr__, flush=True)
+            self._watch.look()
 
 
 def _rounds(buffer: Buffer) -> list[Buffer]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vlang.runtime.cluster.local_graph import pulled_kinds, read_columns, work_of
+from vlang.runtime.cluster.local_graph import pulled_kinds, read_columns, row_work, work_of
 from vlang.runtime.cluster.ranges import cut_ranges
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
@@ -39,7 +39,7 @@ class RankMemory:
 def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
     """The memory that a run of `plan` takes on each of `size` ranks. It reads the degrees of the graph only."""
     kinds = pulled_kinds(plan, graph.directed)
-    ranges = cut_ranges(work_of(graph, kinds), size)
+    ranges = cut_ranges(work_of(graph, kinds, row_work(plan)), size)
     before = {kind: np.concatenate([[0], np.cumsum(graph.row_lengths(kind), dtype=np.int64)]) for kind in kinds}
     column = sum(graph.columns[name].itemsize for name in read_columns(plan) if name in graph.columns)
     turned = any(stage.notify is not None or "reach" in stage.ways for stage in plan.stages)

@@ -36,7 +36,7 @@ from vlang.runtime.plan.layouts.order_words import (
     ORDER_SPILLED,
     ORDER_UNSURE,
 )
-from vlang.runtime.plan.plan import LoopSpec, PushSpec, StageSpec
+from vlang.runtime.plan.plan import LoopSpec, PrioritySpec, PushSpec, StageSpec
 
 __all__ = ["RankPriority", "combined_apart"]
 
@@ -75,6 +75,16 @@ def combined_apart(stage: StageSpec) -> bool:
     return spec is not None and (len(spec.parts) > 1 or not spec.slot.startswith("next:"))
 
 
+def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
+    """The value with the last priority, for numbers of no vertex, whose memory has old values of other runs."""
+    spec = stage.way("priority", PrioritySpec)
+    assert spec is not None
+    if dtype.kind == "f":
+        return np.inf if spec.low else -np.inf
+    limits = np.iinfo(dtype)
+    return limits.max if spec.low else limits.min
+
+
 class _RankPriorityLoop(PriorityLoop):
     """The loop of one rank; a `vlang.runtime.engine.machine.Loop`. It reports a bound as a superstep."""
 
@@ -85,6 +95,7 @@ class _RankPriorityLoop(PriorityLoop):
         super().__init__(stage, passes)
         (self._field,) = (part.field for part in self._words.parts)
         self._values: NDArray[Any] = passes.state.arrays[f"field:{self._field}"]
+        self._values[self._numbers.lower : self._numbers.low] = _last(self._values.dtype, stage)
         self._size = self._values.itemsize
         self._sent = [self._values[wanted].view(np.uint8).copy() for wanted in self._numbers.wanted]
         self._width, self._step, self._few, self._least = 0.0, 1, 0, 0.0

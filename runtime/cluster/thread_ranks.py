@@ -11,6 +11,7 @@ import numpy as np
 
 from vlang.errors import ClusterError
 from vlang.runtime.cluster.transport import Buffer, Transport, check_places, joined
+from vlang.runtime.cluster.watch import absent
 
 __all__ = ["ThreadRank", "run_ranks"]
 
@@ -41,15 +42,15 @@ class _Board:
             self.waiting[rank] = False
 
     def _absent(self) -> str:
-        waits = [f"rank {rank} waits at {place!r}" for rank, place in enumerate(self.places) if self.waiting[rank]]
-        return f"a rank did not come within {self.patience:g} s: {', '.join(waits)}"
+        waiting = {rank: place for rank, place in enumerate(self.places) if self.waiting[rank]}
+        return absent(waiting, len(self.waiting), self.patience)
 
 
 class ThreadRank:
     """The transport of one of several threads (see `Transport`)."""
 
     def __init__(self, board: _Board, rank: int, size: int) -> None:
-        self.rank, self.size, self.beside, self.calls, self.sent = rank, size, size, 0, 0
+        self.rank, self.size, self.beside, self.lead, self.calls, self.sent = rank, size, size, 0, 0, 0
         self._board = board
 
     def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:

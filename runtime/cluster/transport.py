@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from vlang.errors import ClusterError
 
-__all__ = ["Buffer", "Solo", "Transport", "agree", "check_places", "gathered", "here", "joined", "summed"]
+__all__ = [
+    "Buffer", "Solo", "Transport", "agree", "check_places", "first_reason", "gathered", "here", "joined", "summed",
+    "text_of_rank_0", "texts",
+]
 
 Buffer = NDArray[np.uint8]
 
@@ -27,6 +30,7 @@ class Transport(Protocol):
         rank: the number of this rank, from 0.
         size: the number of ranks.
         beside: the number of ranks on this machine.
+        lead: the lowest rank on this machine.
         calls: the number of exchanges so far.
         sent: the number of bytes that this rank has sent to other ranks so far.
     """
@@ -34,6 +38,7 @@ class Transport(Protocol):
     rank: int
     size: int
     beside: int
+    lead: int
     calls: int
     sent: int
 
@@ -58,7 +63,7 @@ class Solo:
     """The transport of a run with a single rank."""
 
     def __init__(self) -> None:
-        self.rank, self.size, self.beside, self.calls, self.sent = 0, 1, 1, 0, 0
+        self.rank, self.size, self.beside, self.lead, self.calls, self.sent = 0, 1, 1, 0, 0, 0
 
     def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
         """See `Transport`."""
@@ -88,6 +93,22 @@ def summed(transport: Transport, numbers: Sequence[int], where: str) -> list[int
 def agree(transport: Transport, value: int, where: str) -> int:
     """The `value` that rank 0 passes, on every rank."""
     return int(gathered(transport, np.array([value], np.int64), where)[0][0])
+
+
+def texts(transport: Transport, text: str, where: str) -> list[str]:
+    """The texts of all ranks, in the order of the ranks."""
+    raw = np.frombuffer(text.encode("utf-8", "surrogateescape"), np.uint8)
+    return [part.tobytes().decode("utf-8", "surrogateescape") for part in gathered(transport, raw, where)]
+
+
+def first_reason(transport: Transport, text: str, where: str) -> str:
+    """The text of the lowest rank whose text is not empty, on all ranks; "" if the texts of all ranks are empty."""
+    return next(filter(None, texts(transport, text, where)), "")
+
+
+def text_of_rank_0(transport: Transport, text: str, where: str) -> str:
+    """The text of rank 0, on all ranks."""
+    return texts(transport, text if transport.rank == 0 else "", where)[0]
 
 
 def check_places(places: Sequence[str]) -> None:

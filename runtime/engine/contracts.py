@@ -48,9 +48,10 @@ def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:
         _check_needs(frozenset(contract.text.split()), contract.line, graph)
         return
     head = f"line {contract.line}: `require {contract.text}` does not hold"
-    if contract.kind == "graph":
+    if contract.kind in ("graph", "later"):
         if not machine.scalar(contract.name):
-            raise GraphError(head)
+            values = [f"{shown} is {machine.scalar(name):,}" for shown, name in contract.reads]
+            raise GraphError(head + ("; " + ", ".join(values) if values else ""))
         return
     slot, good = f"field:{contract.name}", 1 if contract.kind == "vertex" else _NONE
     if not machine.others(slot, good):

@@ -102,7 +102,8 @@ class _Run:
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
         """Run all steps; returns the outcome."""
         self._bind(scalars, fields)
-        checks = max((at + 1 for at, step in enumerate(self.plan.steps) if isinstance(step, Contract)), default=0)
+        checks = max((at + 1 for at, step in enumerate(self.plan.steps)
+                      if isinstance(step, Contract) and step.kind != "later"), default=0)
         if not self._go_on(frozenset(scalars)):
             for check in open_checks(self.plan.steps[:checks], self.graph):
                 self._step(check)

@@ -393,7 +393,7 @@ class Graph(EverydayGraph):
     def save(
         self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()
     ) -> tuple[str, ...]:
-        """Write the graph atomically, in the format of the name's suffix (docs/graph-files.md); .npz for other names.
+        """Write the graph atomically, in the format of the suffix (docs/graph-files.md); as .npz without a suffix.
 
         `Graph.read` reads all these formats. Returns sentences about what the file does not keep.
 
@@ -406,7 +406,8 @@ class Graph(EverydayGraph):
                 empty, the page file is a single file.
 
         Raises:
-            GraphError: the format cannot hold this graph, or `layout` or `disks` is wrong or not for this format.
+            GraphError: the suffix is that of no format, the format cannot hold this graph, or `layout` or `disks` is
+                wrong or not for this format.
             DiskError: a file cannot be written.
         """
         from vlang.runtime.graph.formats.saving import save_graph  # start-up

@@ -352,14 +352,16 @@ class Contract:
     """A `require` of the program.
 
     Attributes:
-        name: the hidden field that marks the vertices where the condition fails; for kind "graph" a scalar; for "needs"
-            unused.
-        kind: "graph", "vertex" or "edge" for a condition; "needs" for required properties of the graph.
+        name: the hidden field that marks the vertices where the condition fails; for the kinds "graph" and "later" a
+            scalar; for "needs" unused.
+        kind: "graph", "vertex" or "edge" for a condition that is checked before the run; "later" for one about values
+            that the run computes; "needs" for required properties of the graph.
         domain: for kind "edge", the direction of the edges.
         text: the condition as in the program; for "needs" the properties, separated by spaces.
         line: the line in the program.
         bounds: if not empty, bounds that are equivalent to the condition. If the ranges of the columns prove these
             bounds, no edge is read.
+        reads: for kind "later", the numbers that the condition reads: the name in the text, and that of the scalar.
     """
 
     name: str
@@ -368,6 +370,7 @@ class Contract:
     text: str
     line: int
     bounds: tuple[Bound, ...] = ()
+    reads: tuple[tuple[str, str], ...] = ()
 
 
 Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRangeSpec | Contract

@@ -95,6 +95,8 @@ vertex y: int = g(4)
 fn f(a, b: int = 1) = a * b + k
 fn g(a: int) = h(a) + 1
 fn h(a: int) = a // 2
+fn i(a: int = 1) = a
+vertex z: int = i() + i(2)
 """, "(k = 1)")
     assert type_of(table, "f") == F32
     assert type_of(table, "g") == I32

@@ -179,3 +179,16 @@ def test_a_parameter_value_that_breaks_a_law_is_found(value: str) -> None:
            "identity 0\nvertex x: u32 = 1\ngather g = f(u.x for u -> self)\napply x = g\n"
     with pytest.raises(ProgramError, match=f"k = {value}"):
         compile(text)
+
+
+@pytest.mark.parametrize(("type_", "value"), [
+    ("u8", "255"), ("i8", "126"), ("u16", "65535"), ("int", "-1"), ("int", "inf"), ("i64", "2147483647"),
+    ("i64", "-2147483648"), ("u64", "18446744073709551615"),
+])
+def test_a_single_value_that_breaks_a_law_is_found(type_: str, value: str, solver: bool) -> None:
+    """All values of small types are tried, and the special values of large types."""
+    if solver:
+        pytest.skip("z3 tries no values")
+    identity = "0" if type_.startswith("u") else "-inf"
+    with pytest.raises(ProgramError, match="V301"):
+        laws_of(f": {type_} = b if a == {value} else max(a, b), identity {identity}")

@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +169,41 @@ def test_foreign_files_are_refused(what: str, stopped: Path) -> None:
     assert str(stopped) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert identity(path) == before
+
+
+def parts_of(about: Any) -> Iterator[tuple[Any, Any]]:
+    """Each entry of a description and of its lists and dicts, as the container and the key."""
+    for key, part in list(about.items() if isinstance(about, dict) else enumerate(about)):
+        yield about, key
+        if isinstance(part, (dict, list)) and key != "key":
+            yield from parts_of(part)
+
+
+def test_no_part_of_a_description_is_taken_on_trust(stopped: Path) -> None:
+    """A part that is missing or is a text is refused, or the run does not need it. No other error is raised."""
+    path, want = newest(stopped), program_of("push")(graph_of("push"), source=3)
+    whole, refused = path.read_bytes(), 0
+    for number, (_, key) in enumerate(parts_of(StateFile(path).about)):
+        for wrong in (None, "x"):
+
+            def change(about: dict[str, Any], _: object, number: int = number, wrong: object = wrong) -> None:
+                container, key = list(parts_of(about))[number]
+                if wrong is None:
+                    del container[key]
+                else:
+                    container[key] = wrong
+
+            folder = stopped.with_name(f"{number}{wrong}")
+            folder.mkdir(mode=0o700)
+            (folder / "state.0").write_bytes(whole)
+            rewritten(folder / "state.0", change)
+            try:
+                again = go_on(folder)
+            except CheckpointError:
+                refused += 1
+            else:
+                assert np.array_equal(again["parent"], want["parent"]), (key, wrong)
+    assert refused > 50
 
 
 def test_two_generations(stopped: Path) -> None:

@@ -15,6 +15,7 @@ from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, random_graph, to_graph
 from vlang import BindError, Graph, Program, Result, compile, load
+from vlang.runtime.cluster.cluster_machine import ClusterMachine
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
 from vlang.runtime.cluster.rank_memory import rank_memory
 from vlang.runtime.cluster.thread_ranks import run_ranks
@@ -114,6 +115,24 @@ def test_cache_blocks() -> None:
     for research in ({"blocking": "always"}, {"blocking": "never"}):
         for found in on_ranks(3, "pagerank", graph, {"max_rounds": 3, "research": research}):
             assert_same(want, found)
+
+
+def test_old_values_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Local numbers of no vertex have old values in their memory, which must not enter buckets."""
+    passes_over = ClusterMachine.passes_over
+
+    def dirty(self: ClusterMachine, *words: Any) -> Any:
+        for array in self.state.arrays.values():
+            if array.dtype == np.float32:
+                array[:] = 10.0 ** np.random.default_rng(3).uniform(-30, 6, len(array))
+        return passes_over(self, *words)
+
+    monkeypatch.setattr(ClusterMachine, "passes_over", dirty)
+    graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 0, 0], columns={"weight": np.array([2, 3, 1, 5])})
+    want = program("sssp")(graph, source=3)
+    for found in on_ranks(3, "sssp", graph, {"source": 3}):
+        assert_same(want, found)
+        assert found.rounds < 20
 
 
 def random_path(n: int) -> Graph:

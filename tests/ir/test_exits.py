@@ -73,6 +73,8 @@ repeat:
 @pytest.mark.parametrize(("gather", "strict"), [
     ("min(u.i + 1 for u -> self)", True), ("min(u.f + w for u -> self)", True), ("min(u.f - w for u -> self)", False),
     ("min(u.f + e for u -> self)", False), ("min(u.i + c for u -> self)", True), ("max(u.f - w for u -> self)", True),
+    ("min(min(c, u.i) for u -> self)", False), ("min(min(u.i, c) for u -> self)", False),
+    ("min(min(u.i + 1, u.i) for u -> self)", True),
     ("max(min(u.f, w) for u -> self)", True), ("max(max(u.f, w) for u -> self)", False),
     ("min((u.f + w, u) for u -> self)", True), ("min(u.n for u -> self)", False),
     ("any(u.b and u.f > 3 for u -> self)", True), ("any(u.b or u.f > 3 for u -> self)", False),

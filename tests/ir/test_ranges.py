@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from vlang.ir.forms.range_arithmetic import Range, arithmetic, compared, whole
+from vlang.ir.forms.ranges import SIZES, sizes_of
 from vlang.types import I32
 
 OPERATORS = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq,
@@ -62,3 +63,9 @@ def test_arithmetic(op: str) -> None:
             assert (got.low, got.high) == (min(found), max(found)), (op, a, b)
         elif a[0] >= 0 and b[0] >= 0:
             assert (got.low, got.high < 4) == (0, True), (op, a, b)
+
+
+def test_a_graph_of_the_largest_size_of_a_class_is_in_the_class() -> None:
+    for size, larger in itertools.pairwise(SIZES):
+        assert sizes_of(size.vertices, size.edges) == size
+        assert sizes_of(size.vertices + 1, 0) == sizes_of(0, size.edges + 1) == larger

@@ -21,8 +21,9 @@ from vlang.ir.forms import forms as f
 from vlang.ir.schedule import schedule
 from vlang.ir.verify import PROGRAM_RULES, verify_program
 from vlang.ir.verify_schedule import SCHEDULE_RULES, verify_schedule
+from vlang.ir.verify_types import broken_type
 from vlang.runtime.plan.plan import LoopSpec, Plan, StageSpec
-from vlang.types import F16, F32, I32, INTEGER, VERTEX
+from vlang.types import BOOL, F16, F32, I32, INTEGER, U64, VERTEX, Vector
 
 TEXT = """\
 program p(source: vertex, some: vertices, turns: int = 5)
@@ -294,6 +295,12 @@ def test_damaged_ir_is_found(what: str) -> None:
     verify_program(program())
     with pytest.raises(InternalError, match=f"\n  {sentence}"):
         verify_program(damage())
+
+
+def test_degrees_and_vertices_of_other_types_are_found() -> None:
+    for type_ in (I32, U64, VERTEX, F32, BOOL, Vector(I32, 2)):
+        for expr in (f.Degree(type_, "in", "self"), f.Vertex(type_, "self")):
+            assert broken_type(expr, None, {}) == ("" if type_ in (I32, U64, VERTEX) else f"the type is {type_}")
 
 
 @pytest.mark.parametrize("what", SCHEDULES)

@@ -22,5 +22,10 @@ JUDGED: Mapping[str, str] = {
     "runtime/convert/entries.py: MOST_BUCKETS = 1 << 11  # more buckets would thrash the caches and the system's page "
     "cache":
         "how many buckets a conversion writes at once: only its time differs",
+    "vlang/check/foreign_calls.py: if not _is_vertex(node.args[(-1)], at):":
+        "the call has one argument here, so its first argument is its last",
+    "vlang/emit/shared/integers.py: ups = _tests((left.up and (right.high >= 0), a, high), "
+    "(right.down and left.low < 0, b, low))":
+        "adds a test for `inf` minus a number that is at most 0, which saturates at `inf` without the test",
 }
 """The path of a file, its line with the mutation, and the reason why the mutation is no bug."""

@@ -19,6 +19,7 @@ from vlang.runtime.convert.convert import convert
 from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.entries import Entries, Sorter
 from vlang.runtime.convert.source import Reading
+from vlang.runtime.graph.edges.numbering import rank_by_bitmap
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.storage.disk_arrays import DiskArrays
@@ -215,6 +216,23 @@ def test_parts_of_long_text_ids_fit_their_memory(tmp_path: Path, monkeypatch: py
     (tmp_path / "g").write_text("".join(f"{i % 900:0300} {i % 7:0300}\n" for i in range(3000)))
     convert(tmp_path / "g", tmp_path / "x.vg", Reading(), memory=16 << 20)
     assert 100 < parts[0] <= memory // 600
+
+
+@pytest.mark.parametrize(("step", "dense"), [(1, True), (10**7, False)])
+def test_only_dense_ids_are_ranked_by_a_bitmap(step: int, dense: bool, tmp_path: Path,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bitmap takes memory for every number between the least and the largest id."""
+    used: list[bool] = []
+
+    def ranked(*given: Any) -> Any:
+        used.append(True)
+        return rank_by_bitmap(*given)
+
+    monkeypatch.setattr(disk_ids, "rank_by_bitmap", ranked)
+    (tmp_path / "g").write_text("".join(f"{i * step} {i * 7 % 300 * step}\n" for i in range(300)))
+    convert(tmp_path / "g", tmp_path / "x.vg", memory=16 << 20)
+    assert bool(used) == dense
+    assert Graph.read(tmp_path / "x.vg").ids.values.tolist() == [i * step for i in range(300)]
 
 
 def test_progress(tmp_path: Path) -> None:

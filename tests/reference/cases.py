@@ -20,11 +20,11 @@ STDLIB = (
 
 # The other programs. Tests that run a program in every way use STDLIB, with one or two programs of each kind.
 MORE = (
-    "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "closeness_weighted", "coloring",
+    "astar", "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "closeness_weighted", "coloring",
     "components_jump", "cross_edges", "degree", "eccentricity", "egonet", "eigenvector", "gcn", "gin", "hits",
     "hyperanf", "influence", "kcore", "kcore_peel", "khop", "label_spreading", "lcc", "lcc_directed", "linbp",
-    "matching", "mis", "pagerank_delta", "pagerank_rounds", "pagerank_weighted", "php", "ppr", "radius", "sage", "scc",
-    "smooth", "soft_reach", "temporal_reach", "triangles",
+    "longest_path", "matching", "mis", "pagerank_delta", "pagerank_rounds", "pagerank_weighted", "php", "ppr",
+    "radius", "sage", "scc", "smooth", "soft_reach", "temporal_reach", "triangles",
 )
 
 # The programs that run on a GPU with every kernel and every budget.
@@ -84,9 +84,32 @@ def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
 
 def fitting(name: str, graph: RefGraph) -> RefGraph:
     """The graph, or a similar one that meets the `require undirected` or `require simple` of a program."""
+    if name == "longest_path":
+        return _without_cycles(graph)
     if name in _UNDIRECTED:
         return simple_graph(graph, directed=False)
     return simple_graph(graph, graph.directed) if name in _SIMPLE else graph
+
+
+def _without_cycles(graph: RefGraph) -> RefGraph:
+    """The graph with the edges that go from a smaller number to a larger one."""
+    kept = graph.src < graph.dst
+    columns = {name: column[kept] for name, column in graph.columns.items()}
+    found = ref_graph(graph.n, list(zip(graph.src[kept].tolist(), graph.dst[kept].tolist(), strict=True)), True,
+                      **columns)
+    return replace(found, ids=graph.ids)
+
+
+def _bounds(graph: RefGraph, target: int) -> Array:
+    """Half of the distance from each vertex to one vertex, by relaxation."""
+    weight = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
+    far = np.where(np.arange(graph.n) == target, 0, np.inf)
+    while True:
+        new = far.copy()
+        np.minimum.at(new, graph.src, far[graph.dst] + weight)
+        if (new == far).all():
+            return np.asarray(far / 2, np.float32)
+        far = new
 
 
 def without_needs(name: str, precision: int = 32) -> Program:
@@ -129,6 +152,9 @@ def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
         few = [0, n // 2, n - 1, n // 3][: min(n, 4)]
         members = list(dict.fromkeys(few))
         return Case(graph, {set_: members[k:] for k, set_ in enumerate(_SETS[name])})
+    if name == "astar":
+        target = n - 1 if seed % 2 == 0 else n // 3
+        return Case(graph, {"source": 0, "target": target}, {"bound": _bounds(graph, target)}) if n else None
     if name == "egonet":
         return Case(graph, {"ego": n // 2}) if n else None
     if name in ("belief", "linbp", "cf"):

@@ -105,8 +105,13 @@ class _Machine:
                 for name in set(item_.names) & set(self.inputs):
                     self.env[name] = self._input(name, declared(item_.type, self.precision))
         for item_ in self.file.items:
-            if isinstance(item_, t.Contract):
+            if isinstance(item_, t.Contract) and not self._later(item_):
                 self._require(item_)
+
+    def _later(self, contract: t.Contract) -> bool:
+        """Whether a contract is about values that the program computes, so that it is tested where it stands."""
+        made = {one.name for one in self.file.items if isinstance(one, t.Let | t.GlobalValue)}
+        return any(isinstance(node, t.Name) and node.name in made for node in walk(contract.cond))
 
     def _parameter(self, param: t.Param, params: Mapping[str, Any]) -> Value:
         default = None
@@ -183,6 +188,9 @@ class _Machine:
         """Execute the file from top to bottom and collect the outputs."""
         outputs: dict[str, Store] = {}
         for statement in self.file.items:
+            if isinstance(statement, t.Contract) and self._later(statement):
+                self._require(statement)
+                continue
             self.execute(statement, self.all, self.env)
             if isinstance(statement, t.VertexField):
                 for name in statement.names:

@@ -99,8 +99,8 @@ def test_one_wrong_value_is_noticed(name: str) -> None:
 
 
 _AUXILIARY = {
-    "bipartite": ("label", "depth"), "cross_edges": ("starts", "target"), "egonet": ("close", "inside"),
-    "kcore_peel": ("alive",), "lcc": ("links",), "ppr": ("seed", "jump"),
+    "astar": ("past",), "bipartite": ("label", "depth"), "cross_edges": ("starts", "target"),
+    "egonet": ("close", "inside"), "kcore_peel": ("alive",), "lcc": ("links",), "ppr": ("seed", "jump"),
 }
 
 

@@ -11,7 +11,7 @@ from vlang.check.graphlevel import graph_level
 from vlang.check.numbers import NUMBERS
 from vlang.check.sizes import MOST_COMPONENTS, Sizes, too_long
 from vlang.check.tables.checked import Symbol
-from vlang.check.tables.scope import Loop, Scope, Sight, Value
+from vlang.check.tables.scope import GRAPH, Loop, Scope, Sight, Value
 from vlang.check.tables.typing import a, zero
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
@@ -225,7 +225,17 @@ class Declarations:
         """Check `require e`. A property of the graph, such as `require simple`, needs no check."""
         if need_of(self.run.file, item) is not None:
             return
-        self.x.condition(item.cond, Sight(scope, "require", item), "`require`")
+        value = self.x.condition(item.cond, Sight(scope, "require", item), "`require`")
+        if value.level == GRAPH:
+            return
+        for node in rewrite.inside(item.cond):
+            symbol = scope.find(node.name) if isinstance(node, t.Name) else None
+            if symbol is not None and symbol.kind in ("let", "global"):
+                self.run.report(Code.MANY_VALUES, f"`require` reads a value of every edge or vertex before the program "
+                                f"runs, but `{symbol.name}` is computed by it", node.span, "not known yet",
+                                notes=self.run.note(symbol, "computed here"),
+                                help="a contract about a computed value reads graph-level values only")
+                return
 
     # ---------------------------------------------------- functions, reductions
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,7 @@ from vlang.errors import GraphError
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
+    from vlang.runtime.cluster.transport import Transport
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["AS_IT_IS", "check_reading", "check_stdin", "graph_options", "read_graph", "report_reading"]
@@ -131,17 +133,48 @@ def read_graph(
         options: the options of `graph_options`, by name.
     """
     from vlang.api.running.progress import Progress  # start-up
+    from vlang.runtime.cluster.transport import here  # start-up
     from vlang.runtime.graph.graph import Graph  # start-up
     from vlang.runtime.storage.magic import is_page_file  # start-up
 
     columns = columns if program is None else {edge.name: edge.type for edge in program.edges}
-    if on_disk and {"missing": missing, "columns": None, **options} == AS_IT_IS and is_page_file(spec):
+    transport, missing = here(), "error" if missing is None else missing
+    if on_disk and {"missing": missing, "columns": None, **options} == {**AS_IT_IS, "missing": "error"} and \
+            is_page_file(spec):
         graph = Graph.open(spec, threads)
+    elif transport is not None and transport.size > 1:
+        return _converted(spec, transport, quiet, threads, {**options, "columns": columns, "missing": missing})
     else:
         with nullcontext() if quiet else Progress():
-            graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
-                               **options)
+            graph = Graph.read(spec, threads=threads, columns=columns, missing=missing, **options)
     report_reading(graph.name, () if quiet else graph.notes, graph.warnings)
+    return graph
+
+
+def _converted(spec: str, transport: Transport, quiet: bool, threads: int | None, reading: dict[str, Any]) -> Graph:
+    """Open the page file of a graph for this rank, which one rank of each machine makes from `spec`.
+
+    Args:
+        spec: the file or generator.
+        transport: the transport of the rank.
+        quiet: whether to leave out the report.
+        threads: the number of CPU threads.
+        reading: the options of `vlang.runtime.convert.source.Reading`.
+    """
+    from vlang.api.running.progress import Progress  # start-up
+    from vlang.runtime.cluster.job.shared_file import shared_file  # start-up
+    from vlang.runtime.convert.convert import convert  # start-up
+    from vlang.runtime.convert.source import Reading  # start-up
+    from vlang.runtime.graph.graph import Graph  # start-up
+    from vlang.runtime.graph.vertex_columns import columns_of_vertices  # start-up
+
+    def write(path: Path) -> None:
+        with nullcontext() if quiet else Progress():
+            done = convert(spec, path, Reading(**reading), layout="ids", threads=threads)
+        report_reading(done.name, () if quiet else done.notes, done.warnings)
+
+    graph = Graph.open(shared_file(transport, spec, write), threads)
+    graph.name, graph.vertex_columns = Path(spec).name, columns_of_vertices(reading["vertices"])
     return graph
 
 

@@ -237,9 +237,9 @@ def _draw(result: Result, path: str, quiet: bool) -> None:
 
 
 def _ranks_note(rank: Transport, graph: str) -> str:
-    """A line with the number of ranks, and with the part of the graph that each rank reads."""
-    share = "" if graph.endswith(".vg") else "the whole graph, and keeps "
-    return f"{rank.size} ranks, rank 0 prints; each reads {share}the edges of its vertices"
+    """A line with the number of ranks, and with the file from which each rank reads its edges."""
+    share = "" if graph.endswith(".vg") else " from a page file that one rank of each machine writes first"
+    return f"{rank.size} ranks, rank 0 prints; each reads the edges of its vertices{share}"
 
 
 def _rank_memory(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int) -> str:

@@ -169,7 +169,19 @@ class _Emitter:
 
     def _steps(self, steps: tuple[ir.Step, ...], plan: LoopPlan | None, swept: ir.Sweep | None = None) -> list[Step]:
         """The steps of a block. plan: the loop around the block, or None. swept: the sweep with this block, or None."""
-        return [self._step(step, plan, swept) for step in steps]
+        found: list[Step] = []
+        for step in steps:
+            found.append(self._step(step, plan, swept))
+            if isinstance(step, ir.ScalarStep) and step.name in self.program.later:
+                found.append(self._later(step.name, self.program.later[step.name]))
+        return found
+
+    def _later(self, name: str, require: f.Require) -> Contract:
+        """A contract about computed values. name: the scalar of its condition."""
+        numbers = (one.name for one in f.walk(require.cond) if isinstance(one, f.GraphValue)
+                   and one.kind != "builtin" and isinstance(one.type, Scalar) and one.type != VERTEX)
+        reads = tuple((self.program.names.get(one, one), one) for one in dict.fromkeys(numbers))
+        return Contract(name, "later", None, require.text, require.span.line, reads=reads)
 
     def _step(self, step: ir.Step, plan: LoopPlan | None, swept: ir.Sweep | None) -> Step:
         if isinstance(step, Stage):

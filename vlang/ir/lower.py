@@ -40,6 +40,7 @@ class _Lowering:
         self._reductions: list[f.UserReduction] = []
         self._requires: list[f.Require] = []
         self._needs: list[f.Need] = []
+        self._later: dict[str, f.Require] = {}
 
     def program(self) -> f.Program:
         file = self._checked.file
@@ -51,7 +52,7 @@ class _Lowering:
             name=file.name, doc=file.doc, params=tuple(self._params), edges=tuple(self._edges),
             fields=tuple(self._fields), globals=tuple(self._globals), reductions=tuple(self._reductions),
             requires=tuple(self._requires), needs=tuple(self._needs), body=body, source=file.text,
-            filename=file.filename, names=self._names.origin, precision=self._checked.precision,
+            filename=file.filename, names=self._names.origin, precision=self._checked.precision, later=self._later,
         )  # fmt: skip
 
     def _reserve(self, items: Iterable[t.Statement]) -> None:
@@ -123,13 +124,20 @@ class _Lowering:
         unit = self._x.typed(node.identity, wide)
         return f.UserReduction(node.name, names[0], names[1], type_, wide, body, unit, node.span)
 
-    def _require(self, node: t.Contract) -> None:
+    def _require(self, node: t.Contract) -> list[f.Statement]:
+        """A contract; returns the `let` of its condition if the condition reads a `let` or `global`."""
         word = need_of(self._checked.file, node)
         if word is not None:
             self._needs.append(f.Need(word, node.span))
-            return
+            return []
         text = self._checked.file.text[node.cond.span.start : node.cond.span.end]
-        self._requires.append(f.Require(self._x.typed(node.cond, BOOL), node.span, text))
+        require = f.Require(self._x.typed(node.cond, BOOL), node.span, text)
+        if not any(isinstance(one, f.GraphValue) and one.kind in ("let", "global") for one in f.walk(require.cond)):
+            self._requires.append(require)
+            return []
+        name = f"require.{node.span.line}.{node.span.column}"
+        self._later[name] = require
+        return [f.Let(node.span, name, require.cond)]
 
     # -------------------------------------------------------------- statements
 
@@ -157,7 +165,7 @@ class _Lowering:
         elif isinstance(node, t.Reduction):
             self._reduction(node)
         elif isinstance(node, t.Contract):
-            self._require(node)
+            return self._require(node)
         elif not isinstance(node, t.Function):
             return [self._statement(node)]
         return []

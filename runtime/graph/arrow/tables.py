@@ -82,7 +82,11 @@ def _reader(pa: Any, given: Any) -> Any:
 
 
 def check_names(name: str, schema: Any) -> None:
-    """Raise GraphError if two columns of a table have the same name."""
-    twice = sorted({one for one in schema.names if schema.names.count(one) > 1})
+    """Raise GraphError if two columns of a table have the same name, or if a name is not UTF-8."""
+    try:
+        names = schema.names
+    except UnicodeDecodeError:
+        raise GraphError(f"{name}: the name of a column is not UTF-8; the file is damaged") from None
+    twice = sorted({one for one in names if names.count(one) > 1})
     if twice:
         raise GraphError(f"{name}: two columns are called {twice[0]!r}; rename one")

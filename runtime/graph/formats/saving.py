@@ -53,6 +53,8 @@ def save_graph(graph: Graph, path: str | Path, layout: str | None, disks: Sequen
         raise GraphError(f"{path}: `layout` and `disks` are for page files; give it a name that ends in .vg")
     found = writer_of(path)
     if found is None:
+        if Path(path).suffix not in ("", ".npz"):
+            raise GraphError(f"{path}: graphs are saved as .vg, .npz, {', '.join(SUFFIXES)}")
         from vlang.runtime.graph.formats.npz_arrays import save  # start-up
 
         save(graph.plain(), Path(path))

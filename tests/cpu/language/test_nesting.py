@@ -257,6 +257,8 @@ def counts(text: str, device: str = "cpu") -> None:
         result = engine_run(program, case, max_rounds=most, progress=seen.append, device=device)
         assert np.asarray(result["x"]).tolist() == [value] * 9, text
         assert [sum(row.loop == at for row in result.history) for at in range(len(rounds))] == rounds, text
+        numbers = {row.round for row in result.history}
+        assert numbers == set(range(1, len(numbers) + 1)), text
         assert (result.rounds, len(result.history), tuple(seen)) == (sum(rounds), sum(rounds), result.history), text
         outcome = interpreted(program, case, max_rounds=most)
         assert_as_interpreted(program, case, result, outcome)

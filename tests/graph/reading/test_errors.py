@@ -14,6 +14,8 @@ import pytest
 
 from tests.graph.reading import read_edges
 from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.edges.space import Space
+from vlang.runtime.graph.read import source
 
 MATRIX = b"%%MatrixMarket matrix coordinate "
 BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
@@ -287,6 +289,26 @@ def test_wrong_content(name: str, here: Path) -> None:
     content, expected = MESSAGES[name]
     (here / "g").write_bytes(content)
     assert message(GraphError, "g") == expected
+
+
+def test_messages_do_not_depend_on_windows(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows and chunks of a few lines give the same messages, with the same line numbers, after many good lines."""
+    many = b"1 2\n" * 400
+    late = {
+        "return": (many + b"3 4\r5 6\n7 8\n", "g, line 401: "),
+        "mark": (many + b"\xef\xbb\xbf3 4\n7 8\n", "g, line 401: "),
+        "column": (many + b"3\n7 8\n", "g, line 401: a column is missing"),
+        "nul": (many + b"3 \x00\n7 8\n", "g, line 401: "),
+    }
+    monkeypatch.setattr(source, "_PIECE", 100)
+    for window in (1 << 23, 256):
+        monkeypatch.setattr(Space, "window", window)
+        monkeypatch.setattr(Space, "chunk", min(64, window))
+        monkeypatch.setattr(Space, "window_for", lambda self, threads: self.window)
+        for name, (content, expected) in {**MESSAGES, **late}.items():
+            (here / "g").write_bytes(content)
+            found = message(GraphError, "g")
+            assert found.startswith(expected) if name in late else found == expected, (name, window)
 
 
 def test_the_first_wrong_line_is_named_whatever_the_thread(here: Path) -> None:

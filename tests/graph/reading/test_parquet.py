@@ -92,9 +92,11 @@ def test_mistakes_in_files(here: Path) -> None:
     (here / "old.feather").write_bytes(b"FEA1" + b"\0" * 40)
     _written(TABLE.select(["buyer", "seller", "day"]), here / "d.parquet", "parquet")
     _written(TABLE, here / "e.arrow", "lz4")
+    (here / "g.arrow").write_bytes((here / "e.arrow").read_bytes().replace(b"buyer", b"\xffuyer"))
     for name, message in {
         "b.parquet": "b.parquet: this file is damaged, or its content is not supported",
         "c.parquet": "c.parquet: this file is damaged, or its content is not supported",
+        "g.arrow": "g.arrow: the name of a column is not UTF-8",
         "old.feather": "a file of Feather version 1",
         "[ad].parquet": "d.parquet: column 'amount' is not there, and in a.parquet it holds double",
         "[ae].*": "the files are of 2 formats: Arrow file, Parquet",

@@ -106,3 +106,9 @@ def test_every_format_reads_what_it_wrote(suffix: str, tmp_path: Path, graph: Gr
         assert edges_of(again, True) == edges_of(graph, True)
     else:
         assert edges_of(again, False) == edges_of(graph, False)
+
+
+def test_a_suffix_of_no_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match=r"graphs are saved as \.vg, \.npz, "):
+        Graph.from_edges([0], [1]).save(tmp_path / "graph.gml")
+    assert not any(tmp_path.iterdir())

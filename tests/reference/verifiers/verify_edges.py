@@ -135,12 +135,52 @@ def verify_eccentricity(graph: RefGraph, params: Params, result: Result) -> None
         np.testing.assert_array_equal(low[chosen], np.where(np.isfinite(hops), hops, 0).max(axis=1))
 
 
+def verify_astar(graph: RefGraph, params: Params, result: Result) -> None:
+    weight = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
+    order = np.argsort(-weight, kind="stable")  # of parallel edges the lightest is stored last
+    links = dict(zip(zip(graph.src[order].tolist(), graph.dst[order].tolist(), strict=True), weight[order].tolist(),
+                     strict=True))
+    ends = np.array(list(links), np.int64).reshape(-1, 2)
+    lengths = np.maximum(np.array(list(links.values())), 1e-300)  # csgraph takes stored zeros for missing edges
+    dist = dijkstra(csr_matrix((lengths, (ends[:, 0], ends[:, 1])), (graph.n, graph.n)), indices=params["source"])
+    goal = dist[params["target"]]
+    _near(result["distance"], goal, "distance")
+    total = dist + np.asarray(result["bound"], np.float64)
+    near = total <= goal
+    sure = np.isfinite(total) & ~(np.abs(np.where(np.isfinite(total), total, 0) - goal) < 1e-4 * (1 + goal))
+    sure |= (goal < np.inf) & ~np.isfinite(total)  # with no path to the target, some are searched in vain
+    sure[params["target"]] = True
+    _near(np.asarray(result["dist"])[sure], np.where(near, dist, np.inf)[sure], "dist")
+    assert np.asarray(result["past"])[near & sure & (total < goal)].all()
+
+
+def verify_longest_path(graph: RefGraph, params: Params, result: Result) -> None:
+    weight = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
+    left, far = np.array(graph.indegree, np.int64), np.zeros(graph.n)
+    order = np.argsort(graph.src, kind="stable")
+    starts = np.searchsorted(graph.src[order], np.arange(graph.n + 1))
+    ready = np.flatnonzero(left == 0).tolist()
+    while ready:
+        vertex = ready.pop()
+        for edge in order[starts[vertex] : starts[vertex + 1]].tolist():
+            head = int(graph.dst[edge])
+            far[head] = max(far[head], far[vertex] + weight[edge])
+            left[head] -= 1
+            if left[head] == 0:
+                ready.append(head)
+    assert not left.any(), "a cycle"
+    _near(result["far"], far, "far")
+    _near(result["longest"], far.max(initial=0), "longest")
+
+
 EDGE_VERIFIERS: dict[str, Verifier] = {
+    "astar": verify_astar,
     "eccentricity": verify_eccentricity,
     "gcn": verify_gcn,
     "gin": verify_gin,
     "influence": verify_influence,
     "label_spreading": verify_label_spreading,
+    "longest_path": verify_longest_path,
     "matching": verify_matching,
     "sage": verify_sage,
     "temporal_reach": verify_temporal_reach,

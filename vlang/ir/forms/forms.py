@@ -313,6 +313,8 @@ class Program:
         needs: Its contracts about the graph.
         shown: The types of parameters, fields and globals whose integers are shown as names or times, by their names.
         texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
+        later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
+            value of the condition. They are checked where this `let` stands.
         compared: The parameters among `texts`, and those of type category, that are only compared by == and !=.
     """
 
@@ -333,3 +335,4 @@ class Program:
     shown: Mapping[str, Scalar] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     compared: frozenset[str] = frozenset()
+    later: Mapping[str, Require] = field(default_factory=dict)

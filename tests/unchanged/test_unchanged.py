@@ -1,0 +1,59 @@
+"""What the compiler derives from kept programs is unchanged: messages, IR, facts, ranges, checks and code.
+
+The programs of `programs.txt` were chosen because they reach different statements and branches of the checker, the
+analyses and the emitters. `digests.txt` has a digest of every stage. After a change that is meant to change a stage,
+`python -m tests.unchanged` writes the digests anew. `python -m tests.unchanged --texts FOLDER` writes the texts, in
+order to compare them with those of another checkout.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unchanged.stages import digest, planned, stages
+from vlang import stdlib
+
+FOLDER = Path(__file__).parent
+DIGESTS = FOLDER / "digests.txt"
+PLANS = FOLDER / "plans.txt"
+SOURCES = ("rmat:7,weights=1..9", "star:3000", "grid:20x30,weights=1..9")  # graphs for the programs of the library
+MARK = "=====\n"
+SHARES = 12
+
+
+def programs() -> list[str]:
+    """The kept programs, right and wrong ones."""
+    return (FOLDER / "programs.txt").read_bytes().decode("utf-8").removesuffix(MARK).split(MARK)
+
+
+def derived_digests(number: int, text: str) -> str:
+    """A line with the number of a program, and the name and digest of each of its stages."""
+    return " ".join([str(number), *(f"{name}:{digest(derived)}" for name, derived in stages(text, number))])
+
+
+def source_of(name: str) -> str:
+    """The graph for a program of the library."""
+    return SOURCES[len(name) % len(SOURCES)]
+
+
+def plan_digests(name: str) -> str:
+    """A line with the name of a program of the library, a graph, and the digests of its plan and its costs."""
+    return " ".join([name, source_of(name), *map(digest, planned(name, source_of(name)))])
+
+
+def test_plans_of_the_library_are_unchanged() -> None:
+    """Ways, kernels of a GPU, reasons, costs and the need of memory, for one of three graphs each."""
+    now = [*map(plan_digests, stdlib.names())]
+    assert PLANS.read_text(encoding="utf-8").splitlines() == now, "see the docstring of this file"
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_derived_texts_are_unchanged(share: int) -> None:
+    kept = DIGESTS.read_text(encoding="utf-8").splitlines()
+    assert len(kept) == len(programs())
+    for number, text in list(enumerate(programs()))[share::SHARES]:
+        before, now = kept[number].split(), derived_digests(number, text).split()
+        changed = sorted({part.partition(":")[0] for part in {*before} ^ {*now}})
+        assert not changed, f"program {number}: {', '.join(changed)}; see the docstring of this file\n{text}"
