@@ -22,7 +22,7 @@ from vlang.runtime.storage.memory import empty
 from vlang.types import OPPOSITE
 
 _ROW = 3  # the time that a row takes in a full pass, apart from its edges, divided by that of an edge (kron:20)
-_ROW_SEARCHED = 32  # the same for passes of searches, which read few edges of most rows
+_ROW_SEARCHED = 100  # the same for passes of searches, which read few edges of most rows
 
 __all__ = ["RECEIVERS", "LocalGraph", "assembled", "local_graph", "pulled_kinds", "read_columns", "row_work", "rows_of",
            "work_of"]

@@ -19,6 +19,7 @@ from vlang.runtime.convert.convert import convert
 from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.entries import Entries, Sorter
 from vlang.runtime.convert.source import Reading
+from vlang.runtime.graph.edges.numbering import rank_by_bitmap
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.storage.disk_arrays import DiskArrays
@@ -69,7 +70,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write("wide", "", (f"{a * 10**12} {b * 10**12 - 5}\n" for a, b, _ in rows))
     write("late", "", (f"{a} {b if i < 1000 else b + 2**40}\n" for i, (a, b, _) in enumerate(rows)))
     write("unsigned", "", (f"{a * 10**15} {2**64 - 1 - b}\n" for a, b, _ in rows))
-    write("high", "", (f"{a + 2**63} {b + 2**63}\n" for a, b, _ in rows))
     write("texts", "", (f"v{a} ä{b}\n" for a, b, _ in rows))
     write("quoted", "", (f'"v {a}",{b}\n' for a, b, _ in rows))
     write("symmetric", f"%%MatrixMarket matrix coordinate real symmetric\n260 260 {EDGES}\n",
@@ -92,9 +92,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-FILES = ["pairs", "weighted", "once", "twice", "wide", "late", "unsigned", "high", "texts", "quoted", "symmetric",
-         "skew", "arcs", "in.npz", "out.npz", "undirected.npz", "rule.npz", "texts.vg", "degree.vg", "csr.npz",
-         "csc.npz", "coo.npz"]  # fmt: skip
+FILES = ["pairs", "weighted", "once", "twice", "wide", "late", "unsigned", "texts", "quoted", "symmetric", "skew",
+         "arcs", "in.npz", "out.npz", "undirected.npz", "rule.npz", "texts.vg", "degree.vg", "csr.npz", "csc.npz",
+         "coo.npz"]  # fmt: skip
 GENERATED = ["karate", "rmat:8", "kron:7,weights=1..9", "star:2000", "complete:40", "complete:20,directed=true",
              "grid:30x41", "path:1", "path:0", "uniform:7,5"]  # fmt: skip
 OPTIONS: list[dict[str, Any]] = [
@@ -216,6 +216,23 @@ def test_parts_of_long_text_ids_fit_their_memory(tmp_path: Path, monkeypatch: py
     (tmp_path / "g").write_text("".join(f"{i % 900:0300} {i % 7:0300}\n" for i in range(3000)))
     convert(tmp_path / "g", tmp_path / "x.vg", Reading(), memory=16 << 20)
     assert 100 < parts[0] <= memory // 600
+
+
+@pytest.mark.parametrize(("step", "dense"), [(1, True), (10**7, False)])
+def test_only_dense_ids_are_ranked_by_a_bitmap(step: int, dense: bool, tmp_path: Path,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bitmap takes memory for every number between the least and the largest id."""
+    used: list[bool] = []
+
+    def ranked(*given: Any) -> Any:
+        used.append(True)
+        return rank_by_bitmap(*given)
+
+    monkeypatch.setattr(disk_ids, "rank_by_bitmap", ranked)
+    (tmp_path / "g").write_text("".join(f"{i * step} {i * 7 % 300 * step}\n" for i in range(300)))
+    convert(tmp_path / "g", tmp_path / "x.vg", memory=16 << 20)
+    assert bool(used) == dense
+    assert Graph.read(tmp_path / "x.vg").ids.values.tolist() == [i * step for i in range(300)]
 
 
 def test_progress(tmp_path: Path) -> None:

@@ -100,8 +100,9 @@ TABLE: dict[str, tuple[str, dict[str, Any], str, bool]] = {
     "popular": ("", {}, "insert", False), "two_phases": ("", {"source": 0}, "insert", False),
     "where_guards": ("weight", {"source": 0}, "insert", False),
     "weights": ("weight", {"tol": 1e-9}, "insert delete", True),
+    "temporal_reach": ("leaves", {"source": 0}, "insert", False),
 }  # fmt: skip
-OTHERS = ("influence", "temporal_reach", "vectors")  # whose inputs `try_one` does not draw
+OTHERS = ("influence", "vectors")  # random numbers may change with the graph; `try_one` draws no vectors
 MODES = ("auto", "pull", "notify-pull", "push")
 
 
@@ -111,11 +112,17 @@ def program(name: str) -> Program:
     return compile(OWN[name]) if name in OWN else without_needs(name)
 
 
+def _values(rng: np.random.Generator, column: str, count: int) -> np.ndarray[Any, Any]:
+    """Values of a column: times are integers, and other values multiples of 1/64."""
+    found = rng.integers(1, 64, count)
+    return found if column == "leaves" else found / 64
+
+
 def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph, np.ndarray[Any, Any]]:
     """A random graph with ids that have gaps, and its edges as listed."""
     n, m = int(rng.integers(2, 40)), int(rng.integers(0, 90))
     pairs = 3 * (n * rng.random((m, 2)) ** 1.5).astype(np.int64)
-    columns: dict[str, Any] = {column: rng.integers(1, 64, m) / 64} if column else {}
+    columns: dict[str, Any] = {column: _values(rng, column, m)} if column else {}
     ids = np.arange(0, 3 * n, 3)
     return Graph.from_edges(pairs[:, 0] // 3, pairs[:, 1] // 3, directed=directed, ids=ids, **columns), pairs
 
@@ -127,7 +134,7 @@ def change(rng: np.random.Generator, graph: Graph, pairs: Any, column: str, mark
         k = int(rng.integers(0, 9))
         pool = np.concatenate([graph.ids.values, [1, 500, 503]]) if grow else graph.ids.values
         src, dst = rng.choice(pool, k), rng.choice(pool, k)
-        found["added"] = {"src": src, "dst": dst} | ({column: rng.integers(1, 64, k) / 64} if column else {})
+        found["added"] = {"src": src, "dst": dst} | ({column: _values(rng, column, k)} if column else {})
     if "delete" in marks and len(pairs):
         found["removed"] = pairs[rng.integers(0, len(pairs), int(rng.integers(0, 6)))]
     return found

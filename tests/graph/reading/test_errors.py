@@ -300,7 +300,7 @@ def test_messages_do_not_depend_on_windows(here: Path, monkeypatch: pytest.Monke
         "column": (many + b"3\n7 8\n", "g, line 401: a column is missing"),
         "nul": (many + b"3 \x00\n7 8\n", "g, line 401: "),
     }
-    monkeypatch.setattr(source, "_PIECE", 64)
+    monkeypatch.setattr(source, "_PIECE", 100)
     for window in (1 << 23, 256):
         monkeypatch.setattr(Space, "window", window)
         monkeypatch.setattr(Space, "chunk", min(64, window))
