@@ -49,7 +49,12 @@ class GpuMachine:
         graph: the graph of the run.
         options: the options of the run.
         disk: the pages of a graph whose edges are streamed from disk; None for a graph in memory.
+
+    Attributes:
+        folding: the kernels that compute a reduction over vertices.
     """
+
+    folding: tuple[str, ...] = ("fold_scalar",)
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None
@@ -60,7 +65,7 @@ class GpuMachine:
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._copies = GpuCopies(self)
         self._in_place: dict[str, tuple[str, ...]] = {}
-        self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan)])
+        self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan, self.folding)])
         self._state = GpuState(device, plan, graph.n, self.blocks, self._set_words)
         self._parts = Resident(device, graph.device_copies)
         self.passes: FullPasses = (ListedPasses if options.kernel == EDGE_LIST else FullPasses)(self)
@@ -224,15 +229,11 @@ class GpuMachine:
     # ------------------------------------------------------------------------- passes
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute and store a graph-level value."""
-        if spec.fold is not None:
-            self.fold(spec, (0, self.n), 0)
-        self.merge(spec)
-
-    def fold(self, spec: ScalarSpec, vertices: tuple[int, int], first: int) -> None:
-        """Reduce over the blocks of vertices low to high - 1, of which the first has number `first`."""
-        low, high = vertices
-        blocks = -(-max(0, high - low) // BLOCK)
-        self.launch("fold", f"v{spec.index}", (), blocks, (self.frame, low, high, first), shared=shared_bytes("fold"))
+        if spec.fold is None or not self.n:
+            self.merge(spec)
+        else:
+            self.launch("fold_scalar", f"v{spec.index}", (), self.blocks, (self.frame, self.n, self.blocks),
+                        shared=shared_bytes("fold_scalar"))
 
     def merge(self, spec: ScalarSpec) -> None:
         """Compute a graph-level value from the partial results of its reductions, if it has any, and store it."""
@@ -402,8 +403,8 @@ class GpuMachine:
         self._parts.close()
 
 
-def _wanted(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The kernels that every run of a plan launches."""
+def _wanted(plan: Plan, folding: Sequence[str]) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The kernels that every run of a plan launches; `folding` are the kernels of a reduction over vertices."""
     wanted: list[tuple[str, str, tuple[int, ...]]] = []
     for stage in plan.stages:
         assert stage.gpu is not None
@@ -412,7 +413,6 @@ def _wanted(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:
         elif "messages" in stage.kernels:
             wanted.append(("messages", stage.gpu.struct, ()))
     for spec in plan.values:
-        wanted.append(("scalar", f"v{spec.index}", ()))
-        if spec.fold is not None:
-            wanted.append(("fold", f"v{spec.index}", ()))
+        templates = ("scalar",) if spec.fold is None else folding
+        wanted += [(template, f"v{spec.index}", ()) for template in templates]
     return wanted

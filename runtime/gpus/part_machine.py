@@ -12,6 +12,7 @@ from vlang.options import Options
 from vlang.runtime.cluster.local_graph import LocalGraph
 from vlang.runtime.gpu.device.device import Device
 from vlang.runtime.gpu.gpu_machine import GpuMachine
+from vlang.runtime.gpu.kernels.entries import shared_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpus.exchange import Exchange, word_of
@@ -45,6 +46,8 @@ class PartMachine(GpuMachine):
         marks: for each GPU that mirrors vertices, the device address of their local numbers: u32, as in
             `LocalNumbers.wanted`.
     """
+
+    folding = ("fold", "scalar")  # partial results of other GPUs come between the two
 
     def __init__(
         self, device: Device, plan: Plan, graph: LocalGraph, options: Options, whole: Graph, exchange: type[Exchange]
@@ -158,9 +161,11 @@ class PartMachine(GpuMachine):
 
     def fold_own(self, spec: ScalarSpec) -> None:
         """Reduce the blocks whose last vertex the GPU owns."""
-        low, high = self.numbers.ranges.blocks(self.numbers.rank)
-        begin = self.first_pad
-        self.fold(spec, (begin, min(begin + (high - low) * BLOCK, self.numbers.high)), low)
+        first, last = self.numbers.ranges.blocks(self.numbers.rank)
+        low = self.first_pad
+        high = min(low + (last - first) * BLOCK, self.numbers.high)
+        self.launch("fold", f"v{spec.index}", (), -(-max(0, high - low) // BLOCK), (self.frame, low, high, first),
+                    shared=shared_bytes("fold"))
 
     def partials(self, slot: str) -> tuple[int, int]:
         """The offset and the size, in bytes, of the partial results that `fold_own` computes in an array."""

@@ -137,7 +137,7 @@ def _entries(plan: Plan) -> dict[str, str]:
     for spec in plan.values:
         found.update([entry("scalar", f"v{spec.index}")])
         if spec.fold is not None:
-            found.update([entry("fold", f"v{spec.index}")])
+            found.update([entry("fold", f"v{spec.index}"), entry("fold_scalar", f"v{spec.index}")])
     return found
 
 

@@ -10,6 +10,7 @@ from vlang.emit.cuda.cuda_target import SKELETONS, _skeleton
 from vlang.runtime.gpu.kernels import sparse_layout
 from vlang.runtime.plan.layout import LINE, Layout
 from vlang.runtime.plan.layouts import crew_words, meet_words, order_words, reach_words
+from vlang.runtime.plan.page_words import ROW_WORDS
 
 SOURCE = "".join(map(_skeleton, SKELETONS))
 
@@ -65,7 +66,8 @@ def members(struct: str) -> list[str]:
 def constants() -> dict[str, int]:
     """The constants and enumerators of the kernels that are plain numbers."""
     found: dict[str, int] = {}
-    for name, value in re.findall(r"^constexpr (?:u32|u64|int) (\w+) = ([\w+*/ ()]+);", SOURCE, re.MULTILINE):
+    plain = r"^(?:\[\[maybe_unused\]\] )?constexpr (?:u32|u64|int) (\w+) = ([\w+*/ ()]+);"
+    for name, value in re.findall(plain, SOURCE, re.MULTILINE):
         try:
             found[name] = eval(re.sub(r"(?<=[0-9A-F])u\b", "", value), {}, found)
         except NameError:  # the name of a type or a template
@@ -102,5 +104,5 @@ def test_constants_are_those_of_the_host() -> None:
 
 def test_blocks_have_the_shared_memory_that_their_warps_use() -> None:
     known = constants()
-    board = 8 * (3 * len(sparse_layout.COUNTS) + known["TALLIES"])
-    assert sparse_layout.desk_bytes(1024) == 32 * known["DESK_BYTES"] + board
+    board = 8 * (3 * len(sparse_layout.COUNTS) + len(sparse_layout.TABLE) + ROW_WORDS) + known["COURSE_BYTES"]
+    assert sparse_layout.desk_bytes(1024) == 32 * (known["DESK_BYTES"] + 8 * known["TALLIES"]) + board

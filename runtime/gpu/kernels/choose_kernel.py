@@ -59,23 +59,25 @@ class Costs:
         word: cost per edge of moving another 4 bytes of the contribution between lanes.
         search: cost per edge of finding the receiver, if the contribution needs it.
         step: latency of a load that the next load depends on.
-        strided: additional cost per edge and preceding step if one lane processes a row. At most 8 preceding steps are
-            charged, because a sector of the cache has 8 neighbours.
+        strided: additional cost per edge and preceding step if one lane processes a row. The first 8 steps of the lanes
+            of a warp read the same lines and are free; at most 40 are charged.
         early: with early exit, the fraction of the edges that is read until most vertices have their final value.
     """
 
     edge: Mapping[str, float] = field(
         # Estimates from two measured rates (language.md, section 13; shards, no gathers): 260 to 294 G edges per second
-        # by segmentation, and up to 390 with atomics or plain stores. "edge" also reads a cell index for each edge.
+        # by segmentation, and up to 390 with atomics or plain stores. "edge" also reads a cell index for each edge. The
+        # costs of vertices and of strides are fitted to sweeps of uniform graphs with 2 to 128 edges a vertex and of a
+        # grid (docs/internals/gpu-performance.md).
         default_factory=lambda: {"thread": 2.7, "virtual-warp": 2.7, "warp-segmentation": 3.4, "stream": 2.7,
                                  "edge": 4.0, "edge loop": 6.0})
     vertex: Mapping[str, float] = field(
-        default_factory=lambda: {"thread": 3.0, "virtual-warp": 3.0, "warp-segmentation": 4.0, "stream": 6.0,
+        default_factory=lambda: {"thread": 3.0, "virtual-warp": 7.5, "warp-segmentation": 9.5, "stream": 9.0,
                                  "edge": 8.0})
     word: float = 0.4
     search: float = 0.8
     step: float = 0.3e-6
-    strided: float = 0.35
+    strided: float = 0.04
     early: float = 0.3
 
 
@@ -241,7 +243,7 @@ class _Terms:
         edge, slots = self.edge, float(rows.edges)
         if self.wasteful:
             steps = rows.edges / max(1, rows.vertices) / self.lanes
-            edge += self.strided * min(max(0.0, steps - 1), 8 / self.lanes)
+            edge += self.strided * min(max(0.0, steps - 8), 40)
             slots *= rows.waste[WIDTHS.index(self.lanes)]
         return 1e-12 * (slots * edge * self.share + rows.vertices * self.vertex) + step * self._chain(rows)
 

@@ -30,6 +30,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "messages_list": (_FRAME, "const u32* list", "const u64* count"),
     "fold": (_FRAME, "u64 low", "u64 high", "u64 first"),
     "scalar": (_FRAME, "u64 blocks"),
+    "fold_scalar": (_FRAME, "u64 high", "u64 blocks"),
     # passes over edges: vertices [low, high) of a page; pull_stream row blocks, pull_shards shards, segments segments
     "pull_thread": _PAGE,
     "pull_lanes": _PAGE,
@@ -162,7 +163,7 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
         raise KeyError(template)
     warps = threads // 32
     note = 8 * warps  # counts of changed and active vertices
-    if template in ("fold", "scalar"):
+    if template in ("fold", "scalar", "fold_scalar"):
         return FOLD_BYTES * warps
     if gpu is None or template in ("messages", "messages_list"):
         return note

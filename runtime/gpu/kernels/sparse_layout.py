@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vlang.runtime.plan.plan import ROW_WORDS
+
 __all__ = [
     "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_NOTIFY", "FROM_START", "INSIDE",
     "LISTS", "MARK_WORDS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES",
@@ -92,9 +94,11 @@ TOUR = ("control", "records", "copies", "copied")
 LISTS = ("all", "longs", "segments", "counts", "long_rows", "long_count")
 
 _DESK = 32 * 16 + 4 * 224  # DESK_BYTES
-_BOARD = 8 * (3 * len(COUNTS) + 4)
+_COURSE = 8 * 16  # COURSE_BYTES
+_BOARD = 8 * (3 * len(COUNTS) + len(TABLE) + ROW_WORDS) + _COURSE
+_TALLIES = 8 * 4  # for each warp
 
 
 def desk_bytes(threads: int) -> int:
     """The bytes of shared memory of a block that processes queues."""
-    return threads // 32 * _DESK + _BOARD
+    return threads // 32 * (_DESK + _TALLIES) + _BOARD

@@ -23,7 +23,7 @@ from vlang.runtime.plan.plan import FIRST_SLOT, SLOT_STATS, Plan, field_of
 __all__ = ["GpuState"]
 
 _PAIRS = 6  # words that one launch of set_words sets
-_STATS = 4  # words after the frame: changed, active, and two unused ones
+_STATS = 4  # words after the frame: changed, active, ended blocks of a reduction, and an unused one
 
 
 class GpuState:

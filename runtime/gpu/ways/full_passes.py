@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FullPasses"]
 
+_MOST_BLOCKS = 64  # per multiprocessor: a block that processes several parts of a page saves the starts of blocks
+
 
 @dataclass
 class FullPasses:
@@ -212,8 +214,10 @@ class FullPasses:
             cells = cell_count(int(table.most_cells[part.page]), 1)
         self._segments(stage, gpu, frame, row, part, stream)
         if high > low:
+            most = _MOST_BLOCKS * self.machine.device.info.multiprocessors
             self.machine.launch(
-                choice.template, gpu.struct, choice.constants, grid(choice.template, choice.constants, high - low),
+                choice.template, gpu.struct, choice.constants,
+                min(most, grid(choice.template, choice.constants, high - low)),
                 (frame, row, low, high, *self._block_scratch(stage)),
                 shared=shared_bytes(choice.template, gpu, cells=cells), stream=stream)
 

@@ -97,7 +97,8 @@ def kernels_of(plan: Plan) -> list[Kernel]:
     found += [relay_kernel(loop, 4, 1) for loop in plan.loops if relays(loop)]
     for scalar in plan.values:
         found.append(("scalar", f"v{scalar.index}", ()))
-        found += [("fold", f"v{scalar.index}", ())] if scalar.fold is not None else []
+        folding = ("fold", "fold_scalar") if scalar.fold is not None else ()
+        found += [(template, f"v{scalar.index}", ()) for template in folding]
     for loop in plan.loops:
         found += connect_kernels(plan, loop.copied) if loop.copied is not None else []
     return list(dict.fromkeys(found))

@@ -42,7 +42,8 @@ def library() -> Library:
     entries = dict(entry(template, struct, *constants) for struct in SAMPLES for template, constants in wanted)
     entries |= dict([entry("pull_shards", "copies"), entry("compute", "plain"),
                      entry("messages", "total"), entry("messages_list", "total"),
-                     entry("fold", "folded"), entry("scalar", "folded"), entry("scalar", "constant")])
+                     entry("fold", "folded"), entry("scalar", "folded"), entry("fold_scalar", "folded"),
+                     entry("scalar", "constant")])
     entries |= dict(entry(name) for name in PREPARATIONS)
     return compile_text(sample_text(), entries)
 
@@ -283,6 +284,10 @@ def test_passes_over_vertices(threads: int) -> None:
         value = state.frame[17:18].view(np.float64)[0]
         largest = state.numbers.max() if n else -(2**31)
         assert value == pytest.approx(state.values.astype(np.float64).sum() + largest, rel=1e-9)
+        for order in ("ascending", "random") if n else ():
+            state.frame[17], blocks = 0, -(-n // BLOCK)
+            library().run("fold_scalar_folded", blocks, threads, (frame, n, blocks), fold, order=order, seed=SEED)
+            assert (state.frame[17:18].view(np.float64)[0], state.stats[2]) == (value, 0)
         library().run("scalar_constant", 1, threads, (frame, 0), fold)
         assert state.frame[17] == 42
 

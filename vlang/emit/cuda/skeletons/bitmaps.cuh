@@ -25,7 +25,6 @@ template <class S, int FROM> __device__ __forceinline__ void begin_bits(u64* fra
   const typename S::Env env = S::bind(frame);
   const Control* control = table.control;
   u32* bits = table.bits[control->step & 1];
-  u64* sums = cleared_sums();
   Tally tally;
   for (u64 base = thread_number() & ~u64(31); base < table.vertices; base += thread_count()) {
     const u64 v = base + lane_number();
@@ -37,7 +36,7 @@ template <class S, int FROM> __device__ __forceinline__ void begin_bits(u64* fra
     tally.active += __popc(word);
     tally.edges += chosen ? table.offsets[v + 1] - table.offsets[v] : 0;
   }
-  add_tally(tally, sums, const_cast<Counts*>(control->counts) + control->step % 3);
+  add_tally(tally, own_board().sums, const_cast<Counts*>(control->counts) + control->step % 3);
 }
 
 // Appends the vertices low to high - 1 that are in the bitmap of the superstep to a queue as entries, and clears their
@@ -83,10 +82,9 @@ __device__ __forceinline__ void push_part(u64* frame, const Table* where, const 
   const Table& table = *where;
   const typename S::Env env = S::bind(frame);
   const Turn turn = turn_of(table.control);
-  u64* sums = cleared_sums();
   NextBits<S> frontier{table, env, table.bits[1 - turn.parity], {}};
   PushDirect<S, NextBits<S>> work{frontier, table.bits[turn.parity]};
   walk_slice(table, Slice{entries, heavy, light}, work, crew_of(false), rows, pages, packed);
   frontier.tally.changed = frontier.tally.active;
-  add_tally(frontier.tally, sums, turn.next);
+  add_tally(frontier.tally, own_board().sums, turn.next);
 }

@@ -3,7 +3,7 @@
 // memory, and then add the table to the cells of all vertices in global memory. A second kernel applies. (Zhu et al.:
 // WolfGraph: the edge-centric graph processing on GPU, FGCS 2019.)
 
-constexpr u32 EDGE_BLOCK = 2048;         // edges (listed_edges.py has the same constant)
+[[maybe_unused]] constexpr u32 EDGE_BLOCK = 2048;  // edges (listed_edges.py has the same constant)
 constexpr u32 TRIED = 4;                 // places that a thread tries for a vertex in the local table
 constexpr u32 NO_VERTEX = 0xFFFFFFFFu;
 

@@ -21,11 +21,6 @@ __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   const typename S::Env env = S::bind(frame);
   Control* control = table.control;
   const u32 parity = u32(control->step & 1);
-  u64* sums = own_board().sums;
-  if (threadIdx.x < TALLIES) {
-    sums[threadIdx.x] = 0;
-  }
-  __syncthreads();
   NextFrontier<S, 0> frontier{table, env, table.queues[parity], control->counts + control->step % 3,
                               table.bits[parity], 0, 0, false, {}};
   const Desk desk = own_desk();
@@ -61,7 +56,7 @@ __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   if constexpr (PRIORITY) {
     NextFrontier<S, PRIORITY>::note_least(&control->start, least);
   }
-  add_tally(frontier.tally, sums, frontier.counts);
+  add_tally(frontier.tally, own_board().sums, frontier.counts);
 }
 
 // Initialises the cells of all vertices with the values of their fields.

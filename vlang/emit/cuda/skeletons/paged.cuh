@@ -104,16 +104,6 @@ __device__ __forceinline__ Turn turn_of(const Control* control) {
   return {u32(step & 1), counts + step % 3, counts + (step + 1) % 3};
 }
 
-// The tallies of a block, set to 0. All threads take part.
-__device__ __forceinline__ u64* cleared_sums() {
-  u64* sums = own_board().sums;
-  if (threadIdx.x < TALLIES) {
-    sums[threadIdx.x] = 0;
-  }
-  __syncthreads();
-  return sums;
-}
-
 // Updates the messages of the vertices in the frontier.
 template <class S> __device__ __forceinline__ void send_frontier(u64* frame, const Table* where) {
   const Turn turn = turn_of(where->control);
@@ -128,7 +118,6 @@ __device__ __forceinline__ void push_slice(u64* frame, const Table* where, const
   const typename S::Env env = S::bind(frame);
   Control* control = table.control;
   const Turn turn = turn_of(control);
-  u64* sums = cleared_sums();
   NextFrontier<S, PRIORITY> frontier{
       table, env, table.queues[1 - turn.parity], turn.next, table.bits[1 - turn.parity], 0, 0, false, {}};
   if constexpr (PRIORITY) {
@@ -145,7 +134,7 @@ __device__ __forceinline__ void push_slice(u64* frame, const Table* where, const
     PushCells<S> work{table, env, &turn.next->touched};
     walk_slice(table, slice, work, crew_of(false), rows, pages, packed);
   }
-  add_tally(frontier.tally, sums, turn.next);
+  add_tally(frontier.tally, own_board().sums, turn.next);
 }
 
 // Applies the contributions pushed to touched vertices, after all pages.
@@ -153,11 +142,10 @@ template <class S> __device__ __forceinline__ void apply_pushed(u64* frame, cons
   const Table& table = *where;
   const typename S::Env env = S::bind(frame);
   const Turn turn = turn_of(table.control);
-  u64* sums = cleared_sums();
   NextFrontier<S, 0> frontier{
       table, env, table.queues[1 - turn.parity], turn.next, table.bits[1 - turn.parity], 0, 0, false, {}};
   apply_touched<S>(table, frontier, crew_of(false));
-  add_tally(frontier.tally, sums, turn.next);
+  add_tally(frontier.tally, own_board().sums, turn.next);
 }
 
 // Records a superstep over pages in the same way as `traverse` does, so that either can run the next superstep.

@@ -14,25 +14,57 @@ struct Meeting {
     if (alone) {
       return;
     }
-    due += gridDim.x;
     if (threadIdx.x == 0) {
-      __threadfence();
-      atomicAdd(arrived, u64(1));
-      while (*(volatile u64*)arrived < due) {
-        relax();
+      arrive();
+    }
+    __syncthreads();
+  }
+
+  // The barrier for one thread of each block.
+  __device__ __forceinline__ void arrive() {
+    due += gridDim.x;
+    __threadfence();
+    atomicAdd(arrived, u64(1));
+    while (*(volatile u64*)arrived < due) {
+      relax();
+    }
+    __threadfence();
+  }
+
+  // The barrier at the end of a superstep. Thread 0 of each block calls `decide` before the other threads of the block
+  // continue, so that only one warp executes what all threads would do alike. All work of the block except that of the
+  // first warp must have been done before a barrier of the block.
+  template <class F> __device__ __forceinline__ void step_barrier(bool alone, const F& decide) {
+    __syncwarp();
+    if (threadIdx.x == 0) {
+      if (!alone) {
+        arrive();
       }
-      __threadfence();
+      decide();
     }
     __syncthreads();
   }
 };
 
-// The state of a launch in progress, which is equal in all blocks.
+// What all blocks do next.
+enum : u32 { DO_PUSH, DO_PULL, DO_REFILL, DO_PART, DO_END };
+
+// The state of a launch in progress. Each block has a copy in its shared memory, which its thread 0 updates; the copies
+// are equal. Block 0 alone is ahead of the others until it rejoins them.
 struct Course {
   u64 step, done;
   u64 unreached, unreached_edges;
-  bool alone, pulling;
+  Counts seen;  // the counts of the frontier
+  u64 reason;   // why the launch ends, or 0
+  u64 walked;   // edges of the frontier before
+  u64 mode;     // MODE_... of the last superstep
+  u32 third;    // step modulo 3
+  u32 next;     // DO_...
+  u32 alone;    // whether block 0 works alone
+  u32 pulling;  // whether the last superstep searched from vertices that are not reached
 };
+[[maybe_unused]] constexpr u32 COURSE_BYTES = 128;
+static_assert(sizeof(Course) == COURSE_BYTES, "the host reserves COURSE_BYTES (runtime/gpu/kernels/sparse_layout.py)");
 
 // Whether the next superstep of an early-exit loop should search from vertices that are not reached, rather than push
 // from the frontier. RULE_BEAMER is the published rule, with alpha 14 and beta 24. Other rules compare costs: a vertex
@@ -44,6 +76,9 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
   if (table.rule != RULE_COST || now.edges == 0) {
     return table.rule == RULE_PULL;
   }
+  if (now.edges < table.vertices && now.edges * table.push_cost <= table.vertices * table.scan_cost) {
+    return false;  // nearly all frontiers of a long search, at little cost
+  }
   const f64 push = f64(now.edges) * f64(table.push_cost);
   const f64 asked = f64(course.unreached) * (f64(table.edges) / f64(now.edges));
   const f64 looks = asked < f64(course.unreached_edges) ? asked : f64(course.unreached_edges);
@@ -51,54 +86,62 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
 }
 
 // Raises the bound until the queue has an entry or the pile is empty. This counts as one round.
+// `Meeting::step_barrier` must follow.
 template <class S>
 __device__ __forceinline__ void refill(
-    const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, u64* queue, Counts* now) {
+    const Table& table, const typename S::Env& env, Meeting& meeting, bool alone, u64* queue, Counts* now) {
   Control* control = table.control;
   const bool first = threadIdx.x == 0 && blockIdx.x == 0;
-  meeting.wait(course.alone);  // after this barrier, all blocks have read that the queue is empty
+  meeting.wait(alone);  // after this barrier, all blocks have read that the queue is empty
   if (first) {
     raise_bound(control);
   }
-  meeting.wait(course.alone);
-  sift<S>(table, env, queue, now, crew_of(course.alone));
-  meeting.wait(course.alone);
+  meeting.wait(alone);
+  sift<S>(table, env, queue, now, crew_of(alone));
+  meeting.wait(alone);
   if (first) {
     const u64 pile = control->pile;
     control->piled[pile] = 0;
     control->least[pile] = ~u64(0);
     control->pile = 1 - pile;
   }
-  meeting.wait(course.alone);
+  __syncthreads();
 }
 
-// Runs one superstep: the vertices of the queue push, and the next frontier is built.
+// Runs one superstep: the vertices of the queue push, and the next frontier is built. `Meeting::step_barrier` must
+// follow.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_step(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* now, Counts* next,
     u64* sums) {
-  const u32 parity = u32(course.step & 1);
+  const u32 parity = u32(course.step) & 1;
   const u64* queue = table.queues[parity];
-  const Crew crew = crew_of(course.alone);
+  const u64 entries = course.seen.entries;
+  const bool alone = course.alone;
+  const Crew crew = crew_of(alone);
   Control* control = table.control;
   NextFrontier<S, PRIORITY> frontier{table, env, table.queues[1 - parity], next, table.bits[1 - parity], 0, 0, false, {}};
-  if constexpr (PRIORITY) {
-    frontier.pile = control->pile;
-    frontier.bound = control->bound;
-    frontier.first = control->delta == 0;
-  }
   if constexpr (sends<S>(0)) {
-    send_queued<S>(env, queue, now->entries, crew);
-    meeting.wait(course.alone);
+    send_queued<S>(env, queue, entries, crew);
+    meeting.wait(alone);
   }
-  if constexpr (S::PUSH == 1) {
-    PushDirect<S, NextFrontier<S, PRIORITY>> work{frontier, table.bits[parity]};
-    walk(table, queue, now->entries, &now->taken, work, crew);
-    frontier.tally.changed = frontier.tally.active;
-  } else {
-    PushCells<S> work{table, env, &next->touched};
-    walk(table, queue, now->entries, &now->taken, work, crew);
-    meeting.wait(course.alone);
+  if (crew.warp < entries) {  // otherwise there is no tile for the warp
+    if constexpr (PRIORITY) {
+      frontier.pile = control->pile;
+      frontier.bound = control->bound;
+      frontier.first = control->delta == 0;
+    }
+    if constexpr (S::PUSH == 1) {
+      PushDirect<S, NextFrontier<S, PRIORITY>> work{frontier, table.bits[parity]};
+      walk(table, queue, entries, &now->taken, work, crew);
+      frontier.tally.changed = frontier.tally.active;
+    } else {
+      PushCells<S> work{table, env, &next->touched};
+      walk(table, queue, entries, &now->taken, work, crew);
+    }
+  }
+  if constexpr (S::PUSH != 1) {
+    meeting.wait(alone);
     apply_touched<S>(table, frontier, crew);
   }
   add_tally(frontier.tally, sums, next);
@@ -107,7 +150,7 @@ __device__ __forceinline__ void push_step(
 template <class S>
 __device__ __forceinline__ void early_step(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* next, u64* sums) {
-  const u32 parity = u32(course.step & 1);
+  const u32 parity = u32(course.step) & 1;
   NextFrontier<S, 0> frontier{table, env, table.queues[1 - parity], next, table.bits[1 - parity], 0, 0, false, {}};
   Seeker<S> seeker{table, frontier, table.bits[parity]};
   seeker.all(crew_of(false));
@@ -117,21 +160,107 @@ __device__ __forceinline__ void early_step(
   for (u64 word = thread_number(); word < (table.vertices + 31) / 32; word += thread_count()) {
     table.bits[parity][word] = 0;
   }
+  __syncthreads();
 }
 
 // The shared memory of a block after the staging areas.
 struct Board {
   Counts* counts;  // 3 counts, used while block 0 is alone
-  u64* sums;       // TALLIES words
+  Course* course;
+  Table* table;
+  u64* row;        // ROW_WORDS words
+  u64* sums;       // TALLIES words per warp
 };
 
 __device__ __forceinline__ Board own_board() {
-  const u32 at = (blockDim.x >> 5) * DESK_BYTES;
-  return {shared_memory<Counts>(at), shared_memory<u64>(at + 3 * u32(sizeof(Counts)))};
+  const u32 counts = (blockDim.x >> 5) * DESK_BYTES, course = counts + 3 * u32(sizeof(Counts));
+  const u32 table = course + u32(sizeof(Course)), row = table + u32(sizeof(Table)), sums = row + 8 * u32(ROW_WORDS);
+  return {shared_memory<Counts>(counts), shared_memory<Course>(course), shared_memory<Table>(table),
+          shared_memory<u64>(row), shared_memory<u64>(sums)};
+}
+
+// Copies a table to shared memory, with the row of the page if there is only one. A barrier of the grid empties the
+// cache of the block, so each superstep would otherwise begin with a chain of loads from distant memory. All threads
+// take part, and must synchronise before they read the copy.
+__device__ __forceinline__ const Table& own_table(const Table& given, const Board& board) {
+  const bool single = given.pages == 1;
+  if (threadIdx.x == 0) {
+    *board.table = given;
+    board.table->rows = single ? board.row : given.rows;
+  }
+  for (u32 word = threadIdx.x; single && word < u32(ROW_WORDS); word += blockDim.x) {
+    board.row[word] = given.rows[word];
+  }
+  return *board.table;
+}
+
+// The largest mean number of edges per entry in a frontier that one block processes alone.
+[[maybe_unused]] constexpr u64 SOLO_EDGES = 8;
+
+// The counts of supersteps by number modulo 3.
+__device__ __forceinline__ Counts* counts_of(Control* control, const Board& board) {
+  return board.course->alone ? board.counts : control->counts;
+}
+
+// Decides what the blocks do next. Runs on thread 0 of each block, after the frontier is complete.
+template <class S, int PRIORITY>
+__device__ __forceinline__ void judge(const Table& table, const Board& board, u64 most) {
+  Control* control = table.control;
+  Course& course = *board.course;
+  const Counts seen = counts_of(control, board)[course.third];
+  course.seen = seen;
+  const u64 piled = PRIORITY && seen.entries == 0 ? control->piled[control->pile] : 0;
+  course.reason = seen.entries == 0 && piled == 0 ? ENDED_EMPTY
+                  : course.done == most           ? ENDED_LIMIT
+                  : seen.edges >= table.leave     ? ENDED_LARGE
+                                                  : 0;
+  bool pull = false;
+  if constexpr (S::FRONTIER && S::PUSH == 1) {
+    pull = !course.reason && should_pull(table, course, seen);
+  }
+  const u64 limit = course.alone ? table.solo : table.solo / 2;
+  const bool small = !course.reason && !pull && seen.entries <= limit && seen.edges <= SOLO_EDGES * limit &&
+                     piled <= SOLO_EDGES * limit;
+  course.next = small != bool(course.alone)       ? DO_PART
+                : course.reason                   ? DO_END
+                : PRIORITY && seen.entries == 0   ? DO_REFILL
+                : pull                            ? DO_PULL
+                                                  : DO_PUSH;
+  if (course.next == DO_PUSH || course.next == DO_PULL) {
+    course.pulling = pull;
+  }
+}
+
+// Updates the state of the launch after a superstep, and decides what comes next. Runs on thread 0 of each block.
+template <class S, int PRIORITY>
+__device__ __forceinline__ void advance(const Table& table, const Board& board, u64 most) {
+  Course& course = *board.course;
+  course.walked = course.seen.edges;
+  course.mode = course.pulling ? MODE_EARLY : MODE_PUSH;
+  course.third = course.third == 2 ? 0 : course.third + 1;
+  course.step++;
+  course.done++;
+  const Counts next = counts_of(table.control, board)[course.third];
+  course.unreached -= next.active < course.unreached ? next.active : course.unreached;
+  course.unreached_edges -= next.edges < course.unreached_edges ? next.edges : course.unreached_edges;
+  judge<S, PRIORITY>(table, board, most);
+}
+
+// Block 0 keeps the records by its last thread, whose warp has the least to do in a superstep over few vertices.
+__device__ __forceinline__ bool keeps_records() { return blockIdx.x == 0 && threadIdx.x == blockDim.x - 1; }
+
+// Records the last superstep.
+__device__ __forceinline__ void record(const Table& table, const Course& course) {
+  u64* row = table.records + 4 * (course.done - 1);
+  row[0] = course.seen.active;
+  row[1] = course.seen.changed;
+  row[2] = course.mode == MODE_EARLY ? course.seen.looked : course.walked;
+  row[3] = course.mode;
 }
 
 // Block 0 continues alone, or rejoins the other blocks. These wait meanwhile, and then read which superstep it reached.
-__device__ __forceinline__ void part(Control* control, const Board& board, Meeting& meeting, Course& course) {
+__device__ __forceinline__ void part(Control* control, const Board& board, Meeting& meeting) {
+  Course& course = *board.course;
   if (!course.alone) {
     meeting.wait(false);  // all blocks have decided, so block 0 may change the state
     if (blockIdx.x == 0) {
@@ -139,11 +268,12 @@ __device__ __forceinline__ void part(Control* control, const Board& board, Meeti
         board.counts[threadIdx.x] = control->counts[threadIdx.x];
       }
       __syncthreads();
-      course.alone = true;
+      if (threadIdx.x == 0) {
+        course.alone = 1;
+      }
       return;
     }
   } else {
-    __syncthreads();
     if (threadIdx.x < 3) {
       control->counts[threadIdx.x] = board.counts[threadIdx.x];
     }
@@ -155,26 +285,14 @@ __device__ __forceinline__ void part(Control* control, const Board& board, Meeti
     }
   }
   meeting.wait(false);
-  course = {control->step, control->done, control->unreached, control->unreached_edges, false, false};
-}
-
-// The largest mean number of edges per entry in a frontier that one block processes alone.
-[[maybe_unused]] constexpr u64 SOLO_EDGES = 8;
-
-// Updates the state of the launch and the records from the counts of the next superstep.
-__device__ __forceinline__ void record(
-    const Table& table, Course& course, const Counts& next, u64 edges, u64 mode) {
-  if (threadIdx.x == 0 && blockIdx.x == 0) {
-    u64* row = table.records + 4 * course.done;
-    row[0] = next.active;
-    row[1] = next.changed;
-    row[2] = edges;
-    row[3] = mode;
+  if (threadIdx.x == 0) {
+    course.step = control->step;
+    course.done = control->done;
+    course.unreached = control->unreached;
+    course.unreached_edges = control->unreached_edges;
+    course.third = u32(course.step % 3);
+    course.alone = course.pulling = 0;
   }
-  course.step++;
-  course.done++;
-  course.unreached -= next.active < course.unreached ? next.active : course.unreached;
-  course.unreached_edges -= next.edges < course.unreached_edges ? next.edges : course.unreached_edges;
 }
 
 // Runs supersteps until one of these holds: the frontier is empty (under PRIORITY, also the pile); `most` supersteps
@@ -182,79 +300,67 @@ __device__ __forceinline__ void record(
 // control->arrived must be 0 at the launch.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 most) {
-  const Table& table = *where;
-  const typename S::Env env = S::bind(frame);
-  Control* control = table.control;
   const Board board = own_board();
-  if (threadIdx.x < TALLIES) {
-    board.sums[threadIdx.x] = 0;
-  }
+  const Table& table = own_table(*where, board);
+  const typename S::Env env = S::bind(frame);
+  __syncthreads();
+  Control* control = table.control;
+  Course& course = *board.course;
   Meeting meeting{&control->arrived, 0};
-  Course course{control->step, 0, control->unreached, control->unreached_edges, false, false};
-  if (course.step == 0) {
-    course.unreached = table.vertices - control->counts[0].active;
-    course.unreached_edges = table.edges - control->counts[0].edges;
+  if (threadIdx.x == 0) {
+    course.step = control->step;
+    course.done = 0;
+    course.third = u32(course.step % 3);
+    course.alone = course.pulling = 0;
+    const Counts& first = control->counts[0];
+    course.unreached = course.step == 0 ? table.vertices - first.active : control->unreached;
+    course.unreached_edges = course.step == 0 ? table.edges - first.edges : control->unreached_edges;
+    judge<S, PRIORITY>(table, board, most);
   }
   __syncthreads();
-  u64 reason = 0;
-  Counts seen = control->counts[course.step % 3];
-  for (;;) {
-    Counts* sets = course.alone ? board.counts : control->counts;
-    Counts* now = sets + course.step % 3;
-    Counts* next = sets + (course.step + 1) % 3;
-    Counts* later = sets + (course.step + 2) % 3;
-    const u64 piled = PRIORITY && seen.entries == 0 ? control->piled[control->pile] : 0;
-    reason = seen.entries == 0 && piled == 0 ? ENDED_EMPTY
-             : course.done == most           ? ENDED_LIMIT
-             : seen.edges >= table.leave     ? ENDED_LARGE
-                                             : 0;
-    bool pull = false;
-    if constexpr (S::FRONTIER && S::PUSH == 1) {
-      pull = !reason && should_pull(table, course, seen);
-    }
-    const u64 limit = course.alone ? table.solo : table.solo / 2;
-    const bool small = !reason && !pull && seen.entries <= limit && seen.edges <= SOLO_EDGES * limit &&
-                       piled <= SOLO_EDGES * limit;
-    if (small != course.alone) {
-      part(control, board, meeting, course);
-      const Counts* counts = course.alone ? board.counts : control->counts;
-      seen = counts[course.step % 3];
+  for (u32 task = course.next; task != DO_END; task = course.next) {
+    if (task == DO_PART) {
+      part(control, board, meeting);
+      if (threadIdx.x == 0) {
+        judge<S, PRIORITY>(table, board, most);
+      }
+      __syncthreads();
       continue;
     }
-    if (reason) {
-      break;
-    }
-    if constexpr (PRIORITY) {
-      if (seen.entries == 0) {
-        refill<S>(table, env, meeting, course, table.queues[course.step & 1], now);
-        seen = *now;
-        continue;
+    const bool alone = course.alone;
+    Counts* sets = counts_of(control, board);
+    Counts* now = sets + course.third;
+    if (PRIORITY && task == DO_REFILL) {
+      if constexpr (PRIORITY) {
+        refill<S>(table, env, meeting, alone, table.queues[course.step & 1], now);
       }
+      meeting.step_barrier(alone, [&] { judge<S, PRIORITY>(table, board, most); });
+      continue;
     }
-    if (threadIdx.x == 0 && blockIdx.x == 0) {
-      *later = Counts{};
-      atomicAdd(&control->worked, seen.edges);  // the result is unused, so no thread waits for it as it would for `+=`
+    Counts* next = sets + (course.third == 2 ? 0 : course.third + 1);
+    if (keeps_records()) {
+      sets[course.third == 0 ? 2 : course.third - 1] = Counts{};
+      atomicAdd(&control->worked, course.seen.edges);  // no thread waits for it, as it would for `+=`
       atomicAdd(&control->worked_steps, u64(1));
     }
-    course.pulling = pull;
     if constexpr (S::FRONTIER && S::PUSH == 1) {
-      if (pull) {
+      if (task == DO_PULL) {
         early_step<S>(table, env, meeting, course, next, board.sums);
       }
     }
-    if (!pull) {
+    if (task == DO_PUSH) {
       push_step<S, PRIORITY>(table, env, meeting, course, now, next, board.sums);
     }
-    meeting.wait(course.alone);
-    const u64 edges = seen.edges;
-    seen = *next;
-    record(table, course, seen, pull ? seen.looked : edges, pull ? MODE_EARLY : MODE_PUSH);
+    meeting.step_barrier(alone, [&] { advance<S, PRIORITY>(table, board, most); });
+    if (keeps_records()) {
+      record(table, course);
+    }
   }
   meeting.wait(false);  // after this barrier, all blocks have read where block 0 rejoined
   if (threadIdx.x == 0 && blockIdx.x == 0) {
     control->step = course.step;
     control->done = course.done;
-    control->reason = reason;
+    control->reason = course.reason;
     control->unreached = course.unreached;
     control->unreached_edges = course.unreached_edges;
   }

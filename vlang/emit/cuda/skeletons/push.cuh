@@ -6,30 +6,34 @@ struct Tally {
   u32 active = 0, changed = 0;
 };
 
-constexpr u32 TALLIES = 4;  // words of shared memory per block
+constexpr u32 TALLIES = 4;  // words of shared memory per warp
+constexpr u32 SHARERS = 32 / TALLIES;  // lanes that add up one of the tallies of all warps
 
-// Adds the tallies of a block to the counts of the next superstep. sums: TALLIES words of shared memory, which are 0
-// before and after. All threads take part. The caller must synchronise before the counts are read.
+// Adds the tallies of a block to the counts of the next superstep. sums: TALLIES words of shared memory per warp. All
+// threads take part. The caller must synchronise before the counts are read, and before the next call. Warps do not
+// add to shared counters: 64-bit atomic operations on one word of shared memory run one after the other.
 __device__ __forceinline__ void add_tally(const Tally& tally, u64* sums, Counts* next) {
-  const u64 edges = warp_sum_wide(tally.edges), looked = warp_sum_wide(tally.looked);
+  const u64 edges = __any_sync(WARP, tally.edges != 0) ? warp_sum_wide(tally.edges) : 0;
+  const u64 looked = __any_sync(WARP, tally.looked != 0) ? warp_sum_wide(tally.looked) : 0;
   if (lane_number() == 0) {
-    if (tally.active) {
-      atomicAdd(sums, u64(tally.active));
-      atomicAdd(sums + 1, edges);
-    }
-    if (tally.changed) {
-      atomicAdd(sums + 2, u64(tally.changed));
-    }
-    if (looked) {
-      atomicAdd(sums + 3, looked);
-    }
+    u64* mine = sums + TALLIES * (threadIdx.x >> 5);
+    mine[0] = tally.active;
+    mine[1] = edges;
+    mine[2] = tally.changed;
+    mine[3] = looked;
   }
   __syncthreads();
-  if (threadIdx.x < TALLIES) {
-    const u64 sum = sums[threadIdx.x];
-    sums[threadIdx.x] = 0;
-    if (sum) {
-      atomicAdd(&next->active + threadIdx.x, sum);  // active, edges, changed, looked
+  if (threadIdx.x < 32) {
+    const u32 which = threadIdx.x / SHARERS;
+    u64 sum = 0;
+    for (u32 warp = threadIdx.x % SHARERS; warp < blockDim.x >> 5; warp += SHARERS) {
+      sum += sums[TALLIES * warp + which];
+    }
+    for (int offset = SHARERS / 2; offset; offset >>= 1) {
+      sum += __shfl_xor_sync(WARP, sum, offset);
+    }
+    if (threadIdx.x % SHARERS == 0 && sum) {
+      atomicAdd(&next->active + which, sum);  // active, edges, changed, looked
     }
   }
 }
