@@ -2,7 +2,7 @@
 # make test       set up .venv and run every test, the linter and the type checker
 # make quick      the tests that tests/quick.txt lists
 # make lint       the linter and the type checker
-# make nightly    what takes hours: long tests, 2,000 random programs, mutations; it goes on where it was ended
+# make nightly    what takes hours: long tests, random programs, mutants, mutations; it goes on where it was ended
 # make docs       the documentation as a site, in build/site
 # make coverage   every test, and which lines and branches of the Python text they run
 # make clean      remove the virtual environments and what tools have left
@@ -44,6 +44,7 @@ quick: $(VENV)/.dev-$(KEY)
 nightly: $(VENV)/.dev-$(KEY)
 	VLANG_EXHAUSTIVE=1 VLANG_MUTANTS=50000 VLANG_KILLS=200 $(PYTEST) @tests/nightly.txt
 	$(BIN)/python -m tests.fuzz.long --count $(PROGRAMS) --results build/nightly/fuzz/results.jsonl
+	$(BIN)/python -m tests.fuzz.mutants --count $$((2 * $(PROGRAMS)))
 	$(BIN)/python -m tests.mutation --jobs $$(( ($$(nproc) + 1) / 2 )) --results build/nightly/mutation/results.jsonl
 
 lint: $(VENV)/.dev-$(KEY)

@@ -1,10 +1,10 @@
-"""Write the measured tables of README.md and docs/benchmarks.md, from two records in benchmarks/results.
+"""Write the measured tables of README.md and docs/benchmarks.md, from records in benchmarks/results.
 
 `python benchmarks/documents.py` updates the tables from the records that the documents name.
-`python benchmarks/documents.py CPU-RECORD GPU-RECORD` updates the tables from other records.
+`python benchmarks/documents.py RECORD...` updates the tables from other records, of a CPU, a GPU or a disk.
 
-A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. NAME is `cpu` or `gpu` for a
-whole record, `speed` for a selection of rows of both, or `claim` for one sentence.
+A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. NAME is `cpu`, `gpu` or `disk`
+for a whole record, `speed` for a selection of rows of the first two, or `claim` for one sentence.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import benchmarks.cpu.report as cpu_report
+import benchmarks.disk.run as disk_run
 import benchmarks.gpu.report as gpu_report
 
 __all__ = ["DOCUMENTS", "filled", "recorded", "tables"]
@@ -28,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 _BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->\n)", re.DOTALL)
-_NAMED = re.compile(r"Record: `benchmarks/results/((?:cpu|gpu)-[^`]*\.json)`")
+_NAMED = re.compile(r"Record: `benchmarks/results/((?:cpu|gpu|disk)-[^`]*\.json)`")
 
 # The rows of `speed`: device, work and graph as named in the records, and the names shown in the table.
 SPEED = (
@@ -51,10 +52,12 @@ class Pair(NamedTuple):
     name: str
 
 
-def tables(cpu: Path, gpu: Path) -> dict[str, str]:
+def tables(cpu: Path, gpu: Path, disk: Path) -> dict[str, str]:
     """The text of every block by its name. Raises SystemExit if a record lacks a row of a block."""
-    records = {"cpu": json.loads(cpu.read_text(encoding="utf-8")), "gpu": json.loads(gpu.read_text(encoding="utf-8"))}
+    paths = {"cpu": cpu, "gpu": gpu, "disk": disk}
+    records = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items()}
     return {
+        "disk": disk_run.markdown(records["disk"], disk.name),
         "cpu": cpu_report.markdown(records["cpu"], cpu.name),
         "gpu": gpu_report.markdown(records["gpu"], gpu.name),
         "speed": _speed(records),
@@ -70,15 +73,13 @@ def filled(text: str, found: Mapping[str, str]) -> str:
     return _BLOCK.sub(lambda match: match[1] + found[match[2]] + match[3], text)
 
 
-def recorded(text: str) -> tuple[Path, Path]:
-    """The CPU record and the GPU record that a document names.
-
-    Raises SystemExit unless the document names one CPU record and one GPU record.
-    """
-    names = sorted(set(_NAMED.findall(text)))
-    if [name[:3] for name in names] != ["cpu", "gpu"]:
-        raise SystemExit(f"a document names one record of a CPU and one of a GPU, and not {', '.join(names) or 'none'}")
-    return RESULTS / names[0], RESULTS / names[1]
+def recorded(text: str) -> tuple[Path, Path, Path]:
+    """The records of a CPU, a GPU and a disk that a document names. Raises SystemExit unless it names one of each."""
+    named = {name.partition("-")[0]: RESULTS / name for name in _NAMED.findall(text)}
+    if set(named) != {"cpu", "gpu", "disk"} or len(named) != len(set(_NAMED.findall(text))):
+        raise SystemExit("a document names one record of a CPU, one of a GPU and one of a disk, and not "
+                         f"{', '.join(sorted(set(_NAMED.findall(text)))) or 'none'}")
+    return named["cpu"], named["gpu"], named["disk"]
 
 
 def _speed(records: Mapping[str, Mapping[str, Any]]) -> str:
@@ -116,11 +117,11 @@ def _best(record: Mapping[str, Any], work: str, graph: str) -> Pair:
 
 def main(arguments: Sequence[str]) -> None:
     """Update the documents."""
-    if len(arguments) not in (0, 2):
+    named = recorded((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"))
+    given = {path.name.partition("-")[0]: path for path in map(Path, arguments)}
+    if set(given) - {"cpu", "gpu", "disk"}:
         raise SystemExit(__doc__)
-    named = recorded((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")) if not arguments else ()
-    cpu, gpu = named or (Path(arguments[0]), Path(arguments[1]))
-    found = tables(cpu, gpu)
+    found = tables(*(given.get(name, path) for name, path in zip(("cpu", "gpu", "disk"), named)))
     for path in DOCUMENTS:
         path.write_text(filled(path.read_text(encoding="utf-8"), found), encoding="utf-8")
 

@@ -50,7 +50,7 @@ def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
             seconds.append(result.seconds)
             if rank is not None:
                 sent = summed(rank, [rank.sent - before], "bytes")[0]
-                sent -= (rank.size - 1) * sum(np.asarray(result[field]).nbytes for field in result.fields)
+                sent -= (rank.size - 1) * sum(result._raw[field].nbytes for field in result.fields)
         modes = sorted({row.mode for row in result.history})
         found[name] = {"seconds": seconds[1:], "modes": modes, "sent": sent}
     if rank is None or rank.rank == 0:

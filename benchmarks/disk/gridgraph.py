@@ -15,6 +15,7 @@ __all__ = ["GridGraph"]
 
 _PARTITIONS = 4
 _SWEEPS = 5
+_BUDGET = 1  # GiB: the least that GridGraph's programs accept, as they read whole numbers and never end with 0
 _BLOCK = 1 << 22
 
 
@@ -25,39 +26,44 @@ class GridGraph:
     Attributes:
         folder: the folder of the checkout.
         place: a folder for the converted graph.
-        budget: GiB of memory, an argument of GridGraph's programs.
         prefix: words that are put before each command.
     """
 
     folder: Path
     place: Path
-    budget: float
     prefix: list[str]
 
-    def measure(self, source: Path) -> dict[str, float]:
-        """Seconds of the conversion, a PageRank sweep, a search from the hub and components; and bytes on disk.
+    WORKS = ("convert", "pagerank", "bfs", "components")
 
-        source: a graph file with consecutive ids from 0.
-        """
+    def __post_init__(self) -> None:
+        self._pairs, self._grid = self.place / "pairs.bin", self.place / "grid"
+        self._hub = self._n = 0
+
+    def prepare(self, source: Path) -> None:
+        """Write the edges of a graph file with consecutive ids from 0 as GridGraph reads them."""
         graph = Graph.read(source)
-        pairs, grid = self.place / "pairs.bin", self.place / "grid"
         edges = graph.edges()
-        with pairs.open("wb") as file:
+        with self._pairs.open("wb") as file:
             for first in range(0, graph.m, _BLOCK):
                 part = slice(first, first + _BLOCK)
                 file.write(np.stack([edges.src[part], edges.dst[part]], 1).astype(np.int32).tobytes())
-        hub, n = int(np.argmax(graph.out_degree)), graph.n
-        del graph, edges
-        found = {"convert": self._run("preprocess", "-i", str(pairs), "-o", str(grid), "-v", str(n), "-p",
-                                      str(_PARTITIONS), "-t", "0")}
-        found["nbytes"] = sum(path.stat().st_size for path in grid.iterdir())
-        pairs.unlink()
-        budget = str(self.budget)
-        one = self._run("pagerank", str(grid), "1", budget)
-        found["pagerank"] = (self._run("pagerank", str(grid), str(1 + _SWEEPS), budget) - one) / _SWEEPS
-        found["bfs"] = self._run("bfs", str(grid), str(hub), budget)
-        found["components"] = self._run("wcc", str(grid), budget)
-        return found
+        self._hub, self._n = int(np.argmax(graph.out_degree)), graph.n
+
+    def seconds(self, work: str) -> float:
+        """Seconds of one of WORKS: the conversion, a PageRank sweep, a search from the hub, or components."""
+        grid, budget = str(self._grid), str(_BUDGET)
+        if work == "convert":
+            return self._run("preprocess", "-i", str(self._pairs), "-o", grid, "-v", str(self._n), "-p",
+                             str(_PARTITIONS), "-t", "0")
+        if work == "pagerank":
+            one = self._run("pagerank", grid, "1", budget)
+            return (self._run("pagerank", grid, str(1 + _SWEEPS), budget) - one) / _SWEEPS
+        return self._run("bfs", grid, str(self._hub), budget) if work == "bfs" else self._run("wcc", grid, budget)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the converted graph on disk."""
+        return sum(path.stat().st_size for path in self._grid.iterdir())
 
     def _run(self, name: str, *words: str) -> float:
         begin = time.perf_counter()

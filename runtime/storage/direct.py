@@ -76,8 +76,8 @@ class DirectFiles:
                     self._replace(number)
                 continue
             if not got:
-                raise DiskError(f"{self._paths[number]}: cut off: it ends at byte {offset + have:,}, and a page goes "
-                                f"on to byte {offset + len(buffer):,}; convert the graph again")
+                raise DiskError(f"{self._paths[number]}: cut off: it ends at byte {os.fstat(file).st_size:,}, and a "
+                                f"page goes on to byte {offset + len(buffer):,}; convert the graph again")
             have += got
 
     @cached_property

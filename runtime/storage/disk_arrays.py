@@ -44,7 +44,7 @@ class DiskArray:
         self._folder = room.folder
         self._dtype = np.dtype(dtype)
         self._count = 0
-        with writing(f"temporary files in {room.folder}", room.folder / "x"):
+        with writing(f"temporary files in {room.folder}", room.folder / "x", temporary=True):
             self._file = tempfile.TemporaryFile(dir=room.folder, buffering=0)  # noqa: SIM115  (the array keeps it open)
         self.array: NDArray[Any] = np.empty(0, dtype=dtype)
         self.pages: mmap.mmap | None = None
@@ -53,7 +53,7 @@ class DiskArray:
         """Grow the array to at least `count` elements and return it; earlier views stay valid. Raises DiskError."""
         if count > self._count:
             size = count * self._dtype.itemsize
-            with writing(f"temporary files in {self._folder}", self._folder / "x"):
+            with writing(f"temporary files in {self._folder}", self._folder / "x", temporary=True):
                 # If the blocks were not reserved, a full disk would kill the process when a page is written back.
                 os.posix_fallocate(self._file.fileno(), 0, size)
                 pages = mmap.mmap(self._file.fileno(), size, flags=mmap.MAP_SHARED)

@@ -58,10 +58,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str], target: Path) -> Iterator[None]:
+def writing(path: str | os.PathLike[str], target: Path, temporary: bool = False) -> Iterator[None]:
     """Turn every OSError in the `with` block, except a broken pipe, into a DiskError: `path` cannot be written.
 
-    `target` is the resolved path of the same file.
+    `target` is the resolved path of the same file. `temporary` says that the file does not replace another one.
     """
     try:
         yield
@@ -70,7 +70,7 @@ def writing(path: str | os.PathLike[str], target: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
-        raise DiskError(f"cannot write {os.fspath(path)}: {_reason(error, target)}") from error
+        raise DiskError(f"cannot write {os.fspath(path)}: {_reason(error, target, temporary)}") from error
 
 
 class PendingFile:
@@ -181,7 +181,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     raise DiskError(f"cannot write {os.fspath(path)}: {_reason(OSError(number, os.strerror(number)), target)}")
 
 
-def _reason(error: OSError, target: Path) -> str:
+def _reason(error: OSError, target: Path, temporary: bool = False) -> str:
     if error.errno == errno.ENOENT:
         return f"there is no folder {target.parent}"
     if error.errno == errno.ENOTDIR:
@@ -189,7 +189,7 @@ def _reason(error: OSError, target: Path) -> str:
     if error.errno == errno.EISDIR:
         return "it is a folder"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk is full; the file was left as it was"
+        return "the disk is full" if temporary else "the disk is full; the file was left as it was"
     return (error.strerror or str(error)).lower()
 
 

@@ -182,6 +182,11 @@ PROGRAMS: dict[str, tuple[Callable[[], f.Program], str]] = {
         "A reduction over the vertices that point here"),
     "the key of a group outside of it": (lambda: _exprs(_when(
         _is(f.Field, name="far", of="self"), lambda e: f.GroupKey(F32, "c"))), "A grouped gather has a key"),
+    "a condition of groups without groups": (lambda: _exprs(_when(
+        _is(f.Reduce, domain=f.Domain("out")), lambda e: replace(e, having=f.Const(BOOL, True)))),
+        "A grouped gather has a key"),
+    "a part of groups without groups": (lambda: _exprs(_when(
+        _is(f.Reduce, domain=f.Domain("out")), lambda e: replace(e, part=0))), "A grouped gather has a key"),
     "groups without a key": (lambda: _exprs(_when(
         _is(f.Reduce, domain=f.Domain("out")), lambda e: replace(e, group="c"))), "A grouped gather has a key"),
     "a write to nothing": (lambda: _statements(_instead(

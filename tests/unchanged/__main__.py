@@ -11,9 +11,8 @@ from pathlib import Path
 
 import click
 
-from tests.unchanged.stages import planned, stages
-from tests.unchanged.test_unchanged import DIGESTS, PLANS, derived_digests, plan_digests, programs, source_of
-from vlang import stdlib
+from tests.unchanged.stages import stages
+from tests.unchanged.test_unchanged import DIGESTS, derived_digests, programs
 
 
 @click.command(help=__doc__)
@@ -22,14 +21,11 @@ def main(texts: Path | None) -> None:
     if texts is None:
         lines = [derived_digests(number, text) for number, text in enumerate(programs())]
         DIGESTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        PLANS.write_text("\n".join(map(plan_digests, stdlib.names())) + "\n", encoding="utf-8")
         return
     texts.mkdir(parents=True, exist_ok=True)
     for number, text in enumerate(programs()):
         for name, derived in stages(text, number):
             (texts / f"{number:03}.{name}").write_text(derived, encoding="utf-8")
-    for name in stdlib.names():
-        (texts / f"{name}.plan").write_text("\n".join(planned(name, source_of(name))), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vlang import Graph, Program, load
+from vlang import Program
 from vlang.errors import BindError, ProgramError
 from vlang.ir.checks.check_mode import Checked, checked
 from vlang.ir.derived import derived
@@ -27,7 +27,7 @@ from vlang.ir.switches import OPTIMISATIONS
 from vlang.runtime.plan.plan import Plan
 from vlang.syntax.problems import Problem, report
 
-__all__ = ["digest", "planned", "stages"]
+__all__ = ["digest", "stages"]
 
 
 def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
@@ -101,12 +101,6 @@ def _ranges(program: f.Program, ranges: Ranges) -> str:
         inside = ranges.within(reduce.cond)
         found += [ranges.term(reduce), *(inside.of(one) for one in f.walk(reduce.body))]
     return " ".join(str(one and (one.low, one.high)) for one in found)
-
-
-def planned(name: str, source: str) -> tuple[str, str]:
-    """How a program of the library would run on a graph, on a CPU and on a GPU, and the memory that it needs."""
-    lowered = load(name).lower(Graph.read(source), threads=2)
-    return lowered.text("plan"), canonical(lowered.cost())
 
 
 def _checks(made: Checked) -> str:

@@ -1,7 +1,8 @@
 """Random programs with values of several components.
 
-The programs have vectors, declared reductions, sets of vertices, fields of distant vertices, and gathers of changes.
-All numbers are integers, so results are compared bit by bit.
+The programs have vectors and matrices, also as parameters, declared reductions, sets of vertices, fields of distant
+vertices, and gathers of changes.
+All numbers are integers, or floats with small integral values, so results are compared bit by bit.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ _FOLDS = ("sum", "min", "max", "bitor", "bitand", "bitxor")
 
 @dataclass
 class _Writer:
-    """Writes one program of u16 vectors `x`, `y` and `const`, u16 scalars, vertices `far`, and an int `k`."""
+    """Writes one program of u16 vectors `x`, `y` and `const`, u16 scalars, vertices `far`, and an int `k`.
+
+    Its parameters are a u16 vector `p`, and square matrices `A` of u16 and `B` of floats.
+    """
 
     draw: st.DrawFn
     width: int
@@ -38,12 +42,12 @@ class _Writer:
 
     def vector(self, depth: int, of: str = "") -> str:
         """A vector expression. of: "" for own fields, "u." for fields of the neighbour."""
-        leaf = [f"{of}x", f"{of}y", f"{of}const"] + ([] if of else self.gathered)
+        leaf = [f"{of}x", f"{of}y", f"{of}const", "p"] + ([] if of else self.gathered)
         if depth == 0:
             return self.one(*leaf)
         a, b = self.vector(depth - 1, of), self.vector(depth - 1, of)
         forms = [f"({a} + {b})", f"({a} * {b})", f"min({a}, {b})", f"max({a}, {self.scalar(0, of)})", f"reverse({a})",
-                 f"({a} | {b})", f"({a} ^ {self.scalar(0, of)})", f"({a} // 3)", f"({a} << 1)", a,
+                 f"({a} | {b})", f"({a} ^ {self.scalar(0, of)})", f"({a} // 3)", f"({a} << 1)", f"(A @ {a})", a,
                  f"({a} if {self.test(of)} else {b})"]
         return self.one(*forms, *([] if of else ["far.x", "far.far.y"]))
 
@@ -105,12 +109,17 @@ def value_programs(draw: st.DrawFn) -> Generated:
     graph = draw(ref_graphs())
     width = draw(st.sampled_from([1, 2, 3, 5, 9]))
     writer = _Writer(draw, width)
-    head = ["program values(S: vertices)", _REDUCTIONS + f"vertex x: u16[{width}]", f"vertex const: u16[{width}] = x",
+    rows = [[draw(st.integers(0, 3)) for _ in range(width)] for _ in range(3 if width < 9 else 1)]
+    matrix = [(rows[i % len(rows)] * 2)[i % width : i % width + width] for i in range(width)]
+    head = [f"program values(S: vertices, p: u16[{width}] = {rows[0]}, A: u16[{width}, {width}] = {matrix},",
+            f"               B: float[{width}, {width}] = {matrix[::-1]})", _REDUCTIONS + f"vertex x: u16[{width}]",
+            f"vertex const: u16[{width}] = x",
             f"vertex y: u16[{width}] = reverse(x) + 1", "vertex s: u16 = odd(x[0], 5)", "vertex far: vertex",
             "vertex k: int = position(self, S)"]
     loops = [line for number in range(draw(st.integers(1, 2))) for line in writer.loop(number)]
     writer.gathered = []
     tail = [f"vertex last: u64[{width}] = {writer.vector(1)} + sum(v.x for v in vertices)",
+            f"vertex real: float[{width}] = B @ min(x, 999) - p",
             f"vertex some: u16[{width}] = max(v.{writer.one('x', 'y')} for v in S) ^ x" if graph.n else ""]
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     members = rng.integers(0, graph.n, draw(st.integers(0, graph.n))).tolist() if graph.n else []
