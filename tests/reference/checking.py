@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tests.reference.values import (
     Array,
     Value,
     _Weak,
+    concrete,
     convert,
     declared,
     definite,
@@ -165,6 +167,11 @@ class _Watcher(Evaluator):
                 a = self._part(expr.value, rows, env, compared)
                 result = self._within((a,), ops.negate(a, self._mode == "wrap"))
                 return self.arithmetic(expr.span, "neg", (a,), result, compared)
+            case t.Binary(op="@"):
+                matrix, vector = (self._part(side, rows, env) for side in (expr.left, expr.right))
+                type_ = concrete(reduce(meet, (row.type for row in matrix.parts), vector.type), self.precision)
+                sides = [(convert(row, type_), convert(vector, type_)) for row in matrix.parts]
+                return ops.vector_of([self._inner(expr.span, a, b, compared) for a, b in sides])
             case t.Binary(op=op):
                 hands = compared and op in ("+", "-", "*")
                 a, b = (self._part(side, rows, env, hands) for side in (expr.left, expr.right))
@@ -257,15 +264,19 @@ class _Watcher(Evaluator):
                 result = ops.extreme(name, result, other, self.precision)
             return result
         if name == "dot":
-            products = []
-            pairs = zip(*(ops.components(convert(a, meet(args[0].type, args[1].type))) for a in args), strict=True)
-            for a, b in pairs:
-                product = ops.binary("*", a, b, self.precision)
-                products.append(self.arithmetic(expr.span, "*", (a, b), product, compared))
-            return self._folded(expr.span, "sum", products, compared)
+            type_ = meet(args[0].type, args[1].type)
+            return self._inner(expr.span, convert(args[0], type_), convert(args[1], type_), compared)
         result = self._built_in(name, args)
         self._function_failed(expr.span, name, args[0], result)
         return result
+
+    def _inner(self, span: t.Span, a: Value, b: Value, compared: bool) -> Value:
+        """The inner product of two vectors."""
+        products = []
+        for one, other in zip(ops.components(a), ops.components(b), strict=True):
+            product = ops.binary("*", one, other, self.precision)
+            products.append(self.arithmetic(span, "*", (one, other), product, compared))
+        return self._folded(span, "sum", products, compared)
 
     def _folded(self, span: t.Span, name: str, parts: list[Value], compared: bool) -> Value:
         result = parts[0]
