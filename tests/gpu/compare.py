@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.reference.cases import Case, case
+from tests.reference.cases import NEAR_TIES, Case, case
 from tests.reference.graph import Array, RefGraph
 from tests.reference.graphs import to_graph
 from tests.spelled import spelled
@@ -173,16 +173,12 @@ def bits(result: Result) -> dict[str, bytes]:
     return {**fields, **{name: np.asarray(value).tobytes() for name, value in result.globals.items()}}
 
 
-_NEAR_TIES = {"adamic_adar": ("closest",)}
-"""Fields with the winner of a comparison of rounded logarithms, which differ in their last bit between devices."""
-
-
 def assert_equal(got: Result, want: Result, what: object) -> None:
     """Integers must be equal, floats within 1e-5 of their value or of the mean magnitude of their field."""
     assert got.fields == want.fields, what
     assert got.converged == want.converged, (what, got.reason, want.reason)
     for name in want.fields:
-        if name not in _NEAR_TIES.get(got.program, ()):
+        if name not in NEAR_TIES.get(got.program, ()):
             _assert_close(np.asarray(got[name]), np.asarray(want[name]), f"{what}: {name}")
     for name, value in want.globals.items():
         _assert_close(np.asarray(got[name]), np.asarray(value), f"{what}: {name}")

@@ -145,7 +145,7 @@ CASES: dict[str, tuple[Callable[[Damaged], object], str]] = {
     "codec": (_sealed(lambda d: d.put(CODEC_AT, "<I", 3)), "the file has pages compressed by codec 3, which"),
     "wide numbers": (_sealed(lambda d: d.put(BITS_AT, "<I", 64)), "the file has vertex numbers of 64 bits, which"),
     "flags": (_sealed(lambda d: d.put(FLAGS_AT, "<Q", 3)), "the file has flags 0x3, which"),
-    "layout": (_sealed(lambda d: d.put(LAYOUT_AT, "<I", 2)), "the file has layout 2, which"),
+    "layout": (_sealed(lambda d: d.put(LAYOUT_AT, "<I", 3)), "the file has layout 3, which"),
     "kind of ids": (_sealed(lambda d: d.put(ID_KIND_AT, "<I", 9)), "the file has ids of kind 9, which"),
     "ids without a table": (_sealed(lambda d: d.put(ID_KIND_AT, "<I", 1)), "the section ids is missing"),
     "bytes that must be zero": (_sealed(lambda d: d.put(4000, "<I", 1)), "bytes that must be zero are not"),

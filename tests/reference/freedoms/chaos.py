@@ -60,6 +60,17 @@ class _Sight(Evaluator):
         assert inner.edge is not None
         return Rows(len(at), inner.own[at], {domain.name: others[at]}, inner.edge[at]), group[at]
 
+    def _places(self, expr: t.Reduce, inner: Rows) -> Array:
+        """The places of edges in the order of the graph, for contributions in any order."""
+        if self.pick is None or inner.edge is None or inner.own is None:
+            return super()._places(expr, inner)
+        order = np.argsort(inner.edge, kind="stable")
+        sorted_ = Rows(inner.count, inner.own[order], {name: ends[order] for name, ends in inner.members.items()},
+                       inner.edge[order])
+        places = np.empty(len(order), np.int64)
+        places[order] = super()._places(expr, sorted_)
+        return places
+
     def _member(self, expr: t.Member, rows: Rows, env: Env) -> Value:
         now = super()._member(expr, rows, env)
         store = env.get(expr.name)
