@@ -90,7 +90,8 @@ def test_the_library_says_what_it_needs() -> None:
     both = ["undirected", "simple"]
     assert {name: words for name, words in needs.items() if words} == {
         "triangles": both, "kcore": both, "kcore_members": both, "kcore_peel": both, "lcc": both,
-        "lcc_directed": ["simple"], "eccentricity": ["undirected"],
+        "adamic_adar": both, "jaccard": both, "lcc_weighted": both, "lcc_directed": ["simple"],
+        "eccentricity": ["undirected"],
     }  # fmt: skip
 
 

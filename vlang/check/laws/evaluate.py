@@ -81,6 +81,8 @@ def converted(value: Operand, type_: Type) -> Operand:
         return np.where(value == np.inf, most, np.where(value == -np.inf, _LOW, finite)).astype(dtype)
     if value.dtype.kind == "i" and dtype.kind == "f":
         return _real(value)
+    if type_.kind == "int" and value.ndim == 0 and int(value) in (type_.lowest, type_.highest):
+        return stored([int(value)], type_).reshape(())  # a literal that is an infinity of the type
     return value.astype(dtype)
 
 
