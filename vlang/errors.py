@@ -87,7 +87,13 @@ class DiskError(VlangError, OSError):
 
 
 class OutOfMemory(VlangError, MemoryError):
-    """The run does not fit in memory, or in its memory budget."""
+    """The run does not fit in memory, or in its memory budget.
+
+    Attributes:
+        in_memory: bytes that suffice to run with all edges in memory, where the edges are on disk; 0 if unknown.
+    """
+
+    in_memory = 0
 
 
 class DeviceError(VlangError, RuntimeError):

@@ -148,8 +148,11 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
         inside = f", in memory because {refused}" if refused else ""
-        raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them ({in_bytes(state)} for vertices{inside}), and the "
-                          f"budget is {in_bytes(limit)}{taken}: give memory={size_option(min(least, whole) + others)}")
+        error = OutOfMemory(
+            f"{asked}{in_bytes(least)} to stream them ({in_bytes(state)} for vertices{inside}), and the budget is "
+            f"{in_bytes(limit)}{taken}: give memory={size_option(min(least, whole) + others)}")
+        error.in_memory = whole + others
+        raise error
     pages = min(free - state, sum(sizes) + LEAST_BUFFERS * largest)
     lists = 28 * here.n if any(stage.notify is not None for stage in plan.stages) else 0
     if pages - lists >= 8 * largest:

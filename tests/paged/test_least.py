@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vlang import Graph, load
-from vlang.errors import OutOfMemory
+from vlang.errors import BindError, OutOfMemory
 from vlang.options import parse_size
 
 SIMPLE = {"self_loops": "drop", "parallel": "drop"}
@@ -42,3 +42,16 @@ def test_the_named_memory_suffices(
     if parse_size(named[1]) > 1 << 22:
         with pytest.raises(OutOfMemory):  # half of it does not
             program(Graph.open(path), memory=parse_size(named[1]) // 2, **options)
+
+
+def test_the_memory_named_for_common_neighbours_suffices(tmp_path: Path) -> None:
+    """The error is the same whether the budget would have sufficed to stream the edges or not."""
+    path, program = tmp_path / "g.vg", load("jaccard")
+    Graph.read("kron:13", self_loops="drop", parallel="drop").save(path)
+    named = set()
+    for memory in ("64K", "1M", "3M"):
+        with pytest.raises(BindError, match=r"line \d+: `common` .* cannot be streamed; with memory=") as refused:
+            program(Graph.open(path), memory=memory)
+        named |= set(re.findall(r"memory=(\d+M)", str(refused.value)))
+    for memory in named:
+        program(Graph.open(path), memory=memory)

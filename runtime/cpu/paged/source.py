@@ -139,7 +139,7 @@ class Streamed:
 
 def converted(stored: StoredEdges, columns: Columns) -> int:
     """Bytes per edge of the columns that a pass must convert, as its kernels read another type than the stored one."""
-    types = [(stored.columns[name], DTYPES[dtype]) for name, dtype in columns]
+    types = [(stored.columns[name], DTYPES[dtype]) for name, dtype in columns if name in stored.columns]
     return sum(wanted.itemsize for kept, wanted in types if converts(kept.dtype, wanted) or kept.coding is not None)
 
 

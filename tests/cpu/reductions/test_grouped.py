@@ -52,7 +52,20 @@ repeat 2 times:
 """.replace("mode(u.degree for u -- self)", "mode(u.degree for u -- self, default = 0)"))
 
 
-@pytest.mark.parametrize("program", [MOVES, KEYS], ids=lambda program: program.name)
+OVER = compile("""program over_groups
+vertex groups: int   = count(true for u -- self by c = u.degree)
+vertex pairs:  i64   = count(c > 3 for u -- self by c = u.degree if count(true for u) > 1)
+vertex lone:   int   = count(sum(1 for u) == 1 for u -- self by c = u.degree)
+vertex middle: float = mean(c for u -- self by c = u.degree, default = 0)
+vertex two:    i64   = prod(i64(2) for u -- self by c = u.degree)
+vertex bits:   int   = bitxor(c + count(true for u) for u -- self by c = u.degree)
+vertex joint:  int   = bitand(c for u -- self by c = u.degree)
+vertex thick:  bool  = all(count(true for u) > 1 for u -- self by c = u.degree)
+vertex thin:   bool  = any(count(true for u) == 1 for u -- self by c = u.degree)
+""")
+
+
+@pytest.mark.parametrize("program", [MOVES, KEYS, OVER], ids=lambda program: program.name)
 def test_families(program: Program) -> None:
     for _, graph in list(all_families())[::3]:
         case = case_of(graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vlang.api.running.columns import counts_edges
-from vlang.errors import BindError
+from vlang.errors import BindError, OutOfMemory
 from vlang.ir.forms.exprs import Degree, Field, GroupKey, walk
 from vlang.ir.forms.text import expression
 from vlang.ir.forms.visible import expressions, statements
@@ -57,7 +57,13 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
         BindError: the edges must be streamed, but the program or an option needs them in memory. The message says how
             much memory the edges take.
     """
-    found = placement_of(plan_for, graph, options)
+    line = whole_lists(program)
+    try:
+        found = placement_of(plan_for, graph, options)
+    except OutOfMemory as error:
+        if line is None or not error.in_memory:
+            raise
+        raise _of_lists(program, line, graph, error.in_memory) from None
     for name, given in (("page_size", options.page_size), ("blocking", options.blocking == "always")):
         if found is not None and found.streams and given:
             raise BindError(f"{name} cuts adjacency lists in memory, and the pages of {graph.name} are streamed as "
@@ -79,9 +85,13 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
         raise BindError(f"{program.name}, line {counted}: a random number for an edge depends on how many "
                         f"parallel edges come before it, and the pages of {graph.stored.name} have no such counts: "
                         f"with memory={size_option(found.needed)} or more they are read into memory")
-    line = whole_lists(program)
     if line is None:
         return found
-    raise BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be in "
-                    f"any pages of {graph.stored.name}, so its edges cannot be streamed; with memory="
-                    f"{size_option(found.needed)} or more they are read into memory")
+    raise _of_lists(program, line, graph, found.needed)
+
+
+def _of_lists(program: Program, line: int, graph: Graph, needed: int) -> BindError:
+    """The error about a program whose edges must be in memory. needed: the bytes of such a run."""
+    return BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
+                     f"in any pages of {graph.name}, so its edges cannot be streamed; with memory="
+                     f"{size_option(needed)} or more they are read into memory")

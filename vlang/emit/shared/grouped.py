@@ -35,7 +35,8 @@ class Grouped(Accumulation):
     @staticmethod
     def by_key(reduce: f.Reduce, declared: Mapping[str, f.UserReduction], ranges: Ranges) -> Grouped:
         """The accumulation of a grouped gather. Raises Unwritable if this version cannot write the gather."""
-        over = replace(reduce, type=reduce.body.type, cond=reduce.having, key=None, having=None, group=None, part=None)
+        type_ = reduce.type if reduce.part is None else reduce.body.type
+        over = replace(reduce, type=type_, cond=reduce.having, key=None, having=None, group=None, part=None)
         base = Accumulation.of(over, declared, ranges)
         inside = tuple(Accumulation.of(one, declared, ranges) for one in _inside(reduce))
         for one in (base, *inside):
