@@ -192,7 +192,7 @@ class ListedEdges:
             yield recent, copied[number + 1] if number + 1 < len(order) else None
 
     def _order(self) -> Sequence[int]:
-        """The parts in increasing and decreasing order in turn, so that a pass begins with the parts in the slots."""
+        """The parts, in alternating direction from pass to pass, so that a pass begins with the parts in the slots."""
         order = range(-(-self.count // self._edges))
         self._forward = not self._forward
         return order[::-1] if self._forward else order

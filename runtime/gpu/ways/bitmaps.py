@@ -2,7 +2,7 @@
 
 The frontiers of a superstep and of the next one are bitmaps, n bits each. A queue has room for a part of a frontier:
 the vertices of a part are queued, sorted by page, and pushed, before the next part is queued. A superstep therefore
-reads only the pages of its frontier, like a superstep of `PushLoop` over pages, which needs three queues of n entries.
+reads only the pages of its frontier. `PushLoop` reads the same pages, but needs three queues of n entries.
 """
 
 from __future__ import annotations

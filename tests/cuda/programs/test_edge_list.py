@@ -25,7 +25,7 @@ REFUSED = {
     "smooth": "all contributions", "lcc": "intersects", "triangles": "intersects", "matching": "no atomic operation",
     "hyperanf": "more than 8 components",
 }
-CHEAP = ("hits", "betweenness", "scc", "kcore_peel", "mis")  # with the programs of STDLIB, in test_engine.py
+CHEAP = ("hits", "betweenness", "scc", "kcore_peel", "mis")  # test_engine.py runs STDLIB with this policy
 
 
 def _check(name: str, graph: str, seed: int, **options: Any) -> Any:

@@ -173,7 +173,7 @@ class Writer:
         return f"pick({e.expr(kind, edge, 1)} for {domain}{cond}, {keys}{weight}{default})"
 
     def of_pair(self, kind: str, scope: Scope) -> str:
-        """A reduction over edges of integers that reduce common neighbours; a plain reduction for other kinds."""
+        """For integers, a reduction over edges of a reduction over common neighbours; otherwise a plain reduction."""
         if kind != "int":
             return self.gathered(kind, scope)
         e, edge = self.e, self.over_edges(scope)
