@@ -74,7 +74,10 @@ def filled(text: str, found: Mapping[str, str]) -> str:
 
 
 def recorded(text: str) -> tuple[Path, Path, Path]:
-    """The records of a CPU, a GPU and a disk that a document names. Raises SystemExit unless it names one of each."""
+    """The records of a CPU, a GPU and a disk that a document names.
+
+    Raises SystemExit unless the document names one record of each kind.
+    """
     named = {name.partition("-")[0]: RESULTS / name for name in _NAMED.findall(text)}
     if set(named) != {"cpu", "gpu", "disk"} or len(named) != len(set(_NAMED.findall(text))):
         raise SystemExit("a document names one record of a CPU, one of a GPU and one of a disk, and not "

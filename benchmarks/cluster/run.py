@@ -4,7 +4,7 @@ Compares PageRank, search, shortest paths and components on a Kronecker graph: o
 are ranks, ranks with one thread each under mpiexec, and a C++ program for MPI that mpicxx builds (PageRank and search;
 left out where mpicxx is missing). The sides run in turn, each in new processes that run every program five times, of
 which the first is not counted. Prints medians of `Result.seconds`, ratios to one process, and the bytes that all ranks
-send to each other, without the values of the result, which every rank gets at the end.
+send to each other. These bytes do not include the values of the result, which every rank receives at the end.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ __all__ = ["GridGraph"]
 
 _PARTITIONS = 4
 _SWEEPS = 5
-_BUDGET = 1  # GiB: the least that GridGraph's programs accept, as they read whole numbers and never end with 0
+_BUDGET = 1  # GiB; GridGraph's programs read a whole number, and never end if it is 0
 _BLOCK = 1 << 22
 
 
@@ -26,7 +26,7 @@ class GridGraph:
     Attributes:
         folder: the folder of the checkout.
         place: a folder for the converted graph.
-        prefix: words that are put before each command.
+        prefix: the first words of every command.
     """
 
     folder: Path
@@ -40,7 +40,7 @@ class GridGraph:
         self._hub = self._n = 0
 
     def prepare(self, source: Path) -> None:
-        """Write the edges of a graph file with consecutive ids from 0 as GridGraph reads them."""
+        """Write the edges of a graph file as pairs of int32 vertex numbers, the input format of GridGraph."""
         graph = Graph.read(source)
         edges = graph.edges()
         with self._pairs.open("wb") as file:

@@ -8,8 +8,8 @@ job, because it changes from second to second. Prints the table, and writes it w
 benchmarks/results.
 
 Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. --gridgraph names a built checkout of
-GridGraph; then only the works of GridGraph are measured, by both systems in turn. --cgroup names a control group in
-which jobs run; this user must be allowed to change its tasks.
+GridGraph; then only the workloads in `GridGraph.WORKS` are measured, in turn by vlang and by GridGraph. --cgroup names
+a control group in which jobs run; this user must be allowed to change its tasks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MIB = 1 << 20
 HEADER = ("work", "figure", "limit", "must", "met", "detail")
 WIDTHS = (34, 18, 18, 10, 3, 60)
 LEFT = (0, 3, 4, 5)
-_TURNS = 3  # of vlang and GridGraph
+_TURNS = 3  # measurements of each workload by vlang and by GridGraph
 _INTERVAL = 30.0  # seconds between two checkpoints, by default
 _IN_GROUP = 'echo 0 > "$0" && exec "$@"'  # runs its arguments as a command in the control group $0
 
@@ -80,7 +80,7 @@ class Session:
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         known = {key: value for key, value in {**arguments, **found}.items()
-                 if key == "program" or not isinstance(value, str)}  # no paths, which differ from run to run
+                 if key == "program" or not isinstance(value, str)}  # without paths, which differ from run to run
         self.found.setdefault(name, []).append(known)
         return found
 
@@ -168,7 +168,7 @@ class Session:
                   f"{found['each'] * 1e3:.0f} ms each")
 
     def beside(self, other: GridGraph) -> Iterator[Row]:
-        """The same workloads by vlang and by GridGraph, in turn."""
+        """Measure the same workloads by vlang and by GridGraph, in turn."""
         warm = self.folder / "warm.npz"
         self.job("archive", spec="rmat:8", path=str(warm))
         other.prepare(self.source)
@@ -188,7 +188,7 @@ class Session:
                   f"GridGraph {other.nbytes / m:.1f}")
 
     def ours(self, work: str, warm: Path) -> float:
-        """Seconds of one of the works of GridGraph by vlang: whole runs, but for PageRank a later sweep."""
+        """Seconds of vlang for a workload of GridGraph: a whole run, or for PageRank a sweep after the first."""
         if work == "convert":
             seconds: float = self.job("conversion", source=str(self.source), target=str(self.pages), memory=256 * MIB,
                                       threads=self.threads, warm=str(warm))["seconds"]

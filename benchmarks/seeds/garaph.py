@@ -63,11 +63,13 @@ def _gains(cells: Cells) -> Iterator[Finding]:
 
 
 def _dispatch(setup: Setup) -> Table:
-    """PageRank with a quarter of the edges on the GPU, beside all cores, and the most that a split of pages could gain.
+    """Sweeps of PageRank on a GPU and on a CPU, and the largest gain that a split of the pages between both could have.
 
-    GPU and CPU sweep alone, and each beside runs of the other, with which it shares the memory of the host. A split in
-    which both sides end at the same time takes 1 / (1 / gpu + 1 / cpu). Then the GPU needs the values of the vertices
-    of the CPU, and the CPU those of the GPU: n values each way.
+    A quarter of the edges is resident on the GPU.
+
+    GPU and CPU are each measured alone, and while the other one runs and shares the memory of the host. A split in
+    which both sides end at the same time takes 1 / (1 / gpu + 1 / cpu). In addition, n values are copied in each
+    direction, because each side reads the values of vertices of the other side.
     """
     graph, which = setup.graph("rmat"), program("pagerank")
     sides: dict[str, dict[str, Any]] = {
@@ -98,7 +100,7 @@ def _dispatch(setup: Setup) -> Table:
 
 @contextmanager
 def _running(setup: Setup, which: Program, graph: Graph, options: Mapping[str, Any] | None) -> Iterator[None]:
-    """A context in which another thread repeats a run, if there are options for it."""
+    """A context manager during which another thread repeats a run; if `options` is None, no other run is started."""
     if options is None:
         yield
         return
@@ -118,7 +120,7 @@ def _running(setup: Setup, which: Program, graph: Graph, options: Mapping[str, A
 
 
 def _link_seconds(setup: Setup) -> float:
-    """Seconds for a byte that is copied to the GPU."""
+    """Seconds per byte that is copied to the GPU."""
     device = open_device(setup.device)
     try:
         text = program("pagerank").plan(frozenset(), frozenset(), target="cuda").text

@@ -51,7 +51,7 @@ def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
 
 
 def _orders(setup: Setup, names: Sequence[str], memory: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Searches by the hybrid, by the order of the rows in the file."""
+    """Times of searches with the policy hytgraph, for each order of the rows in the file."""
     plain = setup.graph("rmat")
     orders = {"degree": order_by_degree(plain.degree), "hubs": order_by_hubs(plain.in_degree, plain.out_degree)}
     graphs = {"ids": plain, **{name: plain.ordered(order) for name, order in orders.items()}}

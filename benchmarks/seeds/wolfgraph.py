@@ -1,4 +1,4 @@
-"""Ablations of WolfGraph (Zhu et al., FGCS 2019): file to answer (figure 15), local tables (figure 8), repetition."""
+"""Ablations of WolfGraph (Zhu et al., FGCS 2019): file to answer (figure 15), local tables (figure 8), repeats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAPER_ROUNDS = 10  # the iterations of PageRank in the paper (6)
 
 
 def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
-    """The tables."""
+    """The tables of this seed."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairs.npz"
         _write_pairs(setup.graph("rmat"), path)
@@ -45,7 +45,7 @@ def _write_pairs(graph: Graph, path: Path) -> None:
 
 
 def _file_to_answer(setup: Setup, path: Path) -> Table:
-    """The time from the file to the first result, and that of a second run on the same graph."""
+    """The time from the file to the first result, and the time of a second run on the same graph."""
     source = setup.source(setup.graph("rmat"))
     works: dict[str, tuple[str, dict[str, Any]]] = {
         "PageRank": ("pagerank", {"tol": 0.0, "max_rounds": PAPER_ROUNDS}), "bfs": ("bfs", source),
@@ -72,7 +72,7 @@ def _file_to_answer(setup: Setup, path: Path) -> Table:
 
 
 def _steps(setup: Setup, path: Path, name: str, given: Mapping[str, Any]) -> dict[str, float]:
-    """Milliseconds of each step, medians of runs after one that compiled all kernels."""
+    """The median milliseconds of each step, over runs that follow a run that compiled all kernels."""
     setup.run(program(name), Graph.read(path), **given)
     runs = []
     for _ in range(setup.repeats):
@@ -88,7 +88,7 @@ def _steps(setup: Setup, path: Path, name: str, given: Mapping[str, Any]) -> dic
 
 
 def _local_tables(setup: Setup, path: Path) -> Table:
-    """A sweep over the list with and without local tables, beside a sweep over sorted edges."""
+    """Times of a sweep over the list with and without local tables, and of a sweep over sorted edges."""
     graph = Graph.read(path)
     works = {"PageRank": "pagerank", "minimum (components)": "components"}
     plain: dict[str, dict[str, Any]] = {
@@ -113,7 +113,7 @@ def _local_tables(setup: Setup, path: Path) -> Table:
 
 
 def _repeated_parts(setup: Setup, path: Path) -> Table:
-    """A search over a streamed list. Parts are processed again while the next one is copied, or once in a superstep."""
+    """Runs over a streamed list, whose parts are processed once, or again while the next part is copied."""
     graph = Graph.read(path, weights="1..64")
     works: dict[str, tuple[str, dict[str, Any]]] = {
         "sssp": ("sssp", setup.source(setup.graph("rmat"))), "components": ("components", {})}

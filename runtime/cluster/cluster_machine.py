@@ -142,7 +142,8 @@ class ClusterMachine(CpuMachine):
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop; of `start`, only the entries for the vertices of this rank are used.
 
-        A checkpoint (`start.placed`) has entries for these vertices only, and another start for all vertices.
+        If `start` comes from a checkpoint (`start.placed`), it has entries for these vertices only; otherwise it has
+        entries for all vertices.
         """
         if start is not None:
             first, last = self.local.numbers.ranges.of(self.transport.rank)

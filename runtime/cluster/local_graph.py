@@ -22,7 +22,7 @@ from vlang.runtime.storage.memory import empty
 from vlang.types import OPPOSITE
 
 _ROW = 3  # the time that a row takes in a full pass, apart from its edges, divided by that of an edge (kron:20)
-_ROW_SEARCHED = 100  # the same for passes of searches, which read few edges of most rows
+_ROW_SEARCHED = 100  # the same ratio for passes of searches, which read few edges of most rows
 
 __all__ = ["RECEIVERS", "LocalGraph", "assembled", "local_graph", "pulled_kinds", "read_columns", "row_work", "rows_of",
            "work_of"]
@@ -130,7 +130,7 @@ def row_work(plan: Plan) -> int:
 def work_of(graph: Graph, kinds: Iterable[str], row: int = _ROW) -> NDArray[np.int64]:
     """The work of each vertex, int64[n], by which ranges are cut.
 
-    The work is `row` (see `row_work`), and the number of the edges of the vertex in some directions.
+    The work of a vertex is `row` (see `row_work`) plus the number of its edges in the directions `kinds`.
     """
     work = np.full(graph.n, row, np.int64)
     for kind in kinds:

@@ -59,9 +59,9 @@ class RankPriority(Priority):
         return "ranks exchange fields, and contributions are combined beside them" if apart else ""
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None as `Priority.begin` does, or if the loop continues a run on another graph.
+        """Begin the loop. Returns None where `Priority.begin` does, and if the loop continues a run on another graph.
 
-        After a restart, every vertex that has a value enters a bucket.
+        If the loop continues from a checkpoint, every vertex that has a value enters a bucket.
         """
         if bound is not None or not only_new(start) or (start is not None and not start.placed):
             return None
@@ -76,7 +76,7 @@ def combined_apart(stage: StageSpec) -> bool:
 
 
 def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
-    """The value with the last priority, for numbers of no vertex, whose memory has old values of other runs."""
+    """The value with the last priority, for entries that belong to no vertex; their memory has old values."""
     spec = stage.way("priority", PrioritySpec)
     assert spec is not None
     if dtype.kind == "f":

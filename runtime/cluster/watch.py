@@ -1,7 +1,7 @@
 """Finds out which ranks of an MPI job wait for others, and which ranks are missing, while an exchange takes long.
 
 A rank that has waited for a while asks all others where they are. Ranks that wait in the same exchange answer. A rank
-that computes, or has stopped, does not answer, so it is missing.
+that computes, or has stopped, does not answer, and therefore counts as missing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Watch:
     """Watches the exchanges of one rank.
 
     Args:
-        comm: an MPI communicator of its own.
+        comm: an MPI communicator that nothing else uses.
         mpi: the module mpi4py.MPI.
     """
 
@@ -54,8 +54,8 @@ class Watch:
         self._answers: dict[int, str] = {}
         self._call, self._place, self._last = 0, "", ""
         self._begun = self._asked = self._poll = 0.0
-        self._sent: list[Any] = []  # requests of messages, whose buffers must live
-        atexit.register(self._received)  # before MPI ends; a late rank finds old questions
+        self._sent: list[Any] = []  # the requests and the buffers of messages under way
+        atexit.register(self._received)  # before MPI ends; a late rank still has to receive old questions
 
     def enter(self, call: int, place: str) -> None:
         """Note that this rank begins exchange number `call`, at a place in the run."""

@@ -41,7 +41,7 @@ class Wide(types.Type):
         return self.size
 
     def __iter__(self) -> Iterator[Any]:
-        """The types of the components, as of a tuple type."""
+        """Iterate over the types of the components, as for a tuple type."""
         return iter([self.item] * self.size)
 
 
@@ -238,7 +238,7 @@ wide_sum, wide_dot = _fold(1), _fold(2)
 
 @intrinsic(prefer_literal=True)
 def wide_spread(context: Any, value: Any, size: Any) -> Any:
-    """`wide_spread(x, size)`: the vector or tuple of `size` components x."""
+    """`wide_spread(x, size)`: a vector or tuple of `size` components that all equal x."""
     count = size.literal_value
     kind = _gathered([value] * count)
 

@@ -23,7 +23,7 @@ from vlang.runtime.storage.available import in_bytes
 __all__ = ["Need", "need_of", "windowed_need"]
 
 _ID = 4  # bytes of a neighbour's number
-_SUMMED = 48  # bytes per entry while edge columns are added up between two vertices
+_SUMMED = 48  # temporary bytes per entry for the sums of an edge column between two vertices
 _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
 _SHOWN = 16  # bytes per vertex: its id, and its place in the order in which results are written
@@ -291,7 +291,7 @@ class _Building:
             self.account.passing(8 * most)
 
     def between(self, plan: Plan) -> None:
-        """Account for the sums of edge columns between two vertices."""
+        """Account for the memory of the sums of edge columns between two vertices."""
         for way, dtype, name in filter(None, map(column_between, plan.slots)):
             self.build(self.shape.kept(way), (name,) if name else ())
             most = self.shape.entries("both")

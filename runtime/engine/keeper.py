@@ -155,7 +155,7 @@ class Keeper:
         return any(task is not None and not task.ended for task in (self._writer, self._coming))
 
     def _flags(self, loop: Loop | None) -> NDArray[np.uint8] | None:
-        """The flags of the active vertices that this process saves; None if the loop does not know them."""
+        """The flags of the active vertices that this process saves; None if the loop has no such flags."""
         return loop.sync() if isinstance(loop, Syncing) else None
 
     def _prepare(self) -> None:

@@ -1,4 +1,4 @@
-"""The tables of neighbour lists that kernels read in full: distinct neighbours, and sums of columns between two."""
+"""Tables for kernels that read whole neighbour lists: distinct neighbours, and sums of their edge columns."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     f"{letter}{bits}": np.dtype(f"{word}{bits}")
     for letter, word, sizes in (("i", "int", (8, 16, 32, 64)), ("u", "uint", (8, 16, 32, 64)), ("f", "float", (32, 64)))
     for bits in sizes
-} | {"f16": np.dtype(np.float16), "bool": np.dtype(np.bool_)}  # the last two: edge columns only
+} | {"f16": np.dtype(np.float16), "bool": np.dtype(np.bool_)}  # f16, bool: edge columns only
 
 
 def flags(n: int) -> NDArray[np.uint8]:

@@ -20,7 +20,8 @@ def choose_exchange(asked: str, devices: Sequence[Device]) -> tuple[type[Exchang
     """The exchange of a run, and why.
 
     Between GPUs that reach each other directly (278 GB/s over NVLink), copying all mirrored values takes less time than
-    the host needs to learn how many have changed. Copies through host memory are about ten times slower.
+    the host needs to learn how many have changed. Copies through host memory are about ten times slower than direct
+    copies between GPUs.
 
     Args:
         asked: the option `exchange`.

@@ -47,7 +47,7 @@ class PartMachine(GpuMachine):
             `LocalNumbers.wanted`.
     """
 
-    folding = ("fold", "scalar")  # partial results of other GPUs come between the two
+    folding = ("fold", "scalar")  # two kernels: partial results of other GPUs are merged between them
 
     def __init__(
         self, device: Device, plan: Plan, graph: LocalGraph, options: Options, whole: Graph, exchange: type[Exchange]

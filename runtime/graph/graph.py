@@ -406,7 +406,7 @@ class Graph(EverydayGraph):
                 empty, the page file is a single file.
 
         Raises:
-            GraphError: the suffix is that of no format, the format cannot hold this graph, or `layout` or `disks` is
+            GraphError: no format has this suffix, the format cannot hold this graph, or `layout` or `disks` is
                 wrong or not for this format.
             DiskError: a file cannot be written.
         """

@@ -11,10 +11,10 @@ COMMON = "common()"
 """The number of common neighbours of the two ends of an edge (uint32)."""
 
 ORDINAL = "ordinal()"
-"""Which of the parallel edges with the same tail and head an edge is, from 0, in the order of the input (uint32)."""
+"""The index of an edge among the parallel edges with the same tail and head, in the order of the input (uint32)."""
 
 PLACE = "place()"
-"""Which of the entries of a row with the same neighbour an entry is, from 0 (uint32); in the adjacency of both
+"""The index of an entry among the entries of its row with the same neighbour (uint32); in the adjacency of both
 directions, in-edges come first."""
 
 DERIVED = (COMMON, ORDINAL, PLACE)

@@ -1,4 +1,4 @@
-"""WolfGraph: blocks of the edge list in the order of its file, whose receivers are in a table in shared memory."""
+"""WolfGraph: passes over blocks of the edge list in file order, with a table of receivers in shared memory."""
 
 from __future__ import annotations
 

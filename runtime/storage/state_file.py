@@ -139,7 +139,7 @@ class Image:
 
 
 class FileImage:
-    """The bytes of a state file in a file. The constructor copies the arrays, and `write` completes the file.
+    """A copy of a state in the state file itself. The constructor copies the arrays, and `write` completes the file.
 
     The constructor reserves the disk space first. It takes no memory for the arrays, and releases each window of an
     array that it has copied. An error of the constructor removes the file.
@@ -166,7 +166,7 @@ class FileImage:
                 for part in in_parts(windows, array):
                     _write(self._file, np.ascontiguousarray(part).view(np.uint8), at)
                     at += part.nbytes
-        except BaseException:  # an interrupt, too
+        except BaseException:  # also for an interrupt
             self._close()
             os.unlink(path)
             raise

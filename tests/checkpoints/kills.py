@@ -3,8 +3,8 @@
 Programs are compiled before the first fork. A child process runs a program, and writes checkpoints as often as
 possible, with threads, pages and ways drawn at random, until it is killed or done. Each child resumes the run of the
 previous child. Half of the runs are on a page file, which each child streams through a ring of another size or holds in
-memory. Half of the streamed parts have their vertex arrays in files, too. The result of the last child is compared with
-that of a run without checkpoints.
+memory. Half of the children that stream also keep their vertex arrays in files. The result of the last child is
+compared with that of a run without checkpoints.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[i
 def main(kills: int, seed: int) -> None:
     """Kill runs of all cases in turn, `kills` times in total, and print what happened."""
     draw, done, runs, going, resumed = random.Random(seed), 0, 0, 0, 0
-    windows.WINDOW = 64  # several windows in the small graphs
+    windows.WINDOW = 64  # so small that vertex arrays of small graphs have several windows
     print(f"seed {seed}", flush=True)
     wanted, spans = {}, {}
     for case in CASES:

@@ -180,7 +180,10 @@ def parts_of(about: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def test_no_part_of_a_description_is_taken_on_trust(stopped: Path) -> None:
-    """A part that is missing or is a text is refused, or the run does not need it. No other error is raised."""
+    """If a part is missing or is replaced by a text, the checkpoint is refused, or the run does not need the part.
+
+    No other error is raised.
+    """
     path, want = newest(stopped), program_of("push")(graph_of("push"), source=3)
     whole, refused = path.read_bytes(), 0
     for number, (_, key) in enumerate(parts_of(StateFile(path).about)):

@@ -61,7 +61,7 @@ def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: p
 
 
 def test_a_checkpoint_before_the_first_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fields that the first pass initialises are in a checkpoint before this pass, without old data of memory."""
+    """In a checkpoint before the first pass, the fields that this pass initialises are zero, not old data."""
     def dirty(count: int, dtype: Any) -> Any:
         array = np.empty(count, dtype)
         array.view(np.uint8)[:] = 0xEE

@@ -34,7 +34,7 @@ def streamed(case: str, buffers: int = 2, kept: float = 0.0, **options: Any) -> 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_streamed_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parts of the run differ in rings, threads and ways, or hold edges in memory, or vertex arrays in files."""
+    """The parts of the run differ in ring buffers, threads, ways, and whether edges and vertex arrays are in memory."""
     written_at_once(monkeypatch)
     monkeypatch.setattr(windows, "WINDOW", 64)
     program, file = program_of(case), file_of(case)

@@ -68,7 +68,7 @@ def test_updates_in_place_are_not_ignored() -> None:
     with pytest.raises(BindError, match=r"no loop of pagerank may run in place: line \d+: stops on a tolerance"):
         load("pagerank")(graph, research={"asynchronous": True})
     assert load("sssp")(graph, source=1, research={"asynchronous": True}).notes == ()
-    assert load("components")(graph, research={"asynchronous": True}).rounds > 1  # not by rule K, without supersteps
+    assert load("components")(graph, research={"asynchronous": True}).rounds > 1  # rule K would run no supersteps
 
 
 def test_the_command_line_shows_the_choices(vlang: Call) -> None:

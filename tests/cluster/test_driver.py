@@ -27,7 +27,7 @@ def named_graph() -> Graph:
 
 
 def test_a_script(tmp_path: Path) -> None:
-    """The result has the bits, ids, rounds and history of a run in one process, also from a file in degree order."""
+    """The result has the same bits, ids, rounds and history as in one process, also for a page file in degree order."""
     graph = named_graph()
     want = program("sssp")(graph, source="v7", threads=1)
     found = program("sssp")(graph, source="v7", cluster=2)
@@ -40,7 +40,7 @@ def test_a_script(tmp_path: Path) -> None:
 
 
 def test_errors_of_a_rank() -> None:
-    """The script gets the error of a run in one process; arguments that cannot travel are refused before the start."""
+    """The error is the same as in one process; arguments that ranks cannot receive are refused before the start."""
     graph, pagerank = named_graph(), program("pagerank")
     with pytest.raises(Error) as want:
         pagerank(graph, damping=2)
@@ -58,7 +58,7 @@ def test_errors_of_a_rank() -> None:
 
 
 def test_a_killed_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The script gets an error, and no rank stays."""
+    """The script gets an error, and no process of a rank is left."""
     monkeypatch.setenv("VLANG_TEST_MARK", str(tmp_path))
     errors: list[BaseException] = []
 

@@ -210,9 +210,10 @@ repeat rounds times:
 
 
 def test_restarts_after_kills(tmp_path: Path) -> None:
-    """Ranks are killed at random moments, and the job goes on to the result of one process without orphans.
+    """Ranks are killed at random moments. The restarted job has the result of one process, and leaves no orphans.
 
-    Files of a generation appear after every superstep. Each kill waits for new files, when all ranks have two.
+    Files of a generation appear after every superstep. Each kill waits until new files have appeared, and all ranks
+    have two.
     """
     seed, kills = random.randrange(1 << 30), 20 if os.environ.get("VLANG_EXHAUSTIVE") else 3
     print(f"seed {seed}")
@@ -246,13 +247,13 @@ def test_restarts_after_kills(tmp_path: Path) -> None:
 
 
 def newest(folder: Path) -> int:
-    """When the newest state file was written, in ns; 0 if there is none."""
+    """The time at which the newest state file was written, in ns; 0 if there is none."""
     return max((path.stat().st_mtime_ns for path in folder.glob("rank-*/state.[01]")), default=0)
 
 
 @pytest.mark.parametrize("killed", ["vlang", "error"])
 def test_no_restart(killed: str, tmp_path: Path) -> None:
-    """An error of the program ends the job for good. If vlang itself is killed, no rank stays."""
+    """An error of the program ends the job without a restart. If vlang itself is killed, no rank process is left."""
     graph = "nothing.txt" if killed == "error" else "kron:8"
     job = subprocess.Popen(
         [sys.executable, "-m", "vlang", "run", "pagerank", graph, "tol=0", "--max-rounds", "100000000", "--cluster",

@@ -53,7 +53,7 @@ def test_other_numbers_of_ranks(case: str, tmp_path: Path, monkeypatch: pytest.M
         assert result.resumed or not part
     ranks = sorted(path.name for path in tmp_path.iterdir())
     assert ranks == [f"rank-{rank:05d}" for rank in range(SIZES[part % len(SIZES)])]
-    assert not run(case, 2, tmp_path, None)[0].resumed  # the run before it had finished
+    assert not run(case, 2, tmp_path, None)[0].resumed  # the previous run had finished
 
 
 def stopped(folder: Path, monkeypatch: pytest.MonkeyPatch, size: int = 3) -> Result:
@@ -72,9 +72,9 @@ def generations(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("damage", ["missing", "bytes", "head", "older"])
 def test_a_generation_that_some_rank_lacks(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The generation before it is used. A part of another checkpoint does not count as a part of this one."""
+    """The run continues from the previous generation. A part of another checkpoint does not count."""
     want = stopped(tmp_path, monkeypatch)
-    newest, before = generations(tmp_path)[2:4]  # of rank 1
+    newest, before = generations(tmp_path)[2:4]  # files of rank 1
     data = newest.read_bytes()
     if damage == "missing":
         newest.unlink()
@@ -109,7 +109,7 @@ def test_folders_of_the_other_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_rank_that_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run goes on, the generation does not count, and the last one of all ranks stays."""
+    """The run goes on, this generation does not count, and the last generation of all ranks stays."""
     written_at_once(monkeypatch)
     write, tries = StateFolder.write, [0]
 

@@ -120,7 +120,7 @@ def test_cache_blocks() -> None:
 
 
 def test_old_values_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Local numbers of no vertex have old values in their memory, which must not enter buckets."""
+    """Array entries that belong to no vertex have old values from memory, which must not enter buckets."""
     passes_over = ClusterMachine.passes_over
 
     def dirty(self: ClusterMachine, *words: Any) -> Any:

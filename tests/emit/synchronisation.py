@@ -35,7 +35,7 @@ def kernel_operations(path: str, text: str) -> Iterator[str]:
 
 
 def _operations(function: ast.FunctionDef) -> Iterator[str]:
-    """The operations of a function, and the stores and limits of tasks between these operations."""
+    """The synchronising operations of a function, and the stores and tests of task numbers between them."""
     nodes = sorted((node for node in ast.walk(function) if isinstance(node, (ast.expr, ast.stmt))), key=_place)
     taken = {name.id for node in nodes if isinstance(node, ast.Assign) and _called(node.value) in _TAKING
              for name in node.targets if isinstance(name, ast.Name)}

@@ -1,4 +1,4 @@
-"""Mutants of the library that the checker accepts, run: `python -m tests.fuzz.mutants --count 4000 --seed 1`.
+"""Run mutants of library programs: `python -m tests.fuzz.mutants --count 4000 --seed 1`.
 
 A mutant is a program of the standard library in which tokens, expressions, types or lines are replaced. It runs on a
 random graph in the engine and in the interpreter. `tests/check/test_mutants.py` only checks mutants and writes their
@@ -26,7 +26,7 @@ from vlang.errors import CheckError, ProgramError, RangeError, VlangError
 __all__ = ["judged", "mutated"]
 
 _ROUNDS = 400  # supersteps after which a mutant counts as endless
-# Inputs that the engine refuses and the interpreter rounds.
+# Parts of messages about inputs that the engine refuses and the interpreter rounds.
 _STRICTER = ("takes integers only", "takes 0 and 1 only", "an array of whole numbers")
 _ENDLESS = "ran out of rounds"
 _EXPRESSION = re.compile(r"(?<== ).*$", re.MULTILINE)
@@ -53,14 +53,14 @@ def mutated(seed: int) -> tuple[str, str]:
 
 
 def _case(name: str, text: str, seed: int) -> Case | None:
-    """The inputs of the original program that the mutant still names."""
+    """Those inputs of the original program whose names the mutant still has."""
     made = case(name, random_graph(seed), seed % 3)
     return made and replace(made, params={key: value for key, value in made.params.items()
                                           if re.search(rf"\b{key}\b", text)})
 
 
 def _of_nan(program: Program, given: Case) -> bool:
-    """Whether the run computes or compares a NaN: the language leaves open what `min` and `max` then give."""
+    """Whether the run computes or compares a NaN; the language does not define `min` and `max` of a NaN."""
     try:
         engine_run(program, given, check=True)
     except CheckError as error:
@@ -71,7 +71,7 @@ def _of_nan(program: Program, given: Case) -> bool:
 
 
 def judged(seed: int) -> str:
-    """What became of a mutant, in a few words. Raises AssertionError if engine and interpreter differ."""
+    """The outcome of a mutant, in a few words. Raises AssertionError if engine and interpreter differ."""
     name, text = mutated(seed)
     given = None if name not in stdlib.names() or answer(text) else _case(name, text, seed)
     if given is None:
@@ -79,7 +79,7 @@ def judged(seed: int) -> str:
     try:
         program = compile(text, precision=64 if seed % 5 == 0 else 32)
     except ProgramError:
-        return "refused by the checker"  # with 64 bits a `float` fits no f32
+        return "refused by the checker"  # with a precision of 64 bits, a `float` does not fit into f32
     try:
         want = interpreted(program, given, precision=program.precision, max_rounds=_ROUNDS)
     except (VlangError, OverflowError, FloatingPointError):

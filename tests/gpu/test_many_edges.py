@@ -92,7 +92,7 @@ def large() -> Graph:
 
 @pytest.fixture(scope="module")
 def small() -> Graph:
-    """The small ring."""
+    """The graph of `SMALL`."""
     return SMALL.graph()
 
 

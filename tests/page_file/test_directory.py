@@ -19,7 +19,7 @@ M = 6000 + len(HUBS) * (SEGMENT + 500)
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Directory:
-    """Several pages, and vertices whose rows are cut into segments."""
+    """A directory with several pages, and with vertices whose rows are cut into segments."""
     path = tmp_path_factory.mktemp("directory") / "x.vg"
     ends = np.random.default_rng(1).integers(0, N, (2, M))
     for number, hub in enumerate(HUBS):
@@ -29,7 +29,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Directory:
 
 
 def wrong(d: Directory) -> Iterator[bool]:
-    """Whether kernels would leave pages, rows or lists, or miss or repeat a vertex; one rule after the other."""
+    """For each rule of a directory, whether it is broken.
+
+    If a rule is broken, kernels would read outside of a page, row or list, or miss or repeat a vertex.
+    """
     pages, rows, count = d.count, [*d.firsts.tolist(), N], len(d.segments)
     starts, on = d.starts.tolist(), d.segment_pages.tolist()
     yield starts[0] != 0 or starts[-1] != M or starts != sorted(starts)
@@ -61,7 +64,7 @@ def test_no_number_of_a_directory_is_taken_on_trust(directory: Directory) -> Non
     assert min(directory.count, len(directory.longs), len(directory.segment_tasks)) > 1
     assert not any(wrong(Directory.from_words(words, N, M)))
     refused = 0
-    for at in range(5, len(words) - directory.count):  # after the lengths of the arrays, and without checksums
+    for at in range(5, len(words) - directory.count):  # all words between the lengths of arrays and the checksums
         for value in {words[at] + 1, words[at] - 1, -1, 0, N, directory.count} - {words[at]}:
             changed = words.copy()
             changed[at] = value

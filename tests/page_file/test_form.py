@@ -60,7 +60,10 @@ def test_round_trip(name: str, layout: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("layout", "edges"), [("degree", 4000), ("hubs", 4000), ("hubs", 30)])
 def test_layouts_order_vertices(layout: str, edges: int, tmp_path: Path) -> None:
-    """By degree; or the 8 % of the vertices with the largest product of degrees, if it is not 0, and then by number."""
+    """Vertices are in order of degree; or the hubs come first, and then the other vertices by number.
+
+    Hubs are the 8 % of the vertices with the largest product of degrees, if the product is not 0.
+    """
     graph = drawn_graph(500, edges)
     save(graph, tmp_path / "x.vg", layout=layout, page_bytes=4096)
     file = PageFile.open(tmp_path / "x.vg")

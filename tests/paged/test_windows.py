@@ -108,7 +108,7 @@ def test_checkpoints_of_a_state_in_a_file(path: Path, tmp_path: Path, monkeypatc
 def test_a_full_disk_at_a_checkpoint_of_a_state_in_a_file(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run goes on and says so once, whether the space for the copy or the description cannot be written."""
+    """If the disk is full when a copy or its description is written, the run goes on and reports this once."""
     def full(*_given: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -468,7 +468,7 @@ class Evaluator:
         return result if expr.default is None else with_default(result, counts, self.eval(expr.default, rows, env))
 
     def _common(self, domain: t.Domain, rows: Rows, env: Env) -> tuple[Rows, Array]:
-        """One row for each common neighbour of the two vertices of a row, in increasing order, and the row of each."""
+        """New rows, one for each common neighbour of the two vertices of a row, and the original row of each."""
         near: list[set[int]] = [set() for _ in range(self.graph.n)]
         for a, b in zip(self.graph.src.tolist(), self.graph.dst.tolist(), strict=True):
             if a != b:
@@ -489,7 +489,7 @@ class Evaluator:
         tails, tips = (self._vertex(end, rows, env).tolist() for end in expr.args)
         edges: dict[tuple[int, int], list[int]] = {}
         for number, pair in enumerate(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)):
-            if pair[0] != pair[1]:  # a loop is no edge between two vertices
+            if pair[0] != pair[1]:  # a self-loop is no edge between two vertices
                 edges.setdefault(pair, []).append(number)
         found = [(row, e) for row, pair in enumerate(zip(tails, tips, strict=True)) for e in edges.get(pair, ())]
         at, edge = (np.array([pair[k] for pair in found], np.int64) for k in (0, 1))

@@ -80,7 +80,7 @@ def check_salsa(graph: RefGraph, params: dict[str, Any], result: Result) -> None
 
 
 def check_simrank(graph: RefGraph, params: dict[str, Any], result: Result) -> None:
-    """The equation of all pairs, with 1 - c added on the diagonal in place of its correction."""
+    """Compare with an iteration of the SimRank equation over all pairs, which adds 1 - c on the diagonal."""
     walk = _matrix(graph) / np.maximum(graph.indegree, 1)
     similar = 0.4 * np.eye(graph.n)
     for _ in range(8):

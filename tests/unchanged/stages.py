@@ -1,4 +1,4 @@
-"""What the compiler derives from a program, stage by stage, as text."""
+"""The output of each stage of the compiler for a program, as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["digest", "stages"]
 
 
 def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
-    """The name and text of each stage. A wrong program has its messages only.
+    """The name and text of each stage. The only stage of a wrong program is "messages".
 
     Args:
         text: The program.
@@ -75,7 +75,7 @@ def _resumed(judged: tuple[tuple[Going, ...], tuple[str, ...]]) -> str:
 
 
 def _code(target: str, plan: Plan) -> str:
-    """A plan, with the functions of its kernels that not all programs have."""
+    """A plan, with the functions of its kernels except functions that all programs share."""
     own = [part for part in _functions(plan.text) if part not in _shared(target)]
     return canonical(dataclasses.replace(plan, text="")) + "\n".join(own)
 
@@ -94,7 +94,7 @@ def _functions(text: str) -> list[str]:
 
 
 def _ranges(program: f.Program, ranges: Ranges) -> str:
-    """The range of every expression, also where the condition of a reduction holds."""
+    """The range of every expression, and inside of reductions also the range if the condition holds."""
     values = [value for one in statements(program.body) for value in expressions(one)]
     found = [ranges.of(value) for value in values]
     for reduce in (one for value in values for one in f.walk(value) if isinstance(one, f.Reduce)):

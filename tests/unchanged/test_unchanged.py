@@ -1,4 +1,4 @@
-"""What the compiler derives from kept programs is unchanged: messages, IR, facts, ranges, checks and code.
+"""The outputs of the compiler for kept programs are unchanged: messages, IR, facts, ranges, checks and code.
 
 The programs of `programs.txt` were chosen because they reach different statements and branches of the checker, the
 analyses and the emitters. `digests.txt` has a digest of every stage. After a change that is meant to change a stage,

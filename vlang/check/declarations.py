@@ -86,7 +86,7 @@ class Declarations:
         return Matrix(scalar, *known) if len(known) > 1 else Vector(scalar, known[0])
 
     def _size(self, written: t.Expr) -> int | None:
-        """A size of a vector or matrix, as written. Reports a wrong one, and then returns None."""
+        """A size of a vector or matrix, as written. Reports a wrong size, and then returns None."""
         size = size_of(written, self.run.constants)
         names = [part for part in rewrite.inside(written) if isinstance(part, t.Name)]
         if size is not None and names:
@@ -118,7 +118,7 @@ class Declarations:
         return self._refused(type_, what, expr.span, *kinds)
 
     def _refused(self, type_: Type | None, what: str, span: t.Span, *kinds: type, write: str = "") -> Type | None:
-        """The type, if it is of one of the kinds; otherwise None, after a report."""
+        """Returns the type if it is of one of the kinds; otherwise reports the type and returns None."""
         if type_ is None or isinstance(type_, kinds):
             return type_
         help_ = "only parameters are lists of vertices" if isinstance(type_, VertexSet) else (

@@ -184,7 +184,7 @@ def between(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> Value:
 
     Args:
         x: the checker of expressions.
-        node: the call, whose arguments `are_ends`.
+        node: the call, for which `are_ends` is true.
         symbol: the edge field.
         at: the context of the call.
     """

@@ -133,7 +133,7 @@ def _run(
     _check_device(options)
     loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
     check_reading(loaded, reading)
-    if options.get("checkpoint") is not None and rank is None:  # ranks look for themselves
+    if options.get("checkpoint") is not None and rank is None:  # each rank checks the folder itself
         from vlang.runtime.storage.state_folder import check_folder  # start-up
 
         check_folder(options["checkpoint"])

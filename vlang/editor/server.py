@@ -206,7 +206,10 @@ def _signature(ls: LanguageServer, params: lsp.SignatureHelpParams) -> lsp.Signa
 
 
 def _tokens(ls: LanguageServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-    """The kinds of all names. Each token is five numbers; places are relative to the previous token."""
+    """The semantic tokens of a document: the kinds of all names.
+
+    Each token is five numbers; places are relative to the previous token.
+    """
     document = _Document(ls, params.text_document.uri)
     data: list[int] = []
     line = column = 0

@@ -2,8 +2,8 @@
 
 For `common(self, u)` in a gather where an edge joins self and u, a run does not intersect adjacency lists. Instead, the
 graph keeps the number of common neighbours for each edge (vlang.runtime.graph.topology.neighbours), and the pass reads
-these numbers like the values of an edge field. The ordinal of an edge among parallel edges, a key of random numbers, is
-such a column, too, where the graph has parallel edges; elsewhere it is 0.
+these numbers like the values of an edge field. Another such column has the ordinals of edges among parallel edges,
+which are keys of random numbers. In a graph without parallel edges, all ordinals are 0, and there is no such column.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["with_derived"]
 def with_derived(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mapping[str, str]]:
     """The stage with reads of columns instead of derived values, and the edge columns that the stage then reads.
 
-    present: for each edge column that the graph has, its name and its stored type. ORDINAL and PLACE are among them
-    only if edges need ordinals.
+    present: for each edge column that the graph has, its name and its stored type. `present` has ORDINAL and PLACE only
+    if the run needs ordinals of parallel edges.
     """
     gathers = tuple(replace(g, reduce=_reduce(g.reduce, present)) if _asks(g.reduce) else g for g in stage.gathers)
     if gathers == stage.gathers:

@@ -125,7 +125,7 @@ class _Lowering:
         return f.UserReduction(node.name, names[0], names[1], type_, wide, body, unit, node.span)
 
     def _require(self, node: t.Contract) -> list[f.Statement]:
-        """A contract; returns the `let` of its condition if the condition reads a `let` or `global`."""
+        """Lower a contract; returns the `let` of its condition if the condition reads a `let` or `global`."""
         word = need_of(self._checked.file, node)
         if word is not None:
             self._needs.append(f.Need(word, node.span))

@@ -49,7 +49,7 @@ class Levelled:
 
 
 def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | None:
-    """The pass with messages by level; None if some gather does not have the form above.
+    """The pass with messages by level; None if some gather does not have the form that the module describes.
 
     factors: whether factors of the receiver may be taken out of sums of floats. A sweep in a `where` is left alone,
     since neighbours outside the `where` are in no list of vertices by level.

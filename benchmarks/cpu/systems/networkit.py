@@ -13,7 +13,7 @@ __all__ = ["calls"]
 
 
 def calls(given: Input, threads: int) -> Calls:
-    """See `Calls`. PageRank ends by the tolerance of NetworKit; its time is divided by its iterations."""
+    """See `Calls`. PageRank stops at the tolerance of NetworKit; its time is the time of one iteration."""
     networkit.setNumberOfThreads(threads)
     edges, directed = given.graph.edges(), given.graph.directed
     weights = edges.columns.get("weight", np.ones(len(edges.src))).astype(np.float64)

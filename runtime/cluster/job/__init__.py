@@ -1,1 +1,1 @@
-"""The MPI job of a run: how it is started, and what its processes know about it."""
+"""The MPI job of a run: functions that start the job, and functions that read its properties in a rank."""

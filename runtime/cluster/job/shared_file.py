@@ -1,4 +1,4 @@
-"""The page file of a graph for the ranks on one machine, which one of them writes in bounded memory.
+"""A page file of a graph for all ranks on one machine; one of these ranks writes the file in bounded memory.
 
 So each rank needs memory only for its own rows, whatever the format of the graph: text, Parquet, a generator, or
 standard input, which mpiexec passes to one rank only.
@@ -29,7 +29,7 @@ def shared_file(transport: Transport, name: str, write: Callable[[Path], None]) 
 
     Args:
         transport: the transport of the rank.
-        name: the name of the graph, for places in the run.
+        name: the name of the graph, for messages about ranks that wait.
         write: writes the file, on one rank of each machine.
     """
     path = ""

@@ -25,7 +25,8 @@ from vlang.runtime.cluster.mpi import INSTALL
 __all__ = ["Ended", "job_of", "run_job"]
 
 _OPEN_MPI = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_hwloc_default_binding_policy": "none"}
-"""More ranks than processors are allowed, and threads may use all processors. MPICH allows both by itself."""
+"""Variables by which Open MPI allows more ranks than processors, and threads on all processors. MPICH allows both
+without them."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -65,8 +66,8 @@ def run_job(
 ) -> Ended:
     """Run a job until it ends, and start it again if it ends without success and no rank has noted an end.
 
-    A job of ranks that were killed ends so. SIGINT and SIGTERM to this process are passed on to the job, which is then
-    not started again. If this process is killed, the system ends mpiexec, which ends the ranks.
+    This is how a job ends after a rank was killed. SIGINT and SIGTERM to this process are passed on to the job, which
+    is then not started again. If this process is killed, the system ends mpiexec, which ends the ranks.
 
     Args:
         command, environ: see `job_of`.
@@ -99,7 +100,7 @@ def _end_with_parent() -> None:
 def _passed_on(job: subprocess.Popen[bytes]) -> Iterator[list[int]]:
     """A context manager that passes SIGINT and SIGTERM on to a job, and yields the list of these signals.
 
-    In threads other than the main thread signals are left alone.
+    In any other thread than the main thread, the signal handlers stay unchanged.
     """
     found: list[int] = []
 

@@ -21,7 +21,7 @@ from vlang.runtime.storage.state_folder import RANK_FOLDER, Generation, StateFol
 
 __all__ = ["RankFolder"]
 
-_LACKS = "lacks"  # begins the reason why a generation does not count on a rank
+_LACKS = "lacks"  # the first word of the reason if a rank lacks its part of a generation
 
 
 class RankFolder(StateFolder):
@@ -69,7 +69,7 @@ class RankFolder(StateFolder):
         return found
 
     def _state(self, name: str, stamp: int, ranks: int) -> tuple[RankState | None, str]:
-        """The state files called `name` of all ranks together, and the reason why they do not count; "" if they do."""
+        """The state files called `name` of all ranks, and the reason why they are no generation that counts, or ""."""
         files, at = [], ""
         try:
             for rank in range(ranks):
@@ -106,7 +106,7 @@ def _name(rank: int) -> str:
 def _listed(one: Generation) -> tuple[str, int, int, int]:
     """The file name of a generation of rank 0, its number, its stamp and its number of ranks.
 
-    The other ranks find a damaged file damaged, too, so its stamp does not matter.
+    The stamp of a damaged file does not matter, because every rank finds this file damaged before it compares stamps.
     """
     if one.file is None:
         return one.name, 1, 0, 1

@@ -44,7 +44,7 @@ class RankKeeper(Keeper):
             raise InternalError("several ranks save a run in a folder of each rank")
         self._files = self.folder
         self._common = self._files.number  # the newest generation that all ranks have written
-        self._pending, self._why = False, ""  # an attempt that not all ranks have ended, and why this rank failed in it
+        self._pending, self._why = False, ""  # whether an attempt is under way, and why this rank failed in the attempt
         self._stamp = 0
 
     def room(self, room: int | None) -> int:
@@ -119,7 +119,7 @@ class RankKeeper(Keeper):
         return None if flags is None else self.numbers.own(flags)
 
     def _header(self, folder: StateFolder, finished: bool) -> dict[str, Any]:
-        """See `Keeper._header`; also which part of the checkpoint this rank writes."""
+        """The items of `Keeper._header`, and the part of the checkpoint that this rank writes."""
         first, last = self._files.owned
         part = {"rank": self.transport.rank, "ranks": self.transport.size, "first": first, "last": last,
                 "stamp": self._stamp}

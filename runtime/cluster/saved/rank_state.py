@@ -25,7 +25,7 @@ _PART = ("rank", "ranks", "first", "last", "stamp")
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of a checkpoint a state file is.
+    """The part of a checkpoint that a state file contains.
 
     Attributes:
         rank, ranks: the rank that wrote the file, and the number of ranks.
@@ -41,7 +41,7 @@ class Part:
 
 
 def part_of(file: StateSource) -> Part:
-    """Which part of a checkpoint a state file is. Raises Foreign for a state file that no rank has written."""
+    """The part of a checkpoint that a state file contains. Raises Foreign for a state file that no rank has written."""
     found = file.about.get("part")
     if not isinstance(found, dict) or set(found) != set(_PART) or not all(type(one) is int for one in found.values()) \
             or not 0 <= found["rank"] < found["ranks"] or not 0 <= found["first"] <= found["last"]:

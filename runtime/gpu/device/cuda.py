@@ -132,8 +132,7 @@ class CudaDevice:
         return cupy.ndarray((count,), dtype, cupy.cuda.MemoryPointer(memory, 0))
 
     def keep(self, buffer: Buffer) -> Callable[[], None]:
-        """Let memory outlive this object, whose budget still includes it; returns the function that frees the memory.
-        """
+        """Let memory outlive this object, but count it in the budget; returns the function that frees the memory."""
         assert isinstance(buffer, Block)
         pointer = self._arena.hand_over(buffer)
         self._arena.borrow(buffer.size)

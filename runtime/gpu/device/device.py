@@ -93,9 +93,9 @@ class Device(Protocol):
         """The maximum number of bytes that may be allocated."""
 
     def keep(self, buffer: Buffer) -> Callable[[], None]:
-        """Let memory outlive this object, whose budget still includes it; returns the function that frees the memory.
+        """Let memory outlive this object; returns the function that frees the memory.
 
-        All work on the memory must have ended.
+        The memory still counts in the budget of this object. All work on the memory must have ended.
         """
 
     def borrow(self, nbytes: int) -> None:

@@ -59,8 +59,8 @@ class Costs:
         word: cost per edge of moving another 4 bytes of the contribution between lanes.
         search: cost per edge of finding the receiver, if the contribution needs it.
         step: latency of a load that the next load depends on.
-        strided: additional cost per edge and preceding step if one lane processes a row. The first 8 steps of the lanes
-            of a warp read the same lines and are free; at most 40 are charged.
+        strided: additional cost per edge and preceding step if one lane processes a row. The first 8 steps cost
+            nothing, because the lanes of a warp read the same cache lines; at most 40 steps are charged.
         early: with early exit, the fraction of the edges that is read until most vertices have their final value.
     """
 

@@ -38,7 +38,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "pull_stream": _PAGE,
     "pull_shards": _PAGE,
     "segments": _PAGE,
-    # passes over a list of edges; constant of join_listed: the ends of an edge that receive, 0 to 2
+    # passes over a list of edges; the constant of join_listed is ENDS, 0 to 2 (listed.cuh)
     "clear_listed": (_FRAME, "u64 cells", "u64 n"),
     "join_listed": (_FRAME, "const u64* row", "u64 count", "u64 cells", "u64 n", "u64 places"),
     "apply_listed": (_FRAME, "u64 low", "u64 high", "u64 cells", "u64 n"),

@@ -23,7 +23,7 @@ __all__ = ["EDGE_BLOCK", "ListedEdges", "OnPart"]
 
 EDGE_BLOCK = 2048  # edges that a thread block processes (listed.cuh has the same constant)
 
-_LEAST, _MOST = 4 << 20, 64 << 20  # bytes of a part, as of a page (footprint.py)
+_LEAST, _MOST = 4 << 20, 64 << 20  # bytes of a part; the limits of a page are the same (footprint.py)
 _SLOTS = 8  # the desired number of slots
 _AHEAD = 3  # parts that are copied while another one is processed
 _TOGETHER = 4  # parts on the device that are processed together
@@ -41,7 +41,7 @@ class ListedEdges:
         edges: the edges in host memory.
         stages: the passes over edges.
         parts: the parts of the graph that the run uses on the device.
-        page_size: bytes of the senders in a part; None for the best size.
+        page_size: the bytes of the tails of the edges in a part; None for the best size.
         streams: the number of streams that copy parts; 0 for the default.
 
     Attributes:
@@ -72,7 +72,7 @@ class ListedEdges:
         self._buffers: list[Buffer] = []
         self._streams: list[Stream] = []
         self._held: list[int | None] = [None] * self.slots  # the part in each slot
-        self._forward = True  # the order of the next pass over the parts
+        self._forward = True  # whether the next pass takes the parts in increasing order
         try:
             put = self._put_whole if self.resident else self._make_slots
             self._addresses = put(edges.order, parts)
@@ -85,7 +85,7 @@ class ListedEdges:
 
     # ------------------------------------------------------------------------- memory
     def _part_edges(self, each: int, free: int, page_size: int | None) -> int:
-        """The number of edges of a part, of which two must fit into `free` bytes; an edge takes `each` bytes."""
+        """The number of edges of a part. Two parts must fit into `free` bytes; an edge takes `each` bytes."""
         best = min(max(free // _SLOTS, _LEAST), _MOST, free // 2) // each if page_size is None else page_size // 4
         self._edges = max(1, best // EDGE_BLOCK * EDGE_BLOCK if best >= EDGE_BLOCK else best)
         need = 2 * (sum(self._slot_sizes().values()) + self._rows_bytes(1))
@@ -136,7 +136,7 @@ class ListedEdges:
         return found
 
     def _put_rows(self, stages: Sequence[StageSpec]) -> int:
-        """Write the row of each slot for each pass. A pass along out-edges receives at the tails."""
+        """Write the row of each slot for each pass. In a pass along out-edges, the tails are the receivers."""
         rows = np.zeros((self.slots, max(1, len(stages)), ROW_WORDS), dtype=np.uint64)
         for slot, places in enumerate(self._addresses):
             for number, stage in enumerate(stages):
@@ -192,7 +192,7 @@ class ListedEdges:
             yield recent, copied[number + 1] if number + 1 < len(order) else None
 
     def _order(self) -> Sequence[int]:
-        """The parts in increasing and decreasing order in turn, so that a pass begins with the parts in the slots."""
+        """The parts, in alternating direction from pass to pass, so that a pass begins with the parts in the slots."""
         order = range(-(-self.count // self._edges))
         self._forward = not self._forward
         return order[::-1] if self._forward else order

@@ -1,8 +1,8 @@
-"""Loops with a single pass that pushes, with bitmaps in place of queues: for frontiers that do not fit into memory.
+"""Loops with a single pass that pushes, with bitmaps in place of queues that do not fit into memory.
 
 The frontiers of a superstep and of the next one are bitmaps, n bits each. A queue has room for a part of a frontier:
 the vertices of a part are queued, sorted by page, and pushed, before the next part is queued. A superstep therefore
-reads only the pages of its frontier, like a superstep of `PushLoop` over pages, which needs three queues of n entries.
+reads only the pages of its frontier. `PushLoop` reads the same pages, but needs three queues of n entries.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BitmapLoop", "BitmapWay", "bitmap_kernels"]
 
-_PARTS = 16  # a queue has room for all vertices of a part, so it takes about 1/16 of the memory of a queue for all
+_PARTS = 16  # parts of the vertices; a queue for one part takes about 1/16 of the memory of a queue for all vertices
 _BLOCKS = 8  # blocks per multiprocessor
 
 
@@ -43,7 +43,7 @@ class BitmapWay(PushWay):
     modes: tuple[str, ...] = ()
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot push by bitmaps; "" if it may."""
+        """The reason why a loop cannot push by bitmaps; "" if it can."""
         if options.mode != "auto":
             return "another mode was requested"
         (stage, *others) = loop.stages
@@ -60,7 +60,7 @@ class BitmapWay(PushWay):
         yield from bitmap_kernels(loop.stages[0])
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """Begin the loop. Every vertex is active in its first superstep."""
+        """Begin the loop. Every vertex is active in the first superstep."""
         return BitmapLoop(machine, loop.stages[0], Costs().on(machine.passes.rates))
 
 
@@ -82,7 +82,7 @@ def _part(n: int) -> int:
 
 
 def _room(n: int, edges: int) -> int:
-    """The number of entries for which the queue has room: those of any `_part(n)` vertices."""
+    """The capacity of the queue, in entries: enough for any `_part(n)` vertices."""
     return _part(n) + edges // CHUNK
 
 

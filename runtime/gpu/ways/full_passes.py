@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FullPasses"]
 
-_MOST_BLOCKS = 64  # per multiprocessor: a block that processes several parts of a page saves the starts of blocks
+_MOST_BLOCKS = 64  # per multiprocessor; fewer blocks, each for several parts of a page, take less time to start
 
 
 @dataclass
@@ -106,7 +106,7 @@ class FullPasses:
             of, _, kind = spec.length.partition(":")
             if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
                 machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments), spec.width)
-        self._sides = {**self._sides, **sides}  # of all attempts
+        self._sides = {**self._sides, **sides}  # also those of earlier attempts
         self.scratch = GpuScratch(device, machine.plan.stages, sides)
         kept: list[Buffer] = []
         try:

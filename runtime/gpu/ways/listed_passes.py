@@ -1,9 +1,10 @@
 """Full passes over a list of edges without adjacency lists, as in WolfGraph: the kernel "edge-list".
 
 Source: Zhu et al., "WolfGraph: the edge-centric graph processing on GPU", FGCS 2019. A pass clears the cells of all
-vertices, joins the contributions of the edges in them, and applies (listed.cuh). In a loop whose updates may be
-repeated in any order (rules A and P), a part that is streamed to the device is processed again while the next part is
-copied, together with parts before it that are still on the device, until no vertex changes.
+vertices, joins the contribution of each edge into the cell of its receiver, and then applies the writes of all vertices
+(listed.cuh). In a loop whose updates may be repeated in any order (rules A and P), a part that is streamed to the
+device is processed again while the next part is copied, together with parts before it that are still on the device,
+until no vertex changes.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class ListedPasses(FullPasses):
         return self.machine.graph.m * (2 if self._ends(stage.domain or "in") == 2 else 1)
 
     def _repeating(self, stage: StageSpec, gpu: GpuStage, edges: ListedEdges) -> int:
-        """Process each part, and again with parts before it that are on the device while the next part is copied.
+        """Process each part. While the next part is copied, repeat this together with earlier parts on the device.
 
         A part is not processed again once no vertex changes.
         """
@@ -170,7 +171,7 @@ class ListedPasses(FullPasses):
         return NOTHING if self._edges is None else self._edges.traffic.moved()
 
     def streamed(self) -> dict[str, StreamedPages]:
-        """No pages, as the cost models of GTS are about pages of adjacency lists."""
+        """Returns no pages, because the cost models of GTS are about pages of adjacency lists."""
         return {}
 
     def close(self) -> None:

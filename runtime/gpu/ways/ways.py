@@ -33,8 +33,8 @@ def modes() -> tuple[str, ...]:
 def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
     """Lines about a loop for `vlang explain`: one for each way in order, up to the first that is sure to run the loop.
 
-    A line says whether the way may run the loop under the options, or why it cannot; the last line also says which way
-    runs the loop if GPU memory is short. `graph` is None if it is not known yet.
+    Each line says whether the way may run the loop under the options, or why it cannot; the last line also says which
+    way runs the loop if GPU memory is short. `graph` is None if it is not known yet.
     """
     lines = []
     for way in (way for way in WAYS if not way.spare):
@@ -72,7 +72,7 @@ def shortfalls(
     """Sentences about the loops that do not run in the preferred way, because device memory is short.
 
     Args:
-        ways: the ways that are left.
+        ways: the ways for which there is enough memory.
         loops: the loops.
         graph: the graph.
         options: the options of the run.

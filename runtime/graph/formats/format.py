@@ -128,7 +128,8 @@ class GraphFormat(ABC):
 class ListFormat(GraphFormat):
     """A format of files that list edges. The same reader stores edges in memory and, for a conversion, on disk.
 
-    `typed` says whether the columns have types. Then all columns of numbers are read unless the options name columns.
+    `typed` says whether the columns have types. If they have, all columns of numbers are read unless the options name
+    columns.
     """
 
     cells = True

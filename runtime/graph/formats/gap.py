@@ -53,7 +53,7 @@ class _Gap(ListFormat):
     def recognises(self, beginning: Beginning) -> bool:
         """Whether the counts at the beginning give the size of the file.
 
-        A file whose name ends in .sg or .wsg is taken for a damaged one if they do not.
+        If they do not, a file whose name ends in .sg or .wsg counts as a damaged file of this format.
         """
         return beginning.bytes[:1] in (b"\0", b"\1") and \
             (_layout(beginning.bytes, beginning.size) is not None or beginning.path.suffix in _NAMES)
@@ -97,7 +97,7 @@ class _Gap(ListFormat):
         return Shape(found.n, found.m, directed, columns, listed=found.m, reading=8 * (found.n + 1) + (1 << 22))
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
-        """See `GraphFormat.write`. Raises GraphError if 32 bits do not hold the vertices or the weights of a .wsg."""
+        """See `GraphFormat.write`. Raises GraphError if vertex numbers or weights of a .wsg exceed 32 bits."""
         from vlang.runtime.graph.edges.edge_rows import lost, only_column  # start-up
 
         name, notes = only_column(graph, path) if suffix == ".wsg" else (None, [])
@@ -121,7 +121,7 @@ class _Gap(ListFormat):
 
 
 def _whole(path: str, name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Weights of 32 bits. Raises GraphError if a value does not fit."""
+    """The weights as int32. Raises GraphError if a value does not fit."""
     fits = bool(((values >= -(1 << 31)) & (values < 1 << 31)).all())
     whole = values.astype(np.int64) if fits else values
     if not fits or not bool((whole == values).all()):
@@ -144,7 +144,7 @@ def _layout(begin: bytes, size: int) -> _Layout | None:
 
 
 def _known(path: Path) -> _Layout:
-    """The layout of a file. Raises GraphError if its counts and its size do not fit together."""
+    """The layout of a file. Raises GraphError if the counts at the beginning of the file disagree with its size."""
     beginning = Beginning(path)
     found = _layout(beginning.bytes, beginning.size)
     if found is not None:

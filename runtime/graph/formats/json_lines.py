@@ -39,7 +39,7 @@ class _JsonLines(ListFormat):
     suffixes = (".jsonl", ".ndjson")
 
     def recognises(self, beginning: Beginning) -> bool:
-        """Whether the first line is an object, or is a longer line that begins like one."""
+        """Whether the first line is a JSON object, or begins like one and is too long to be checked."""
         first, end, _ = beginning.text.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
         if not first.startswith(b"{"):
             return False
@@ -71,7 +71,7 @@ class _JsonLines(ListFormat):
                      ids=_TEXT_ID * 2 * edges if text else 0, reading=8 * _WINDOW, exact=False)
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
-        """See `GraphFormat.write`. Raises GraphError for infinite values, and for a column called like an end."""
+        """See `GraphFormat.write`. Raises GraphError for infinite values, and for a column `source` or `target`."""
         from vlang.runtime.graph.edges.edge_rows import (  # start-up
             blocks,
             column_values,
@@ -130,7 +130,9 @@ class _JsonTable:
             yield from table.select(list(columns)).to_batches()
 
     def _parsed(self, schema: Any) -> Iterator[Any]:
-        """Parse the text in windows, as tables with the columns of `schema`; None finds the types into `self.schema`.
+        """Parse the text in windows, and yield tables with the columns of `schema`.
+
+        If `schema` is None, the types of the columns are derived from the text and stored in `self.schema`.
         """
         line, path = 1, self._file.path
         for window in self._file.windows(self._window):

@@ -33,7 +33,7 @@ _NAMES = (".graph", ".metis")
 _EXPECTED = "VERTICES EDGES [FORMAT [WEIGHTS]], with a FORMAT of three digits 0 or 1"
 _MOST = (1 << 32) - 2
 _PIECE = 1 << 22
-_MANY = 10  # lines of another length than an edge; so many are evidence enough if only a part of the file is known
+_MANY = 10  # lines with more or fewer numbers than the first line that are sufficient evidence of METIS
 _DIGITS = 18
 _ROWS = 1 << 14  # vertices whose lines are formatted at a time
 _ALLOWED = np.zeros(256, np.bool_)
@@ -47,7 +47,7 @@ class _Metis(ListFormat):
     suffixes = (".graph",)
 
     def recognises(self, beginning: Beginning) -> bool:
-        """Whether the first lines are of METIS, or the name ends in .graph and the first line has counts.
+        """Whether the first lines have the form of METIS, or the name ends in .graph and the first line has counts.
 
         A list of neighbours can look like a list of edges, in which case only the name decides.
         """
@@ -109,7 +109,7 @@ class _Metis(ListFormat):
         return Shape(counts.n, 2 * counts.m, bool(asked.directed), columns, listed=2 * counts.m, reading=12 * _PIECE)
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
-        """See `GraphFormat.write`. Raises GraphError for directed graphs, and for edges that METIS does not have."""
+        """See `GraphFormat.write`. Raises GraphError for directed graphs, and for edges that METIS cannot store."""
         from vlang.runtime.graph.edges.edge_rows import listed_edges, lost, only_column  # start-up
 
         if graph.directed:
@@ -138,12 +138,12 @@ class _Metis(ListFormat):
 
 
 class _Counts(NamedTuple):
-    """The first line.
+    """The counts in the first line.
 
     Attributes:
         n, m: the numbers of vertices and of edges.
         sizes: 1 if each line begins with the size of its vertex, else 0.
-        weights: how many weights of the vertex follow.
+        weights: the number of weights of the vertex that each line then has.
         weighted: whether a weight follows each neighbour.
     """
 
@@ -178,7 +178,7 @@ def _counts(line: bytes) -> _Counts | None:
 
 
 def _looks(counts: _Counts, width: int, lines: Sequence[bytes], whole: bool) -> bool:
-    """Whether lines can only be lists of neighbours: most have another length than the first line, and all fit it.
+    """Whether lines must be lists of neighbours: many differ in length from the first line, and all fit its counts.
 
     Args:
         counts: the counts of the first line.
@@ -186,7 +186,7 @@ def _looks(counts: _Counts, width: int, lines: Sequence[bytes], whole: bool) -> 
         lines: the lines after it.
         whole: whether these are all lines of the file.
     """
-    rows = [line.split() for line in lines[:-1]]  # the last one is incomplete, or empty
+    rows = [line.split() for line in lines[:-1]]  # the last line is incomplete, or empty
     if whole and lines and lines[-1]:
         rows.append(lines[-1].split())
     if not all(word.isdigit() for row in rows for word in row):
@@ -245,10 +245,10 @@ class _Rows:
         self._skip, self._line = head.end, head.line + 1
         self._rest = np.empty(0, np.uint8)
         self._row = 0
-        self._numbers = np.zeros(1, np.int64)  # for each line of the present text, its place before comments were cut
+        self._numbers = np.zeros(1, np.int64)  # for each line of the text, its index before comments were cut
 
     def take(self, piece: Array) -> None:
-        """Append the whole lines in the text so far."""
+        """Append the neighbours in all complete lines of the text so far."""
         from vlang.runtime.graph.read.source import last_line_end  # start-up
 
         skipped = min(self._skip, len(piece))
@@ -269,7 +269,7 @@ class _Rows:
                           line=self._line, expected=f"a line for each of {self._counts.n:,} vertices")
 
     def _lines(self, text: Array) -> None:
-        """Append whole lines."""
+        """Append the neighbours in complete lines."""
         if not len(text):
             return
         count = int(np.count_nonzero(text == 10))
@@ -292,14 +292,14 @@ class _Rows:
         self._line += count
 
     def _without_comments(self, text: Array) -> Array:
-        """The text without the lines that begin with %. `_numbers` then has the places of the other lines."""
+        """The text without the lines that begin with %. Stores the indices of the other lines in `_numbers`."""
         lines = text.tobytes().split(b"\n")
         kept = [i for i, line in enumerate(lines) if not line.startswith(b"%")]
         self._numbers = np.array(kept)
         return np.frombuffer(b"\n".join(lines[i] for i in kept), np.uint8)
 
     def _append(self, text: Array, values: Array, begins: Array, after: Array) -> None:
-        """Append the numbers of whole lines.
+        """Append the numbers in complete lines.
 
         Args:
             text: the lines.
@@ -350,7 +350,7 @@ class _Rows:
         return ", ".join([*lead, f"then {'pairs of neighbour and weight' if self._counts.weighted else 'neighbours'}"])
 
     def _fail(self, text: Array, at: int, what: str, expected: str) -> None:
-        """Raise GraphError for the byte `at` of whole lines."""
+        """Raise GraphError for byte `at` of a text of complete lines."""
         from vlang.runtime.graph.read.text_errors import problem  # start-up
 
         before = text[:at].tobytes()

@@ -40,7 +40,7 @@ class _PageFiles(StoredFormat):
         columns = {name: info.dtype for name, info in file.columns.items()}
         ids = 0 if file.consecutive else (72 if file.has_texts else 8) * file.n
         reading = file.largest_page
-        if file.layout != "ids":  # later the permutation of the rows, its inverse, and a check
+        if file.layout != "ids":  # bytes of the row permutation, its inverse, and a check
             reading = max(reading, 9 * file.n)
         return Shape(file.n, file.m, file.directed, columns, built=frozenset({"in"}), ids=ids, reading=reading)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["SUFFIXES", "save_graph", "writer_of"]
 
 SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
-"""The suffixes of the formats that list edges, and are written."""
+"""The suffixes under which graphs are written as lists of edges."""
 
 
 def writer_of(path: str | Path) -> tuple[GraphFormat, str, str] | None:

@@ -18,8 +18,8 @@ __all__ = ["FORMATS", "recognised"]
 
 FORMATS: tuple[GraphFormat, ...] = (PAGE_FILE, NPZ, TABLES, GAP, METIS, JSON_LINES, GRAPHML, GEXF, GML,
                                     PAJEK, TEXT)
-"""The formats in the order in which they are asked. The last one takes every path, and raises the errors of paths that
-are no files."""
+"""The formats in the order in which a path is tested for them. The last format accepts every path, and its reader
+raises the errors for paths that are no files."""
 
 
 def recognised(path: Path) -> GraphFormat:

@@ -45,7 +45,7 @@ class _Tables(ListFormat):
         return estimate_table(_opened(path), asked)
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
-        """See `GraphFormat.write`. Columns of names are dictionaries, times are dates or timestamps."""
+        """See `GraphFormat.write`. Columns of names are written as dictionaries, and times as dates or timestamps."""
         from vlang.runtime.graph.edges.edge_rows import blocks, listed_edges, lost  # start-up
 
         pa, edges = pyarrow(f"writing {path}"), listed_edges(graph)
@@ -63,7 +63,7 @@ class _Tables(ListFormat):
 
 
 def _arrow_table(pa: Any, edges: EdgeList) -> Any:
-    """The edges as a table of the columns source, target, and the edge columns."""
+    """The edges as a table with the columns `source` and `target` and the edge columns."""
     columns = {end: pa.array(edges.ids.values[numbers])
                for end, numbers in (("source", edges.src), ("target", edges.dst))}
     for name, values in edges.columns.items():
@@ -76,7 +76,7 @@ def _arrow_table(pa: Any, edges: EdgeList) -> Any:
 
 
 def refuse_taken(path: str, names: Iterable[str]) -> None:
-    """Raise GraphError if an edge column has the name of an end."""
+    """Raise GraphError if an edge column is called `source` or `target`."""
     taken = sorted({"source", "target"} & set(names))
     if taken:
         raise GraphError(f"{path}: the edge column {taken[0]!r} has the name of an end; read the graph with another "

@@ -23,7 +23,7 @@ class _Text(ListFormat):
     suffixes = (".txt", ".csv", ".tsv", ".mtx")
 
     def recognises(self, beginning: Beginning) -> bool:
-        """Every path. The reader raises an error for a file that is not a text, and for a path that is not a file."""
+        """True for every path. The reader raises an error for a path that is no file, or that is not a text."""
         return True
 
     def edges(self, path: Path, asked: Asked, workers: Workers, space: Space) -> EdgeList:
@@ -32,7 +32,7 @@ class _Text(ListFormat):
         return read_text(path, asked, workers, space)
 
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
-        if not path.is_file():  # several files, or a pipe, which can be read once
+        if not path.is_file():  # several files, or a pipe, which can be read only once
             return None
         from vlang.runtime.graph.formats.texts.estimate_text import estimate_text  # start-up
 

@@ -66,7 +66,7 @@ class _Foreign(ListFormat):
         held = hold(_FACTOR * len(text), f"{path}: a graph that NetworkX reads")
         graph = self._graph(library, path, text)
         for *_, data in graph.edges(data=True):
-            data.pop("id", None)  # the name of an edge, which readers of XML add to its attributes
+            data.pop("id", None)  # XML parsers add the name of an edge to its attributes
         attributes = sorted({str(name) for _, data in graph.nodes(data=True) for name in data} - {"id", "label"})
         listed = edges_of_networkx(_with_numbers(library, graph))
         del graph, held, text
@@ -86,7 +86,7 @@ class _Foreign(ListFormat):
         return finish(read, facts, asked, space)
 
     def _graph(self, library: Any, path: Path, text: bytes) -> Any:
-        """The NetworkX graph. Raises GraphError for every error of the parser."""
+        """The NetworkX graph of a text. Raises GraphError for every error of the parser."""
         try:
             return self._parse(library, text)
         except MemoryError:
@@ -98,7 +98,7 @@ class _Foreign(ListFormat):
             raise GraphError(f"{path}{line}: this is no {self.name} that NetworkX reads: {said}") from None
 
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
-        """Unknown counts, but the reader checks the memory of the parsed graph before it parses."""
+        """None: the counts are unknown. The reader itself checks the memory for the parsed graph before it parses."""
         return None
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
@@ -108,7 +108,7 @@ class _Foreign(ListFormat):
 
 
 def _networkx(path: Path, name: str) -> Any:
-    """The module. Raises GraphError if it is not installed."""
+    """The module `networkx`. Raises GraphError if NetworkX is not installed."""
     try:
         return import_module("networkx")
     except ImportError as error:
@@ -144,7 +144,7 @@ def _with_numbers(library: Any, graph: Any) -> Any:
 def _check_xml(path: Path, text: bytes) -> None:
     """Raise GraphError, with a line number, for wrong XML and for declarations of types and entities.
 
-    An entity can be defined by others, so that a short file expands to any size, or by a file of the machine.
+    An entity can refer to other entities, so that a short file expands to any size, or to a file of the machine.
     """
     from xml.parsers import expat  # start-up
 
@@ -180,7 +180,7 @@ def _check_xml(path: Path, text: bytes) -> None:
 
 
 def _check_gml(path: Path, text: bytes) -> None:
-    """Nothing: NetworkX says the line of an error itself."""
+    """Check nothing, because NetworkX itself reports the line of an error."""
 
 
 def _check_pajek(path: Path, text: bytes) -> None:

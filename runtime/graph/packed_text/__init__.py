@@ -179,7 +179,10 @@ class _Open:
 
 
 def packed_output(file: IO[bytes], suffix: str) -> AbstractContextManager[IO[bytes]]:
-    """A context that compresses what is written to it into `file`, by the suffix of the name; "" for no compression."""
+    """A context manager that yields an output whose bytes are compressed and written to `file`.
+
+    suffix: the suffix of the compression, such as ".gz"; "" for no compression.
+    """
     if suffix == ".gz":
         return cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=file, mtime=0))
     if suffix == ".bz2":

@@ -92,7 +92,7 @@ def refuse_second_header(file: TextFile, table: Table, ends: EndColumns, read: S
 
 
 def _next_line(file: TextFile, table: Table) -> tuple[Path, int | None]:
-    """The file and the number of the next line with the text of the header."""
+    """The file and the number of the first line after the header that repeats the text of the header."""
     number, wanted, path, first = 0, table.first.text.encode(), file.path, table.first.number
     for window in file.windows(_WINDOW):
         if window.part is not None:

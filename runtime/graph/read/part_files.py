@@ -44,7 +44,7 @@ class TextParts(TextFile):
         return text, whole and len(self._parts) == 1
 
     def pieces(self, size: int) -> Iterator[Window]:
-        """Raise GraphError: only lists of edges can be in several files."""
+        """Raise GraphError, because only lists of edges can be in several files."""
         raise GraphError(f"{self.path}: this format is read from one file, not from several; name one of them")
 
     def windows(self, size: int) -> Iterator[Window]:

@@ -110,7 +110,7 @@ class Adjacencies:
         return simple_neighbours(self.adjacency("both"), self.threads)
 
     def between(self, way: str, name: str, dtype: np.dtype[Any]) -> Array:
-        """0, then for each entry (a, b) of `neighbours` the sum of a column over the edges from a to b; cached.
+        """An array of 0, then for each entry (a, b) of `neighbours` the sum of a column over the edges from a to b.
 
         Args:
             way: "out"; or "in" for the edges from b to a.

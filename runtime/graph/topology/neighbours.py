@@ -81,9 +81,10 @@ def ordinals(adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
 def sums_between(
     near: Neighbours, adjacency: Adjacency, values: NDArray[Any] | None, threads: int
 ) -> NDArray[Any]:
-    """0, then for each entry (a, b) of `near` the sum over the entries (a, b) of an adjacency, in the values' dtype.
+    """An array of 0, then for each entry (a, b) of `near` the sum of `values` over the entries (a, b) of an adjacency.
 
-    Sums of floats are rounded once. Sums of integers are exact, or infinite where the type cannot hold them.
+    The sums have the dtype of `values`. Sums of floats are rounded once. Sums of integers are exact, or infinite where
+    the type cannot hold them.
 
     Args:
         near: the distinct neighbours.
@@ -108,7 +109,7 @@ def sums_between(
 def _summed(values: NDArray[Any], index: NDArray[np.uint32], n: int) -> NDArray[Any]:
     """The sums of the values with each index in 0..n-1, in the dtype of the values.
 
-    Integers are added as halves of 32 bits, of which floats hold sums of up to 2^21 terms exactly.
+    Integers are added as halves of 32 bits. A float64 holds the sum of up to 2^21 halves exactly.
     """
     def added(terms: NDArray[Any]) -> NDArray[np.float64]:
         return np.asarray(np.bincount(index, weights=terms.astype(np.float64), minlength=n), np.float64)

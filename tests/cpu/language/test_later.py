@@ -1,4 +1,4 @@
-"""`require` about values that the program computes: it is checked where it stands, on every target."""
+"""A `require` about values that the program computes is checked at its place in the program, on every target."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ repeat at most 4 times:
 gather last = sum(u.x for u -> self)
 apply x = last + reverse(c) * x[3]
 """
-"""Vectors that are single values in kernels of a CPU, beside short ones and scalars in the same pass."""
+"""Long vectors, which are single values in CPU kernels, with short vectors and scalars in the same pass."""
 
 
 def test_long_vectors() -> None:
@@ -81,7 +81,7 @@ def test_long_vectors() -> None:
 
 
 def test_texts_do_not_grow_with_vectors() -> None:
-    """A component more has lines only where an array of f16 is read and where `reverse` reorders components.
+    """An additional component adds lines only where an array of f16 is read, and where `reverse` reorders components.
 
     The time to compile is proportional to the number of lines. The matrices have 360 and 899 numbers.
     """

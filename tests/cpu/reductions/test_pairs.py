@@ -51,7 +51,7 @@ def test_against_the_interpreter(program: Program) -> None:
 
 
 def test_a_graph_without_the_column() -> None:
-    """The default counts once for each edge."""
+    """Without the column, every edge has the default value of the edge field."""
     for seed in range(3):
         graph = random_graph(seed, largest=9)
         bare = case_of(type(graph)(graph.n, graph.src, graph.dst, {}, graph.directed))

@@ -71,7 +71,7 @@ global near: int = bitxor(v.c for v in vertices)
 
 
 def test_an_edge_has_one_key_from_both_ends() -> None:
-    """The numbers of all edges cancel out if each is taken at both ends, and those of parallel edges differ."""
+    """An edge has the same random number at both of its ends, and parallel edges have different numbers."""
     for directed in (True, False):
         for seed in range(3):
             result = SAME(to_graph(random_graph(seed, directed)), seed=seed)
@@ -98,7 +98,7 @@ def test_how_often_edges_are_chosen() -> None:
 
 
 def test_edges_on_disk(tmp_path: Path) -> None:
-    """Ordinals of parallel edges are not known there; a simple graph needs none."""
+    """A graph on disk has no ordinals of parallel edges; a simple graph does not need them."""
     program = compile("program p\nvertex x: vertex = pick(u for u -> self, 1)")
     graph = to_graph(long_graph()).simple()
     with streaming(3, 0.3):

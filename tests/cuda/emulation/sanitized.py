@@ -92,7 +92,8 @@ def _run_program(request: str, flags: Sequence[str]) -> None:
 def main(sanitizer: str, what: str, names: Sequence[str]) -> None:
     """Run kernels or programs, and print a line after each.
 
-    The thread sanitizer watches the second run: it can only name functions of libraries loaded before its first report.
+    The thread sanitizer watches a second run only, because its reports name functions only of libraries that were
+    loaded before the first report.
     """
     runtime = ctypes.CDLL(str(runtime_library()))
     one = _run_kernel if what == "kernels" else _run_program

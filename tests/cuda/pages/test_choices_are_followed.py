@@ -55,7 +55,7 @@ def test_pages_are_copied_in_turn_by_all_streams(
 
 
 def test_loops_run_in_place_where_their_result_does_not_depend_on_order() -> None:
-    """In place, a distance travels along several edges in a superstep. A limit of supersteps keeps buffers apart."""
+    """In place, a distance travels along several edges in a superstep. A limit of supersteps prevents this."""
     graph, rounds = Graph.read("path:300,weights=1..9"), list[int]()
     cases: list[dict[str, Any]] = [{}, {"max_rounds": 1000}, {"max_rounds": 1000, "research": {"asynchronous": True}}]
     for more in cases:

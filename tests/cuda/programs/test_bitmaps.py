@@ -23,7 +23,7 @@ GRAPHS = ("skewed", "long", "wide", "star", "messy", "no_edges")
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Lets loops run by bitmaps if they may; returns the number of parts of each superstep so far."""
+    """Make loops push by bitmaps where they can; returns a list that gets the number of parts of each superstep."""
     found: list[int] = []
     ranges = BitmapLoop._parts
 
@@ -39,7 +39,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "influence", "bipartite"])
 def test_right_with_resident_and_copied_pages(name: str, parts: list[int]) -> None:
-    """With and without messages, with early exit and full passes, in one part and in several."""
+    """Programs with and without messages, early exit and full passes, with frontiers in one part and in several."""
     modes = set[str]()
     for seed, graph in enumerate(GRAPHS):
         result = run(name, graph, seed)

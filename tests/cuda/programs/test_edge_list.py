@@ -25,7 +25,7 @@ REFUSED = {
     "smooth": "all contributions", "lcc": "intersects", "triangles": "intersects", "matching": "no atomic operation",
     "hyperanf": "more than 8 components",
 }
-CHEAP = ("hits", "betweenness", "scc", "kcore_peel", "mis")  # with the programs of STDLIB, in test_engine.py
+CHEAP = ("hits", "betweenness", "scc", "kcore_peel", "mis")  # test_engine.py runs STDLIB with this policy
 
 
 def _check(name: str, graph: str, seed: int, **options: Any) -> Any:
@@ -38,7 +38,7 @@ def _check(name: str, graph: str, seed: int, **options: Any) -> Any:
 
 @pytest.mark.parametrize("name", (*STDLIB, *MORE) if EXHAUSTIVE else (*CHEAP, *REFUSED))
 def test_every_program_is_run_or_refused(name: str) -> None:
-    """Edges that both ends receive along, self-loops and parallel edges are in the graphs "messy" and "grid"."""
+    """The graphs "messy" and "grid" have self-loops, parallel edges, and edges along which both ends receive."""
     if name in REFUSED:
         with pytest.raises(BindError, match=f"policy='wolfgraph' cannot run {name}: .*{REFUSED[name]}"):
             run(name, "messy", ahead=False, policy="wolfgraph")
@@ -65,14 +65,14 @@ def test_parts_are_streamed(name: str, stable: bool) -> None:
 
 @pytest.mark.parametrize("places", [0, 16])
 def test_small_tables(monkeypatch: pytest.MonkeyPatch, places: int) -> None:
-    """Receivers that find no place in the local table are joined in global memory."""
+    """Contributions to receivers without a place in the local table are joined in global memory."""
     monkeypatch.setattr(listed_passes, "table_places", lambda cell: places)
     for name in ("sssp_tree", "pagerank"):
         _check(name, "dense", places)
 
 
 def test_the_edges_are_not_sorted(tmp_path: Path) -> None:
-    """The edges go from the file to the GPU in their order; a list made of adjacency lists gives the same results."""
+    """The GPU gets the edges in the order of the file; a list made of adjacency lists gives the same results."""
     rng = np.random.default_rng(20261124)
     src, dst = rng.integers(0, 90, (2, 700))
     pairs = {"row": src, "col": dst, "data": np.ones(700, np.int8), "shape": (90, 90), "format": "coo"}

@@ -34,7 +34,7 @@ METIS = {
 
 @pytest.mark.parametrize("text", METIS.values(), ids=METIS)
 def test_metis_is_recognised_or_refused(text: str, tmp_path: Path) -> None:
-    """Lists of neighbours that could be edges are read only under the name of such a file."""
+    """A METIS file that could also be a list of edges is read as METIS only if its name ends in .graph."""
     named = Graph.read(written(tmp_path, "x.graph", text))
     counts = next(line for line in text.splitlines() if line[0] != "%").split()
     assert (named.n, named.m, named.directed) == (int(counts[0]), 2 * int(counts[1]), False)

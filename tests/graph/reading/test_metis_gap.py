@@ -1,4 +1,4 @@
-"""Files of METIS and of the GAP Benchmark Suite: what is read, and the messages for wrong files."""
+"""Files of METIS and of the GAP Benchmark Suite: the graphs that are read, and the messages for wrong files."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class Writer:
         return f"{over}({body} for {domain}{cond} by g = {_plain(keys[key])}{having}{default})"
 
     def picked(self, kind: str, scope: Scope) -> str:
-        """A value of a random edge; a reduction over edges for kinds without exact literals of their type."""
+        """A `pick`; for kinds without exact literals of their type, another reduction over edges."""
         if kind not in ("int", "bool", "vertex", "float"):
             return self.gathered(kind, scope)
         e, edge = self.e, self.over_edges(scope)
@@ -173,7 +173,7 @@ class Writer:
         return f"pick({e.expr(kind, edge, 1)} for {domain}{cond}, {keys}{weight}{default})"
 
     def of_pair(self, kind: str, scope: Scope) -> str:
-        """A reduction over edges of integers that come from common neighbours; a plain one for other kinds."""
+        """For integers, a reduction over edges of a reduction over common neighbours; otherwise a plain reduction."""
         if kind != "int":
             return self.gathered(kind, scope)
         e, edge = self.e, self.over_edges(scope)

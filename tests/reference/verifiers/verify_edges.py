@@ -137,7 +137,7 @@ def verify_eccentricity(graph: RefGraph, params: Params, result: Result) -> None
 
 def verify_astar(graph: RefGraph, params: Params, result: Result) -> None:
     weight = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
-    order = np.argsort(-weight, kind="stable")  # of parallel edges the lightest is stored last
+    order = np.argsort(-weight, kind="stable")  # the lightest of parallel edges comes last, and is kept
     links = dict(zip(zip(graph.src[order].tolist(), graph.dst[order].tolist(), strict=True), weight[order].tolist(),
                      strict=True))
     ends = np.array(list(links), np.int64).reshape(-1, 2)
@@ -148,7 +148,7 @@ def verify_astar(graph: RefGraph, params: Params, result: Result) -> None:
     total = dist + np.asarray(result["bound"], np.float64)
     near = total <= goal
     sure = np.isfinite(total) & ~(np.abs(np.where(np.isfinite(total), total, 0) - goal) < 1e-4 * (1 + goal))
-    sure |= (goal < np.inf) & ~np.isfinite(total)  # with no path to the target, some are searched in vain
+    sure |= (goal < np.inf) & ~np.isfinite(total)  # without a path to the target, these may have been reached
     sure[params["target"]] = True
     _near(np.asarray(result["dist"])[sure], np.where(near, dist, np.inf)[sure], "dist")
     assert np.asarray(result["past"])[near & sure & (total < goal)].all()

@@ -160,7 +160,7 @@ def verify_adamic_adar(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _scores(graph: RefGraph, index: Any) -> Array:
-    """An index of NetworkX for each edge, [n, n]; 0 for other pairs."""
+    """A similarity index of NetworkX for each edge, float64[n, n]; 0 for other pairs of vertices."""
     made, found = nx.Graph(_matrix(graph)) if graph.n else nx.Graph(), np.zeros((graph.n, graph.n))
     for u, v, score in index(made, list(made.edges)):
         found[u, v] = found[v, u] = score
@@ -168,7 +168,7 @@ def _scores(graph: RefGraph, index: Any) -> Array:
 
 
 def _chosen(graph: RefGraph, scores: Array, chosen: Array) -> None:
-    """A vertex names a neighbour whose score is the largest, up to rounding."""
+    """Check that each vertex has chosen a neighbour with the largest score, up to rounding."""
     for v, u in enumerate(np.asarray(chosen).tolist()):
         near = np.flatnonzero(graph.src == v)
         if len(near):
@@ -179,7 +179,7 @@ def _chosen(graph: RefGraph, scores: Array, chosen: Array) -> None:
 
 
 def verify_walks(graph: RefGraph, params: Params, result: Result) -> None:
-    """Take each step of each vertex by the rule of `pick`, in other operations than the program."""
+    """Repeat each step of each walk by the rule of `pick`, written independently of the program."""
     place = graph.ordinals(graph.src, graph.dst, np.arange(graph.m))
     weight = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
     end = np.arange(graph.n)

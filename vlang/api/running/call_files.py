@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["read_call", "read_form", "write_call", "write_form"]
 
 _HERE = ("cluster", "restarts", "notices")
-"""The options that the process keeps which starts the ranks."""
+"""The options that are used by the process that starts the ranks."""
 
 _GRAPHS: WeakKeyDictionary[Graph, tempfile.TemporaryDirectory[str]] = WeakKeyDictionary()
-"""For each graph in memory the folder with its page file, for the next call."""
+"""For each graph in memory, the folder with its page file, which later calls use again."""
 
 
 def write_form(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -47,9 +47,9 @@ def read_form(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def write_call(path: Path, program: Program, call: Call) -> None:
-    """Write a bound call to PATH.json and PATH.npz, and the graph to a page file unless it is read from one.
+    """Write a bound call to PATH.json and PATH.npz, and the graph to a page file unless the graph comes from one.
 
-    Raises BindError for arguments that another process cannot get, and DiskError.
+    Raises BindError for arguments that another process cannot receive, and DiskError.
     """
     if call.starts or call.old:
         raise BindError("resume runs in one process, or on ranks that mpiexec has started; leave out cluster=N")
@@ -76,9 +76,9 @@ def write_call(path: Path, program: Program, call: Call) -> None:
 
 
 def _page_file(graph: Graph) -> Path:
-    """The page file of a graph; for a graph in memory, a file that stays as long as the graph.
+    """The page file of a graph; for a graph in memory, a file that exists as long as the graph object.
 
-    Raises DiskError, and BindError for a graph whose rows have an order that no page file has.
+    Raises DiskError, and BindError for a graph whose rows have an order that page files do not support.
     """
     if graph.stored is not None and graph is graph.as_stored:
         return Path(graph.stored.path)

@@ -49,8 +49,8 @@ def refuse_ordinals(program: Program, one: str, all_: str) -> None:
 
     Args:
         program: the program.
-        one: the name of a rank in the message.
-        all_: the name of all ranks together.
+        one: the word for a single rank or GPU in the message.
+        all_: the words for all ranks or GPUs together.
     """
     line = counts_edges(program.stages().program)
     if line is not None:

@@ -1,6 +1,6 @@
 """Runs a bound call on ranks that this process starts by mpiexec, on this machine, and collects the result.
 
-The call goes to the ranks as files (vlang.api.running.call_files), in a folder that is removed afterwards.
+The ranks get the call as files (vlang.api.running.call_files), in a folder that is removed afterwards.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["driven"]
 
-_LINES = 5  # of the output of a job that was killed, in the message of the error
+_LINES = 5  # the last lines of the output of a killed job that the error message has
 
 
 def driven(program: Program, call: Call) -> Ran:
@@ -50,7 +50,7 @@ def driven(program: Program, call: Call) -> Ran:
                         None if shows else log)
         if ended.signals:
             signal.raise_signal(ended.signals[0])
-            raise KeyboardInterrupt  # reached only if the handler did nothing
+            raise KeyboardInterrupt  # reached only if the signal handler did nothing
         if not (folder / "ran.json").exists() or ended.status:
             raise _error(folder, ended)
         return unpacked(plan, *read_form(folder / "ran"))
@@ -61,9 +61,9 @@ def _silent(_text: str) -> None:
 
 
 def _error(folder: Path, ended: Ended) -> VlangError:
-    """The error of a job that has failed: the error of a rank, or else that a rank was killed."""
+    """The error of a job that has failed: the error of a rank, or else an error that says that a rank was killed."""
     found = [read_form(path)[0] for path in sorted(folder.glob("error-*.json"))]
-    found.sort(key=lambda one: one["class"] == ClusterError.__name__)  # other ranks have only got the reason
+    found.sort(key=lambda one: one["class"] == ClusterError.__name__)  # these ranks failed only because another one did
     for one in found:
         kind = getattr(errors, one["class"], ClusterError)
         if issubclass(kind, VlangError):

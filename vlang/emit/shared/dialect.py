@@ -254,7 +254,7 @@ class Dialect(ABC):
                 its positions in the two lists.
             lists: Pointers to the offsets of the rows of all neighbour lists, and to their entries.
             ends: The indices of the two vertices.
-            guard: The name of a bool without which the loop does not run; "" if it always runs.
+            guard: The name of a bool; the loop runs only if the bool is true. "" if the loop always runs.
             body: The lines inside the loop.
         """
 

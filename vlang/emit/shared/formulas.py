@@ -84,7 +84,7 @@ class Writer(ComponentWriter):
         super().__init__(dialect)
         self.place = place
         self._known: dict[f.Expr, tuple[str, ...]] = {}
-        self.guard = ""  # the name of a bool without which no loop over common neighbours runs; "" if they always run
+        self.guard = ""  # the bool that loops over common neighbours test before they run; "" if they always run
         self.left: list[str] = []  # names of bools that say whether a declared reduction of integers left its type
 
     def elsewhere(self, place: Place) -> Writer:

@@ -1,8 +1,8 @@
 """Long vectors of floats as single values in generated code, on targets with instructions for them.
 
-Writers name every component of a vector. For a long vector of floats these names are texts that remember the vector or
-the array that they belong to. If an operation gets all components of such a vector in order, one line operates on the
-whole vector (runtime/compile/wide.py). All other code reads single components, as of a short vector.
+Writers name every component of a vector. For a long vector of floats these names are texts that carry the name of the
+vector or the array to which they belong. If an operation gets all components of such a vector in order, one line
+operates on the whole vector (runtime/compile/wide.py). All other code reads single components, as of a short vector.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def _runs(texts: Sequence[str]) -> list[str]:
-    """The code of values that together have these components: consecutive components of one value are one."""
+    """The code of vectors and scalars that have these components side by side, as few as possible."""
     found: list[str] = []
     at = 0
     while at < len(texts):

@@ -315,7 +315,7 @@ class Program:
         shown: The types of parameters, fields and globals whose integers are shown as names or times, by their names.
         texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
         later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
-            value of the condition. They are checked where this `let` stands.
+            value of the condition. They are checked at this `let`.
         compared: The parameters among `texts`, and those of type category, that are only compared by == and !=.
     """
 

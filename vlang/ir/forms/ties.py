@@ -13,7 +13,7 @@ FREE, NEAR, FAR = 0, 1, 2
 NUMBERED = frozenset({"random", "mix", "hll_unit"})
 """The functions of the caller's number of a vertex."""
 TIED = frozenset({"between", "common", "ordinal"})
-"""The functions of edges that may be anywhere."""
+"""The functions whose values depend on edges anywhere in the graph."""
 
 
 class Ties:

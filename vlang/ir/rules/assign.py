@@ -106,7 +106,7 @@ def _side(tuple_: f.Op) -> str:
 
 
 def _assigned(ctx: Context, write: Write, test: f.Expr, start: f.Const) -> bool:
-    """Whether the written value no longer passes the test, and depends on final neighbours only."""
+    """Whether the written value fails `test`, which permits a single write, and depends on final neighbours only."""
     rest = write.rest
     gather = ctx.scope.gathers.get(rest.name) if isinstance(rest, f.Accumulator) else None
     if gather is None or ctx.scope.own(gather.reduce):

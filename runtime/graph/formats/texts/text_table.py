@@ -33,7 +33,7 @@ class TextReader:
     """The reader of a text format. `read/head.py` recognises the format by the first lines.
 
     Attributes:
-        read: makes the edges of a file; see `read_edge_text` for the arguments.
+        read: reads the edges of a file; see `read_edge_text` for the arguments.
         counts: the numbers of edges and of vertices that the first lines declare; (0, 0) if they declare none.
         first: the index of the source id among the fields of a line.
     """
@@ -66,7 +66,7 @@ def read_text(path: Path, asked: Asked, workers: Workers, space: Space) -> EdgeL
 
 
 def _check_ends(file: TextFile, found: Format, ends: Ends) -> None:
-    """Raise GraphError for a file of vertices, and for options on columns or vertices if the format declares them."""
+    """Raise GraphError for a file of vertices, and for options on columns or vertices that the format declares."""
     if found == Format.EDGE_TEXT and file.path.name.endswith(_TABLES):
         base = str(file.path).removesuffix(".gz").removesuffix(".v")
         raise problem(file.path, "files that end in .v are lists of vertices (LDBC), not of edges",

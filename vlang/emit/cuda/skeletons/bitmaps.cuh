@@ -3,7 +3,7 @@
 // A frontier has one bit per vertex. A superstep queues its frontier part by part, and pushes each part before it queues
 // the next one. The vertices found are only marked in the bitmap of the next superstep.
 
-// Counts the vertices that must push in the next superstep. Their bits mark them.
+// Counts the vertices that must push in the next superstep; `bits` is the bitmap of these vertices.
 template <class S> struct NextBits {
   const Table& table;
   const typename S::Env& env;

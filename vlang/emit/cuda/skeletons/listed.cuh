@@ -1,7 +1,7 @@
 // Passes over a list of edges in the order of its file, without adjacency lists. The list is cut into edge blocks, each of
 // which a thread block processes. Threads join the contributions of an edge block in a local vertex table in shared
-// memory, and then add the table to the cells of all vertices in global memory. A second kernel applies. (Zhu et al.:
-// WolfGraph: the edge-centric graph processing on GPU, FGCS 2019.)
+// memory, and then add the table to the cells of all vertices in global memory. A second kernel applies the writes of
+// all vertices. (Zhu et al.: WolfGraph: the edge-centric graph processing on GPU, FGCS 2019.)
 
 [[maybe_unused]] constexpr u32 EDGE_BLOCK = 2048;  // edges (listed_edges.py has the same constant)
 constexpr u32 TRIED = 4;                 // places that a thread tries for a vertex in the local table
@@ -92,9 +92,9 @@ __device__ __forceinline__ void join_edge_block(const typename S::Env& env, cons
   }
 }
 
-// Joins the contributions of `count` edges in the cells of all n vertices. ENDS is 0 if the receivers in the list
-// receive, 1 if both ends of every edge receive, and a self-loop once, and 2 if a self-loop receives twice. places: the
-// size of the local table, a multiple of 16, or 0 for no table.
+// Joins the contributions of `count` edges in the cells of all n vertices. ENDS is 0 if only the listed receiver of an
+// edge receives, 1 if both ends receive, but a self-loop only once, and 2 if both ends receive, and a self-loop twice.
+// places: the size of the local table, a multiple of 16, or 0 for no table.
 template <class S, int ENDS>
 __device__ __forceinline__ void join_listed(u64* frame, const u64* row, u64 count, u64 cells, u64 n, u64 places) {
   const typename S::Env env = S::bind(frame);
@@ -141,7 +141,8 @@ template <class S> __device__ __forceinline__ void apply_listed(u64* frame, u64 
   note(pointer<u64>(frame, SLOT_STATS), changed, active);
 }
 
-// Adds the number of edges of each vertex in `rows` and, by `ends` as in `join_listed`, in `others`, to `degrees`.
+// Adds the number of edges of each vertex to `degrees`: its occurrences in `rows` and, if `ends` is not 0, in `others`.
+// `ends` has the values of ENDS in `join_listed`.
 __device__ __forceinline__ void count_listed(const u32* rows, const u32* others, u64 count, u64 ends, u32* degrees) {
   for (u64 i = thread_number(); i < count; i += thread_count()) {
     const u32 one = stream_load(rows + i);

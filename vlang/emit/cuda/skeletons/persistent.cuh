@@ -32,8 +32,8 @@ struct Meeting {
   }
 
   // The barrier at the end of a superstep. Thread 0 of each block calls `decide` before the other threads of the block
-  // continue, so that only one warp executes what all threads would do alike. All work of the block except that of the
-  // first warp must have been done before a barrier of the block.
+  // continue, so only one warp of the block executes it. Before the call, a barrier of the block must follow the work
+  // of all warps except the first.
   template <class F> __device__ __forceinline__ void step_barrier(bool alone, const F& decide) {
     __syncwarp();
     if (threadIdx.x == 0) {
@@ -46,17 +46,17 @@ struct Meeting {
   }
 };
 
-// What all blocks do next.
+// The next step of all blocks.
 enum : u32 { DO_PUSH, DO_PULL, DO_REFILL, DO_PART, DO_END };
 
 // The state of a launch in progress. Each block has a copy in its shared memory, which its thread 0 updates; the copies
-// are equal. Block 0 alone is ahead of the others until it rejoins them.
+// are equal. While block 0 works alone, its copy is ahead of the other copies.
 struct Course {
   u64 step, done;
   u64 unreached, unreached_edges;
   Counts seen;  // the counts of the frontier
   u64 reason;   // why the launch ends, or 0
-  u64 walked;   // edges of the frontier before
+  u64 walked;   // edges of the previous frontier
   u64 mode;     // MODE_... of the last superstep
   u32 third;    // step modulo 3
   u32 next;     // DO_...
@@ -77,7 +77,7 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
     return table.rule == RULE_PULL;
   }
   if (now.edges < table.vertices && now.edges * table.push_cost <= table.vertices * table.scan_cost) {
-    return false;  // nearly all frontiers of a long search, at little cost
+    return false;  // a cheap test that decides for nearly all frontiers of a long search
   }
   const f64 push = f64(now.edges) * f64(table.push_cost);
   const f64 asked = f64(course.unreached) * (f64(table.edges) / f64(now.edges));
@@ -85,8 +85,8 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
   return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
 }
 
-// Raises the bound until the queue has an entry or the pile is empty. This counts as one round.
-// `Meeting::step_barrier` must follow.
+// Raises the bound until the queue has an entry or the pile is empty. This counts as one round. The caller must then
+// call `Meeting::step_barrier`.
 template <class S>
 __device__ __forceinline__ void refill(
     const Table& table, const typename S::Env& env, Meeting& meeting, bool alone, u64* queue, Counts* now) {
@@ -108,8 +108,8 @@ __device__ __forceinline__ void refill(
   __syncthreads();
 }
 
-// Runs one superstep: the vertices of the queue push, and the next frontier is built. `Meeting::step_barrier` must
-// follow.
+// Runs one superstep: the vertices of the queue push, and the next frontier is built. The caller must then call
+// `Meeting::step_barrier`.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_step(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* now, Counts* next,
@@ -179,9 +179,9 @@ __device__ __forceinline__ Board own_board() {
           shared_memory<u64>(row), shared_memory<u64>(sums)};
 }
 
-// Copies a table to shared memory, with the row of the page if there is only one. A barrier of the grid empties the
-// cache of the block, so each superstep would otherwise begin with a chain of loads from distant memory. All threads
-// take part, and must synchronise before they read the copy.
+// Copies a table to shared memory, and also the row of the page if there is only one page. A barrier of the grid
+// empties the L1 cache, so each superstep would otherwise begin with a chain of loads from L2 or device memory. All
+// threads take part, and must synchronise before they read the copy.
 __device__ __forceinline__ const Table& own_table(const Table& given, const Board& board) {
   const bool single = given.pages == 1;
   if (threadIdx.x == 0) {
@@ -246,7 +246,8 @@ __device__ __forceinline__ void advance(const Table& table, const Board& board, 
   judge<S, PRIORITY>(table, board, most);
 }
 
-// Block 0 keeps the records by its last thread, whose warp has the least to do in a superstep over few vertices.
+// Whether this is the last thread of block 0, which writes the records. Its warp has the least to do in a superstep
+// over few vertices.
 __device__ __forceinline__ bool keeps_records() { return blockIdx.x == 0 && threadIdx.x == blockDim.x - 1; }
 
 // Records the last superstep.
@@ -340,7 +341,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     Counts* next = sets + (course.third == 2 ? 0 : course.third + 1);
     if (keeps_records()) {
       sets[course.third == 0 ? 2 : course.third - 1] = Counts{};
-      atomicAdd(&control->worked, course.seen.edges);  // no thread waits for it, as it would for `+=`
+      atomicAdd(&control->worked, course.seen.edges);  // unlike `+=`, this does not wait for a load
       atomicAdd(&control->worked_steps, u64(1));
     }
     if constexpr (S::FRONTIER && S::PUSH == 1) {

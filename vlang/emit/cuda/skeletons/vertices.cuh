@@ -30,7 +30,7 @@ template <class S> __device__ __forceinline__ void messages_list(u64* frame, con
 enum : u32 { FOLD_BYTES = 1024 };  // space for the accumulators of one reduction over vertices (entries.py)
 
 // The contributions of one block of vertices, in the order of `fold`: thread t takes vertices t, t + threads, ... A whole
-// block has a constant number of vertices per thread, so that the loads of all of them are in flight.
+// block has a constant number of vertices per thread, so that the loads for all these vertices are in flight at once.
 template <class V>
 __device__ __forceinline__ typename V::Acc fold_block(const typename V::Env& env, u64 begin, u64 end) {
   typename V::Acc acc = V::identity(env);

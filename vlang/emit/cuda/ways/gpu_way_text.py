@@ -45,7 +45,7 @@ class GpuWayText:
         self.stage = stage
 
     def facts(self) -> Mapping[str, Any]:
-        """Values of `GpuStage` attributes that the way in vlang.runtime.gpu.ways reads."""
+        """Values of the `GpuStage` attributes that the corresponding way in vlang.runtime.gpu.ways reads."""
         return {}
 
     def switches(self) -> Mapping[str, int]:
