@@ -163,6 +163,9 @@ struct s1 {
   static __device__ __forceinline__ void fold(const Env& env, const Cells& cells, u32 i, u32 j) {
     cells.c0[i] = f64(cells.c0[i] + cells.c0[j]);
   }
+  static __device__ __forceinline__ void pour(const Env& env, const Cells& cells, u32 i, const Cells& to, u32 j) {
+    shared_add(to.c0 + j, cells.c0[i]);
+  }
 };
 
 // damping

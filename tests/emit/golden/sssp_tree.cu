@@ -107,6 +107,9 @@ struct r0 {
   static __device__ __forceinline__ void fold(const Env& env, const Cells& cells, u32 i, u32 j) {
     cells.c0[i] = (cells.c0[j] < cells.c0[i] ? cells.c0[j] : cells.c0[i]);
   }
+  static __device__ __forceinline__ void pour(const Env& env, const Cells& cells, u32 i, const Cells& to, u32 j) {
+    shared_min(to.c0 + j, cells.c0[i]);
+  }
 };
 
 // pass s0 over vertices: kernel compute
@@ -307,5 +310,8 @@ struct s1 {
   }
   static __device__ __forceinline__ void fold(const Env& env, const Cells& cells, u32 i, u32 j) {
     cells.c0[i] = (cells.c0[j] < cells.c0[i] ? cells.c0[j] : cells.c0[i]);
+  }
+  static __device__ __forceinline__ void pour(const Env& env, const Cells& cells, u32 i, const Cells& to, u32 j) {
+    shared_min(to.c0 + j, cells.c0[i]);
   }
 };

@@ -207,7 +207,13 @@ template <class S, int PRIORITY>
 __device__ __forceinline__ void judge(const Table& table, const Board& board, u64 most) {
   Control* control = table.control;
   Course& course = *board.course;
-  const Counts seen = counts_of(control, board)[course.third];
+  const Counts& now = counts_of(control, board)[course.third];
+  Counts seen{};  // without the number of taken tiles, which other blocks may count up already
+  seen.entries = now.entries;
+  seen.edges = now.edges;
+  seen.active = now.active;
+  seen.changed = now.changed;
+  seen.looked = now.looked;
   course.seen = seen;
   const u64 piled = PRIORITY && seen.entries == 0 ? control->piled[control->pile] : 0;
   course.reason = seen.entries == 0 && piled == 0 ? ENDED_EMPTY
