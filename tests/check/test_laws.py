@@ -103,7 +103,8 @@ def test_contracts_restrict_the_domain(declaration: str, contract: str, body: st
         (": u64 = min(a, b), identity 9223372036854775808", "identity", "inf"),
         *((f": int = 3 if {text} and a < inf else max(a, b), identity -inf", "commutative", "inf) = 3")
           for text in ("b == inf", "b == 2147483647", "0 + b == inf", "b + 0 == inf", "0 - b == -inf",
-                       "min(b, inf) == inf", "(b if a < 9 else inf) == inf", "b >= inf")),  # laws must also hold for infinite operands
+                       "min(b, inf) == inf", "(b if a < 9 else inf) == inf",
+                       "b >= inf")),  # laws must also hold for infinite operands
     ],
 )
 def test_refuted(declaration: str, law: str, witness: str) -> None:
