@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from vlang.errors import BindError, OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Stream
-from vlang.runtime.gpu.kernels.calibrate import constants_of
-from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernel, choose_kernels, grid
+from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernels, grid
 from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes
-from vlang.runtime.gpu.kernels.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.kernels.row_lengths import page_rows, whole_rows
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
+from vlang.runtime.gpu.passes.gpu_pointed import KERNEL, GpuPointed
 from vlang.runtime.gpu.passes.gpu_scratch import GpuScratch, whole_name
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
-from vlang.runtime.gpu.topology.cut import Part, Sharding, long_rows
-from vlang.runtime.gpu.topology.footprint import Use, share_memory
+from vlang.runtime.gpu.topology.cut import Part, long_rows
+from vlang.runtime.gpu.topology.footprint import share_memory
 from vlang.runtime.gpu.topology.marking import choose_pages, count_in_place, mark_items, sort_items
 from vlang.runtime.gpu.topology.packer import Packer
 from vlang.runtime.gpu.topology.resident import Resident
@@ -30,11 +29,13 @@ from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
-from vlang.runtime.gpu.ways.way import NOTIFY, Way, pushed_use
+from vlang.runtime.gpu.ways.pass_uses import use_name, uses_of
+from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.ways.ways import attempts, candidates, shortfalls
 from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.pointers import most_segments
 from vlang.runtime.plan.gpu_stage import GpuStage
-from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
+from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec, pointer_of
 from vlang.runtime.policies.cost_models import StreamedPages
 from vlang.runtime.storage.ring import Reading
 from vlang.runtime.threads.moved import NOTHING, Moved
@@ -57,6 +58,7 @@ class FullPasses:
         machine: the machine of the run.
         topologies: the topology of each adjacency direction.
         scratch: scratch memory for passes that need all contributions of a vertex at once; None before `open`.
+        pointed: the lists over which passes along pointers pull.
         rates: the rates of the device.
     """
 
@@ -64,12 +66,16 @@ class FullPasses:
     machine: GpuMachine
     topologies: dict[str, Topology] = field(default_factory=dict)
     scratch: GpuScratch | None = None
+    pointed: GpuPointed = field(init=False)
     rates: Rates = REFERENCE
     _parts: Resident | None = None
     _sides: Mapping[str, Side] = field(default_factory=dict)
     _choices: dict[str, Sequence[Choice]] = field(default_factory=dict)
     _beside: Stream | None = None
     _packers: dict[tuple[str, str], Packer | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pointed = GpuPointed(self.machine)
 
     def open(self) -> None:
         """Create the topology of every adjacency direction in the plan, in the memory that the state leaves free.
@@ -99,18 +105,22 @@ class FullPasses:
         self._parts = Resident(device, machine.graph.device_copies)
         if any(way.measured for way, _ in self._taken()):
             self.rates = rates_of(device, machine.plan.text, machine.graph.m)
-        uses = _uses(machine)
+        uses = uses_of(machine)
         sides = {kind: machine.side(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
                  for kind, needs in uses.items()}
         for spec in machine.plan.arrays:
             of, _, kind = spec.length.partition(":")
-            if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
-                machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments), spec.width)
+            if of == "segments" and spec.slot not in machine.state.buffers and (kind in sides or pointer_of(kind)):
+                most = len(long_rows(sides[kind]).segments) if kind in sides else most_segments(machine.n)
+                machine.state.add(spec.slot, spec.dtype, most, spec.width)
         self._sides = {**self._sides, **sides}  # also those of earlier attempts
         self.scratch = GpuScratch(device, machine.plan.stages, sides)
         kept: list[Buffer] = []
         try:
             # Reserve the memory that loops will allocate, and free it again when the edges have been placed.
+            pointers = self.pointed.reserve()
+            if pointers:
+                kept.append(device.allocate(pointers, "the lists of the vertices that point at each vertex"))
             for way, loop in self._taken():
                 for sizes in way.sizes(loop, machine.n, sides):
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
@@ -142,15 +152,21 @@ class FullPasses:
             machine.load(way.kernels(loop, machine))
 
     def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
-        topology = self.topologies[stage.domain or "in"]
-        found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
-        if topology.long_count:
+        if stage.pointer:
+            found, long_count = {(KERNEL.template, KERNEL.constants): KERNEL}, most_segments(self.machine.n)
+        else:
+            topology = self.topologies[stage.domain or "in"]
+            found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
+            long_count = topology.long_count
+        if long_count:
             names = [whole_name(stage, name) for name in ("segments", "finish")]
             found |= {(name, ()): Choice(name, name, (), "long vertices") for name in names}
         return list(found.values())
 
     def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
         """The kernel that pulls a page."""
+        if stage.pointer:
+            return KERNEL
         known = self._choices.get(stage.name)
         if known is None:
             known = self._choices[stage.name] = self._chosen(stage, gpu)
@@ -188,7 +204,7 @@ class FullPasses:
         """
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
-        topology = self.topologies[stage.domain or "in"]
+        topology = self.pointed.lists(stage) if stage.pointer else self.topologies[stage.domain or "in"]
         machine.state.set_word(SLOT_SEGMENTS, topology.segments)
         machine.state.set_word(SLOT_LONGS, topology.longs)
         frame = machine.frame
@@ -247,7 +263,7 @@ class FullPasses:
 
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
         """An adjacency direction with the columns that a stage reads, or no columns if the stage is None."""
-        topology, name = self.topologies[kind], _use(kind, stage)
+        topology, name = self.topologies[kind], use_name(kind, stage)
         reading = self.reading(kind)
         rows = topology.table(name).address if reading == "pages" else topology.rows(name)
         gathers = kind != (stage and stage.domain) and isinstance(topology.side, Adjacency)
@@ -279,11 +295,11 @@ class FullPasses:
         topology, options = self.topologies[kind], self.machine.options
         asked = "auto" if options.transfer == "compact" else options.transfer
         marks = mark_items(topology, items, count, queued=queued)
-        return choose_pages(topology, _use(kind, stage), marks, asked, options.switching == "published")
+        return choose_pages(topology, use_name(kind, stage), marks, asked, options.switching == "published")
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
         """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
-        topology, options, name = self.topologies[kind], self.machine.options, _use(kind, stage)
+        topology, options, name = self.topologies[kind], self.machine.options, use_name(kind, stage)
         packer = self._packer(kind, name)
         marks = mark_items(topology, queue, count, queued=True)
         transfer = choose_pages(topology, name, marks, options.transfer, options.switching == "published",
@@ -294,12 +310,12 @@ class FullPasses:
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
         """Call `launch`, which queues a kernel, for each slice of a sorted queue."""
-        name = _use(kind, stage)
+        name = use_name(kind, stage)
         sweep_slices(self.topologies[kind], name, sliced, launch, self._packer(kind, name))
 
     def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
         """Count edges that a launch has read through the rows of the pages (see `SparseMachine`)."""
-        count_in_place(self.topologies[kind], _use(kind, stage), edges)
+        count_in_place(self.topologies[kind], use_name(kind, stage), edges)
 
     def moved(self, reading: Reading | None) -> Moved:
         """The edges that were moved in all directions; `reading` counts the pages read from disk."""
@@ -351,10 +367,11 @@ class FullPasses:
             transfer: the pages.
             launch: queues the kernel of a page.
         """
-        self.topologies[kind].sweep(_use(kind, stage), lambda row, part, stream: launch(row, stream), transfer)
+        self.topologies[kind].sweep(use_name(kind, stage), lambda row, part, stream: launch(row, stream), transfer)
 
     def close(self) -> None:
         """Free the topology of the run."""
+        self.pointed.close()
         for packer in self._packers.values():
             if packer is not None:
                 packer.close()
@@ -368,44 +385,3 @@ class FullPasses:
         if self._parts is not None:
             self._parts.close()
             self._parts = None
-
-
-def _use(kind: str, stage: StageSpec | None) -> str:
-    """The name of the `Use` with which a stage reads a direction; stage None stands for notifications."""
-    if stage is None:
-        return NOTIFY
-    return stage.name if stage.domain == kind else pushed_use(stage.name)
-
-
-def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
-    """The `Use` of every pass, by adjacency direction and name."""
-    uses: dict[str, dict[str, Use]] = {}
-    for stage in machine.plan.stages:
-        if stage.domain is None or stage.gpu is None:
-            continue
-        uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
-    for loop in machine.plan.loops:
-        for way in candidates(machine.ways, loop, machine.graph, machine.options):
-            for kind, name, use in way.uses(loop):
-                uses.setdefault(kind, {})[name] = use
-    return uses
-
-
-def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
-    """The rule for shards, if the kernel chosen for the whole graph is pull_shards."""
-    gpu, options = stage.gpu, machine.options
-    assert gpu is not None
-    assert stage.domain is not None
-    if not gpu.cell or options.kernel not in ("auto", "edge"):
-        return None
-    rows = whole_rows(machine.side(stage.domain))
-    choice = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows)
-    if choice.template != "pull_shards":
-        return None
-    shared, asked = machine.device.info.shared, options.replication
-    rule = DEFAULTS[class_of(gpu)]
-    if asked == "auto":
-        rule = constants_of(machine.device, machine.plan.text)[class_of(gpu)]
-    return Sharding(lambda density: shard_vertices(asked, density, gpu.cell, shared, rule),
-                    lambda vertices, edges: replicas_of(vertices, edges, asked, gpu.cell, shared, rule),
-                    (asked, gpu.cell, shared, rule))

@@ -14,6 +14,7 @@ from vlang.emit.cuda.unified import Places, places
 from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Dialect
 from vlang.emit.shared.formulas import Writer
+from vlang.emit.shared.grouped import Grouped
 from vlang.emit.shared.holistic import Holistic
 from vlang.ir.forms import forms as f
 from vlang.reductions import identity
@@ -147,6 +148,8 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:
+        if isinstance(accumulation, Grouped):
+            return [], "a grouped gather needs all contributions of a vertex at once (rule R)"
         if isinstance(accumulation, Holistic):
             return [], f"`{accumulation.reduce.name}` needs all contributions of a vertex at once (rule R)"
         value = accumulation.reduce.body.type
