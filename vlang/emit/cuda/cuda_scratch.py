@@ -96,10 +96,12 @@ def _file(accumulations: Sequence[Accumulation], widths: Sequence[int]) -> tuple
 def _settle(writer: StageWriter, d: CudaDialect) -> tuple[str, ...]:
     """The lines that join the entries of each group of edges, of a row or of a part of it."""
     lines: list[str] = []
+    before: list[str] = []
     for accumulation, place, line in _places(writer.accumulations):
-        lines += line
+        before += line
         if isinstance(accumulation, Grouped):
-            lines += joined(writer, d, accumulation, place)
+            lines += [*before, *joined(writer, d, accumulation, place)]
+            before = []
     return tuple(lines)
 
 
