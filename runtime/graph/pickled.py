@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, taken
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
-from vlang.runtime.storage.spool import parts_of
+from vlang.runtime.storage.inputs.spool import parts_of
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph

@@ -281,7 +281,7 @@ def _array(name: str, source: str, graph: Graph) -> Any:
     """
     import numpy as np  # start-up
 
-    from vlang.runtime.storage.spool import check_file  # start-up
+    from vlang.runtime.storage.inputs.spool import check_file  # start-up
 
     check_file(source, "a .npy or .npz file")
     array, ids = _of_archive(name, source, graph.n) if _is_zip(source) else (_of_npy(source), None)

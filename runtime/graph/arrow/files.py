@@ -14,7 +14,7 @@ from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.arrow.tables import check_names
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.room import hold
-from vlang.runtime.storage.spool import parts_of
+from vlang.runtime.storage.inputs.spool import parts_of
 
 __all__ = ["FileTable", "table_files"]
 
