@@ -14,8 +14,8 @@ from vlang.check.tables.checked import Checked, Laws, Symbol
 from vlang.check.tables.checking import Run
 from vlang.syntax import tree as t
 from vlang.syntax.constants import UNSET, constants_of, with_values
+from vlang.syntax.mistakes.recovery import read
 from vlang.syntax.problems import Problem, failure, in_order
-from vlang.syntax.recovery import read
 
 __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "parse", "problems_of"]
 

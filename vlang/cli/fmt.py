@@ -45,7 +45,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
 
 def _formatted(name: str) -> tuple[str, str]:
     """The text of a file before and after formatting. Raises DiskError and ProgramError."""
-    from vlang.syntax.format import format_text  # start-up
+    from vlang.syntax.layout.format import format_text  # start-up
     from vlang.syntax.program_file import program_bytes  # start-up
 
     try:

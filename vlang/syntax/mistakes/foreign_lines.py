@@ -1,7 +1,7 @@
 """Lines with calls, indices and statements of other languages that need the declarations of the program to translate.
 
-`vlang.syntax.habits` has the lines that a pattern alone translates. Each rule here takes a line that does not parse and
-its surroundings, and returns the habit that it recognises, or None.
+`habits.py` has the lines that a pattern alone translates. Each rule here takes a line that does not parse and its
+surroundings, and returns the habit that it recognises, or None.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, count
 
-from vlang.syntax.habits import Habit
 from vlang.syntax.keywords import TYPE_NAMES
+from vlang.syntax.mistakes.habits import Habit
 
 __all__ = ["Surroundings", "foreign_line"]
 

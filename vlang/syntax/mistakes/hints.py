@@ -17,7 +17,7 @@ from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
 if TYPE_CHECKING:
-    from vlang.syntax.foreign_lines import Surroundings
+    from vlang.syntax.mistakes.foreign_lines import Surroundings
 
 __all__ = ["explain"]
 
@@ -132,8 +132,8 @@ def _habit(case: _Case) -> Problem | None:
 
 def _of_other_language(case: _Case) -> Problem | None:
     """The problem of a line that is a construct of another language."""
-    from vlang.syntax.foreign_lines import foreign_line  # start-up: compiles many patterns
-    from vlang.syntax.habits import habit_of  # start-up: compiles many patterns, which a correct program does not need
+    from vlang.syntax.mistakes.foreign_lines import foreign_line  # start-up: compiles many patterns
+    from vlang.syntax.mistakes.habits import habit_of  # start-up: so does this; a correct program does not need them
 
     line, start = case.text(case.line.start, case.line.end), case.line.start
     if len(line) > _LONGEST:
@@ -148,7 +148,7 @@ def _of_other_language(case: _Case) -> Problem | None:
 
 def _surroundings(case: _Case) -> Surroundings:
     """The declarations of the program, and the lines around the wrong one."""
-    from vlang.syntax.foreign_lines import Surroundings  # start-up: only for a line of another language
+    from vlang.syntax.mistakes.foreign_lines import Surroundings  # start-up: only for a line of another language
 
     lines = case.found.lines
     place = next(i for i, line in enumerate(lines) if line is case.line)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from vlang.errors import InternalError
+from vlang.syntax.layout.spacing import Above, Piece, Row, Rows, read_rows
 from vlang.syntax.problems import failure
-from vlang.syntax.spacing import Above, Piece, Row, Rows, read_rows
 
 __all__ = ["format_text"]
 
@@ -33,7 +33,7 @@ def format_text(text: str, filename: str = "<text>") -> str:
     """
     from lark.exceptions import LarkError  # start-up
 
-    from vlang.syntax.recovery import read  # start-up
+    from vlang.syntax.mistakes.recovery import read  # start-up
 
     text = text.removeprefix("\ufeff")
     reading = read(text, filename)

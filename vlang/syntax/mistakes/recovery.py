@@ -14,9 +14,9 @@ from lark.exceptions import LarkError, UnexpectedEOF, UnexpectedInput
 
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.hints import explain
 from vlang.syntax.keywords import RESERVED
 from vlang.syntax.lines import Line, Scan, Source, scan
+from vlang.syntax.mistakes.hints import explain
 from vlang.syntax.parser import build, raw_tree
 from vlang.syntax.problems import Problem, in_order
 
