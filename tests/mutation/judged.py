@@ -22,7 +22,7 @@ JUDGED: Mapping[str, str] = {
     "runtime/convert/entries.py: MOST_BUCKETS = 1 << 11  # more buckets would thrash the caches and the system's page "
     "cache":
         "how many buckets a conversion writes at once: only its time differs",
-    "vlang/check/foreign_calls.py: if not _is_vertex(node.args[(-1)], at):":
+    "vlang/check/foreign/foreign_calls.py: if not _is_vertex(node.args[(-1)], at):":
         "the call has one argument here, so its first argument is its last",
     "vlang/emit/shared/integers.py: ups = _tests((left.up and (right.high >= 0), a, high), "
     "(right.down and left.low < 0, b, low))":

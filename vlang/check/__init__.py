@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
-from vlang.check.infinite import judge_sums
-from vlang.check.loops import judge_gathers, judge_loops
 from vlang.check.statements import Around, Statements
 from vlang.check.tables.checked import Checked, Laws, Symbol
 from vlang.check.tables.checking import Run
+from vlang.check.warnings.infinite import judge_sums
+from vlang.check.warnings.loops import judge_gathers, judge_loops
 from vlang.syntax import tree as t
 from vlang.syntax.constants import UNSET, constants_of, with_values
 from vlang.syntax.mistakes.recovery import read

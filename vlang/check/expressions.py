@@ -8,9 +8,9 @@ from typing import Any
 
 from vlang.check import names
 from vlang.check.calls import call
-from vlang.check.foreign_calls import foreign_column, foreign_product
-from vlang.check.keyed import edge_key
+from vlang.check.foreign.foreign_calls import foreign_column, foreign_product
 from vlang.check.reduce import reduction
+from vlang.check.reductions.keyed import edge_key
 from vlang.check.sizes import too_deep
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
