@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vlang.emit.shared.dialect import Run, runs_of, scalars_of
-from vlang.emit.shared.exact_sums import Exact, exact_of
-from vlang.emit.shared.formulas import Unwritable, Writer
+from vlang.emit.shared.reductions.exact_sums import Exact, exact_of
+from vlang.emit.shared.values.dialect import Run, runs_of, scalars_of
+from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.reductions import REDUCTIONS, accumulator, identity

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.formulas import Unwritable, Writer
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.reductions import REDUCTIONS

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from vlang.emit.shared import integers, vectors
-from vlang.emit.shared.components import ComponentWriter
-from vlang.emit.shared.dialect import Dialect, scalars_of
-from vlang.emit.shared.operations import COMPARE, WRITERS
+from vlang.emit.shared.values.components import ComponentWriter
+from vlang.emit.shared.values.dialect import Dialect, scalars_of
+from vlang.emit.shared.values.operations import COMPARE, WRITERS
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import Range, whole
 from vlang.ir.forms.ranges import Ranges

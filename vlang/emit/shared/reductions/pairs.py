@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.formulas import Unwritable, Writer
-from vlang.emit.shared.frame import Pair, Scope
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.values.formulas import Unwritable, Writer
+from vlang.emit.shared.values.frame import Pair, Scope
 from vlang.ir.forms import forms as f
 
 __all__ = ["intersected"]

@@ -12,15 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vlang.emit.shared import integers
-from vlang.emit.shared.dialect import scalars_of
+from vlang.emit.shared.values import integers
+from vlang.emit.shared.values.dialect import scalars_of
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import Range, limited
 from vlang.ir.forms.ranges import Ranges
 from vlang.types import BOOL, I64, U64, Scalar, Vector
 
 if TYPE_CHECKING:
-    from vlang.emit.shared.formulas import Writer
+    from vlang.emit.shared.values.formulas import Writer
 
 __all__ = ["Exact", "exact_of"]
 

@@ -117,7 +117,7 @@ class Dialect(ABC):
     boolean: str
     true: str
     false: str
-    wides: bool = False  # whether a long vector of floats is a single value (vlang.emit.shared.wide)
+    wides: bool = False  # whether a long vector of floats is a single value (vlang.emit.shared.values.wide)
 
     # ----------------------------------------------------------------- types and constants
     def typename(self, type_: Type) -> str:

@@ -13,7 +13,7 @@ from vlang.ir.forms.range_arithmetic import Range, whole
 from vlang.types import Scalar, Type
 
 if TYPE_CHECKING:
-    from vlang.emit.shared.formulas import Writer
+    from vlang.emit.shared.values.formulas import Writer
 
 __all__ = ["added", "multiplied", "narrowed", "negated", "quotient", "subtracted"]
 

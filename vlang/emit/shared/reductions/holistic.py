@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.dialect import Dialect, Function
-from vlang.emit.shared.formulas import Unwritable, Writer
-from vlang.emit.shared.grouped import Grouped
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.grouped import Grouped
+from vlang.emit.shared.values.dialect import Dialect, Function
+from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.reductions import REDUCTIONS

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from vlang.emit.shared import integers
+from vlang.emit.shared.values import integers
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import product as product_range
 from vlang.maths import MATHS
 from vlang.types import BOOL, F64, U32, U64, Scalar
 
 if TYPE_CHECKING:
-    from vlang.emit.shared.formulas import Writer
+    from vlang.emit.shared.values.formulas import Writer
 
 __all__ = ["COMPARE", "WRITERS"]
 

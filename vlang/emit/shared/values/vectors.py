@@ -6,15 +6,15 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from vlang.emit.shared import integers
-from vlang.emit.shared.dialect import scalars_of
-from vlang.emit.shared.wide import spans
+from vlang.emit.shared.values import integers
+from vlang.emit.shared.values.dialect import scalars_of
+from vlang.emit.shared.values.wide import spans
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import whole
 from vlang.types import F32, F64, I64, U8, Scalar, Vector
 
 if TYPE_CHECKING:
-    from vlang.emit.shared.formulas import Writer
+    from vlang.emit.shared.values.formulas import Writer
 
 __all__ = ["operation"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from vlang.emit.shared.dialect import Dialect, scalars_of
-from vlang.emit.shared.wide import LEAST, Part, loaded, parts, spans, whole
+from vlang.emit.shared.values.dialect import Dialect, scalars_of
+from vlang.emit.shared.values.wide import LEAST, Part, loaded, parts, spans, whole
 from vlang.types import BOOL, VERTEX, Scalar, Type
 
 __all__ = ["ComponentWriter"]
