@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from vlang.emit.shared import integers, vectors
+from vlang.emit.shared.values import integers, vectors
 from vlang.emit.shared.values.components import ComponentWriter
 from vlang.emit.shared.values.dialect import Dialect, scalars_of
 from vlang.emit.shared.values.operations import COMPARE, WRITERS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vlang.cli.run import warn
+from vlang.cli.commands.run import warn
 from vlang.cli.run_options import run_options
 from vlang.cli.show import note, say
 from vlang.errors import VlangError

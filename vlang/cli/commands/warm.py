@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from vlang.cli.run import warn
+from vlang.cli.commands.run import warn
 from vlang.cli.show import note, say
 from vlang.errors import VlangError
 
