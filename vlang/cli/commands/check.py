@@ -55,7 +55,7 @@ def command(programs: tuple[str, ...], precision: int | None) -> int:
 
     Exits 1 if a program has errors; warnings do not count.
     """
-    from vlang.api.bind_options import shadowed_note  # start-up
+    from vlang.api.arguments.bind_options import shadowed_note  # start-up
     from vlang.api.program import load  # start-up
 
     wrong = 0

@@ -140,7 +140,7 @@ def _run(
     if not quiet:
         warn(loaded)
     if rank is not None:
-        from vlang.api.bind_options import check_options  # start-up
+        from vlang.api.arguments.bind_options import check_options  # start-up
         from vlang.api.running.on_ranks import refuse_early  # start-up
 
         refuse_early(loaded, check_options(options))
@@ -244,7 +244,7 @@ def _ranks_note(rank: Transport, graph: str) -> str:
 
 def _rank_memory(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int) -> str:
     """A line with the memory that each rank takes."""
-    from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.columns import columns_of  # start-up
     from vlang.runtime.cluster.rank_memory import rank_memory  # start-up
 
@@ -262,7 +262,7 @@ def _say(notes: list[str], text: str) -> None:
 
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
     """Print whether the edges of a graph on disk are read or streamed. If streamed, store the budget in `options`."""
-    from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.columns import columns_of  # start-up
     from vlang.api.running.on_disk import placed  # start-up
 
@@ -284,7 +284,7 @@ def _check_device(options: dict[str, Any]) -> None:
 
     Raises click.UsageError for wrong options, and DeviceError.
     """
-    from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.runtime.gpu.device.choose import check_device  # start-up
 
     try:
@@ -298,7 +298,7 @@ def _check_device(options: dict[str, Any]) -> None:
 def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
     """Refuse what several GPUs cannot run, before a graph is read. Raises BindError."""
     if options.get("device") == ALL_GPUS or len(device_names(options.get("device", "cpu"))) > 1:
-        from vlang.api.bind_options import check_options  # start-up
+        from vlang.api.arguments.bind_options import check_options  # start-up
         from vlang.api.running.on_gpus import refuse_early  # start-up
 
         refuse_early(loaded, check_options(options))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.api.labelled import in_vertex_order
-from vlang.api.named import check_kinds, codes_of, time_value, times_of
-from vlang.api.vertex_lists import described_list, is_described
+from vlang.api.arguments.labelled import in_vertex_order
+from vlang.api.arguments.named import check_kinds, codes_of, time_value, times_of
+from vlang.api.arguments.vertex_lists import described_list, is_described
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
 from vlang.options import OPTIONS
