@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vlang.runtime.gpu.device.device import Device
     from vlang.runtime.gpu.gpu_machine import GpuMachine
     from vlang.runtime.policies.cost_models import StreamedPages
-    from vlang.runtime.storage.ring import Reading
+    from vlang.runtime.storage.reading.ring import Reading
 
 __all__ = ["Opened", "open_machine", "placement_of"]
 

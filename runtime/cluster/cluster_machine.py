@@ -25,7 +25,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, Contract, LoopSpec, Plan, ScalarSpec, StageSpec, Step, SweepSpec
 
 if TYPE_CHECKING:
-    from vlang.runtime.storage.ring import Ring
+    from vlang.runtime.storage.reading.ring import Ring
 
 __all__ = ["ClusterMachine", "turned_plan"]
 

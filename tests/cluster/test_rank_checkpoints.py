@@ -15,8 +15,8 @@ from vlang import CheckpointError, Result
 from vlang.runtime.cluster.saved.rank_keeper import RankKeeper
 from vlang.runtime.cluster.thread_ranks import run_ranks
 from vlang.runtime.cluster.transport import Transport
-from vlang.runtime.storage.state_file import StateFile
-from vlang.runtime.storage.state_folder import StateFolder
+from vlang.runtime.storage.state.state_file import StateFile
+from vlang.runtime.storage.state.state_folder import StateFolder
 
 SIZES = (3, 1, 2, 4)
 SOME = ("pull", "notify-pull", "reach", "priority", "components", "nested", "sweep, for-vertices", "repeating",

@@ -21,8 +21,8 @@ from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.engine.position import describe
 from vlang.runtime.graph.fingerprint import SEAL, fingerprint
 from vlang.runtime.plan.plan import Plan, column_between, every_step
-from vlang.runtime.storage.state_file import Damaged, digest
-from vlang.runtime.storage.state_folder import Generation, StateFolder, reason
+from vlang.runtime.storage.state.state_file import Damaged, digest
+from vlang.runtime.storage.state.state_folder import Generation, StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.processors import available_threads
 

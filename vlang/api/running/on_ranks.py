@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vlang.runtime.engine.keeper import Keeper
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
-    from vlang.runtime.storage.state_folder import StateFolder
+    from vlang.runtime.storage.state.state_folder import StateFolder
 
 __all__ = ["as_mpi_rank", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
 

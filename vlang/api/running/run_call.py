@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from vlang.runtime.machines import Opened
     from vlang.runtime.plan.plan import Plan, Watch
     from vlang.runtime.results.result import Result
-    from vlang.runtime.storage.state_folder import StateFolder
+    from vlang.runtime.storage.state.state_folder import StateFolder
 
 __all__ = ["check_call", "ran_call", "run_call"]
 

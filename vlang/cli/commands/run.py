@@ -134,7 +134,7 @@ def _run(
     loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
     check_reading(loaded, reading)
     if options.get("checkpoint") is not None and rank is None:  # each rank checks the folder itself
-        from vlang.runtime.storage.state_folder import check_folder  # start-up
+        from vlang.runtime.storage.state.state_folder import check_folder  # start-up
 
         check_folder(options["checkpoint"])
     if not quiet:

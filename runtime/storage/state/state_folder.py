@@ -21,8 +21,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from vlang.errors import CheckpointError, DiskError
-from vlang.runtime.storage.state_file import Damaged, FileImage, Foreign, Image, StateFile, StateSource
-from vlang.runtime.storage.windows import Windows
+from vlang.runtime.storage.state.state_file import Damaged, FileImage, Foreign, Image, StateFile, StateSource
+from vlang.runtime.storage.state.windows import Windows
 
 __all__ = ["RANK_FOLDER", "Generation", "StateFolder", "check_folder", "reason"]
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.storage.memory import PAGE, empty, page_aligned
-from vlang.runtime.storage.windows import Windows, in_parts
+from vlang.runtime.storage.state.windows import Windows, in_parts
 from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["Damaged", "FileImage", "Foreign", "Image", "StateFile", "StateSource", "digest", "write_image"]

@@ -24,7 +24,7 @@ from queue import SimpleQueue
 
 from vlang.errors import InternalError, OutOfMemory
 from vlang.runtime.storage.memory import PAGE, page_aligned
-from vlang.runtime.storage.page_reader import (
+from vlang.runtime.storage.reading.page_reader import (
     Arrival,
     Buffer,
     Key,
