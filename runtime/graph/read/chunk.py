@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.graph.edges.numbering import RawEnds
+from vlang.runtime.graph.edges.building.numbering import RawEnds
 from vlang.runtime.graph.edges.powers import exact_tens, leading_bits
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.read.asked import MISSING

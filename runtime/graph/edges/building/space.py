@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from vlang.runtime.graph.edges.numbering import Ids, IntegerIds, TextIds
-from vlang.runtime.graph.edges.store import Store
+from vlang.runtime.graph.edges.building.numbering import Ids, IntegerIds, TextIds
+from vlang.runtime.graph.edges.building.store import Store
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.threads.activity import reach
 

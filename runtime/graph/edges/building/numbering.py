@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.building.store import Store
+from vlang.runtime.graph.edges.building.tables import KeyTable, TokenTable
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.store import Store
-from vlang.runtime.graph.edges.tables import KeyTable, TokenTable
 from vlang.runtime.graph.kernels import kernels
 
 __all__ = ["BadText", "DeclaredIds", "Ids", "IntegerIds", "MixedSigns", "RawEnds", "TextIds", "check_count",

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.building.numbering import IntegerIds, RawEnds
+from vlang.runtime.graph.edges.building.store import Store
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds
 from vlang.runtime.graph.edges.given import given_array
 from vlang.runtime.graph.edges.kinds import Kind, encoded
-from vlang.runtime.graph.edges.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.store import Store
 
 __all__ = ["edge_list", "edges_of_matrix", "edges_of_networkx", "ends_of", "refuse_nan", "vertex_ids"]
 
