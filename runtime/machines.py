@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vlang.errors import BindError
 from vlang.options import Options, device_names
-from vlang.runtime.cluster.transport import Transport, here
+from vlang.runtime.cluster.transports.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
 from vlang.runtime.engine.state import DTYPES

@@ -15,7 +15,7 @@ import numpy as np
 from vlang import __version__
 from vlang.errors import BindError, CheckpointError, DiskError
 from vlang.options import OPTIONS
-from vlang.runtime.cluster.transport import here
+from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.engine.checkpoint import Restorable, Saved, loaded
 from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.engine.position import describe

@@ -19,7 +19,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting
 from vlang.options import ALL_GPUS, device_names
-from vlang.runtime.cluster.transport import here
+from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.machines import open_machine

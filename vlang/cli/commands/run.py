@@ -23,7 +23,7 @@ from vlang.options import ALL_GPUS, EVERYDAY, device_names
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
-    from vlang.runtime.cluster.transport import Transport
+    from vlang.runtime.cluster.transports.transport import Transport
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from vlang.errors import ClusterError
-from vlang.runtime.cluster.transport import Buffer, Transport, check_places, joined
-from vlang.runtime.cluster.watch import absent
+from vlang.runtime.cluster.transports.transport import Buffer, Transport, check_places, joined
+from vlang.runtime.cluster.transports.watch import absent
 
 __all__ = ["ThreadRank", "run_ranks"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from vlang.errors import BindError, ClusterError
-from vlang.runtime.cluster.transport import Buffer, check_places
-from vlang.runtime.cluster.watch import Watch
+from vlang.runtime.cluster.transports.transport import Buffer, check_places
+from vlang.runtime.cluster.transports.watch import Watch
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["INSTALL", "MOST_BYTES", "Mpi", "mpi_ranks"]
