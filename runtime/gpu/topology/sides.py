@@ -36,7 +36,8 @@ Values = Callable[[PageViews], NDArray[Any]]
 
 
 class DiskPages:
-    """The pages of a graph on disk, for one run on a device. Implements `vlang.runtime.storage.reading.ring.PageReader`.
+    """The pages of a graph on disk, for one run on a device. Implements `PageReader`, see
+    `vlang.runtime.storage.reading.ring`.
 
     Args:
         device: the device that the pages are copied to.
