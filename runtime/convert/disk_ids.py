@@ -1,9 +1,9 @@
 """Numbers vertices whose ids do not all fit in memory, by sorted runs that are merged in the order of the ids.
 
 Ids get provisional numbers from a hash table, as in runtime/graph/edges/building/numbering.py. When the table is full,
-its ids are sorted and written to disk as a *run*, and a new table begins. A provisional number is therefore valid only for the
-edges of its run. At the end all runs are merged, part by part, and the numbers in every edge are replaced by final
-ones. If all ids fit into a single sorted run, the cost is the same as in memory.
+its ids are sorted and written to disk as a *run*, and a new table begins. A provisional number is therefore valid only
+for the edges of its run. At the end all runs are merged, part by part, and the numbers in every edge are replaced by
+final ones. If all ids fit into a single sorted run, the cost is the same as in memory.
 """
 
 from __future__ import annotations

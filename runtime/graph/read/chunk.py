@@ -30,7 +30,7 @@ _ROWS, _LINES, _PLACE, _FIELD, _ODD, _SMALLEST, _LARGEST, _NEGATIVE, _BIG = rang
 
 
 class Status(IntEnum):
-    """The status of a scan. The numbers up to MIXED_SIGNS must be the same as in kernels/tokenize.py."""
+    """The status of a scan. The numbers up to MIXED_SIGNS must be the same as in kernels/texts/tokenize.py."""
 
     FINE = 0
     SHORT = 1

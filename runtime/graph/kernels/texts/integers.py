@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vlang.runtime.graph.kernels.digits import (
+from vlang.runtime.graph.kernels.texts.digits import (
     BASE,
     BIG,
     CAPACITY,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from vlang.runtime.graph.kernels.decimals import store_float
-from vlang.runtime.graph.kernels.digits import (
+from vlang.runtime.graph.kernels.texts.decimals import store_float
+from vlang.runtime.graph.kernels.texts.digits import (
     BASE,
     BIG,
     CAPACITY,
