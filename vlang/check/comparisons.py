@@ -15,7 +15,13 @@ _TIMES = frozenset(TIMES.values())
 
 
 def report_incomparable(run: Run, node: t.Compare, left: Type, right: Type) -> None:
-    """Report that two values cannot be compared, with what to write instead."""
+    """Report that two values cannot be compared, with what to write instead.
+
+    Args:
+        run: receives the problem.
+        node: the comparison.
+        left, right: the types of the two values.
+    """
     help_: str = ""
     if BOOL in (left, right):
         help_ = "a bool is not a number"
