@@ -18,7 +18,7 @@ from vlang.editor import classes
 from vlang.editor.textmate import grammar_text
 from vlang.reductions import REDUCTIONS
 from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, WORDS
-from vlang.syntax.parser import grammar
+from vlang.syntax.lark_tree import grammar
 
 ROOT = Path(__file__).resolve().parents[2]
 VSCODE = ROOT / "editors" / "vscode"
