@@ -18,14 +18,16 @@ from vlang import BindError, Graph, Program, Result, compile, load
 from vlang.runtime.cluster.cluster_machine import ClusterMachine
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
 from vlang.runtime.cluster.rank_memory import rank_memory
-from vlang.runtime.cluster.thread_ranks import run_ranks
-from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.cluster.transports.thread_ranks import run_ranks
+from vlang.runtime.cluster.transports.transport import Transport
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.plan.plan import BLOCK
 
-REFUSED = {"adamic_adar": "line 18", "boruvka": "line 24", "components_jump": "line 14", "jaccard": "line 19",
-           "lcc": "line 16", "lcc_directed": "line 16", "lcc_weighted": "line 25", "louvain": "line 14", "matching": "line 21", "triangles": "line 15",
-           "walks": "line 17"}
+REFUSED = {
+    "adamic_adar": "line 18", "boruvka": "line 24", "components_jump": "line 14", "jaccard": "line 19",
+    "lcc": "line 16", "lcc_directed": "line 16", "lcc_weighted": "line 25", "louvain": "line 14",
+    "matching": "line 21", "triangles": "line 15", "walks": "line 17",
+}
 ALLOWED = [name for name in (*STDLIB, *MORE) if name not in REFUSED]
 GRAPHS: list[RefGraph] = [
     family("empty"), family("one_loop"), family("path"), family("star_out", False, "float"), family("rmat"),

@@ -26,7 +26,7 @@ NETWORKS = {
 def test_louvain_is_as_good_as_networkx(name: str) -> None:
     """The test compares the best of three seeds of each implementation."""
     made = nx.convert_node_labels_to_integers(NETWORKS[name]())
-    graph = Graph.from_edges(made)
+    graph = Graph.from_networkx(made)
     found = [LOUVAIN(graph, seed) for seed in (1, 2, 3)]
     community, modularity = max(found, key=lambda one: one[1])
     groups = [{v for v, c in zip(made, community.tolist(), strict=True) if c == k} for k in np.unique(community)]

@@ -29,7 +29,7 @@ from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
-from vlang.runtime.gpu.ways.pass_uses import use_name, uses_of
+from vlang.runtime.gpu.ways.page_uses import use_name, uses_of
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.ways.ways import attempts, candidates, shortfalls
 from vlang.runtime.graph.topology.adjacency import Adjacency
@@ -37,7 +37,7 @@ from vlang.runtime.graph.topology.pointers import most_segments
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec, pointer_of
 from vlang.runtime.policies.cost_models import StreamedPages
-from vlang.runtime.storage.ring import Reading
+from vlang.runtime.storage.reading.ring import Reading
 from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.runtime.threads.processors import available_threads
 

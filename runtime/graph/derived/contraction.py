@@ -21,7 +21,8 @@ def contracted_graph(graph: Graph, groups: Any, weight: str) -> Graph:
     graph = graph.plain()
     given = np.asarray(groups)
     if given.shape != (graph.n,):
-        raise GraphError(f"contracted takes the group of each vertex, an array of shape ({graph.n},), not {given.shape}")
+        raise GraphError(f"contracted takes the group of each vertex, an array of shape ({graph.n},), not "
+                         f"{given.shape}")
     if given.dtype.kind == "f":
         raise GraphError("contracted takes groups that are ids, numbers or texts, and these are floats: round them")
     names, label = np.unique(given, return_inverse=True)

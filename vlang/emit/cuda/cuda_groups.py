@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vlang.emit.cuda.cuda_dialect import CudaDialect, used
-from vlang.emit.shared.formulas import Writer
-from vlang.emit.shared.grouped import Grouped
+from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.formulas import Writer
 from vlang.ir.forms import forms as f
 from vlang.types import BOOL, U64, Scalar
 

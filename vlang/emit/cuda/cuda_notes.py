@@ -6,8 +6,8 @@ import textwrap
 
 from vlang.emit.cuda.cells import groups
 from vlang.emit.cuda.unified import Place, places
-from vlang.emit.shared.grouped import Grouped
-from vlang.emit.shared.holistic import Holistic
+from vlang.emit.shared.reductions.grouped import Grouped
+from vlang.emit.shared.reductions.holistic import Holistic
 from vlang.emit.shared.sending import Early
 from vlang.emit.shared.stage import StageWriter
 from vlang.runtime.plan.gpu_stage import GpuStage
