@@ -19,7 +19,7 @@ __all__ = ["contracted_graph"]
 def contracted_graph(graph: Graph, groups: Any, weight: str) -> Graph:
     """See `Graph.contracted`."""
     graph = graph.plain()
-    given = np.asarray(groups)
+    given = np.asarray(groups) if len(groups) else np.zeros(0, np.int64)
     if given.shape != (graph.n,):
         raise GraphError(f"contracted takes the group of each vertex, an array of shape ({graph.n},), not "
                          f"{given.shape}")
@@ -27,8 +27,8 @@ def contracted_graph(graph: Graph, groups: Any, weight: str) -> Graph:
         raise GraphError("contracted takes groups that are ids, numbers or texts, and these are floats: round them")
     names, label = np.unique(given, return_inverse=True)
     edges = graph.edges()
-    if weight in edges.columns and edges.columns[weight].dtype.kind not in "biuf":
-        raise GraphError(f"contracted adds up numbers, and the column {weight!r} has {graph.columns[weight].dtype}")
+    if weight in graph.kinds:
+        raise GraphError(f"contracted adds up numbers, and the column {weight!r} holds names or times")
     values = np.asarray(edges.columns[weight] if weight in edges.columns else np.ones(len(edges.src)), np.float64)
     src, dst = label[edges.src].astype(np.uint32), label[edges.dst].astype(np.uint32)
     if not graph.directed:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted, same_bits
-from tests.cpu.reductions.test_grouped import KEYS, MOVES, OVER, SPLIT
+from tests.cpu.reductions.test_grouped import KEYS, MOVES, NAMED, OVER, SPLIT, named_graph
 from tests.cpu.reductions.test_pointing import EVERY_WAY, IN_BLOCKS, LONG, long_case
 from tests.cpu.reductions.wholes import LONG as HUBS
 from tests.cpu.reductions.wholes import hubs
@@ -79,3 +79,12 @@ def test_groups_of_rows_of_every_size() -> None:
             runs.append(engine_run(SPLIT, found, device="emulated", page_size=1 << 15, streams=2))
         assert_as_interpreted(SPLIT, found, runs[-1], want)
     assert same_bits(*(np.asarray(one["y"]) for one in runs))
+
+
+def test_keys_that_are_names_and_dates() -> None:
+    graph = named_graph()
+    want = NAMED(graph, threads=1)
+    with _lanes(1):
+        found = NAMED(graph, **spelled(device="emulated"))
+    for name in want.fields:
+        assert found[name].astype(str).tolist() == want[name].astype(str).tolist()
