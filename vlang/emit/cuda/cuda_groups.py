@@ -65,7 +65,7 @@ def joined(writer: StageWriter, d: CudaDialect, grouped: Grouped, place: str) ->
     stored = [f"put_word(a + {1 + i}, {d.typename(t)}({name}));" for i, (t, name) in
               enumerate(zip(grouped.components, after))]
     body = [*used(inner.lines, " ".join(stored)), *stored]
-    head = f"settle_groups<{_size(grouped)}>(group, {place}, scratch.degree, first, count, "
+    head = f"join_groups<{_size(grouped)}>(group, {place}, scratch.degree, first, count, "
     return [head + "[&](u64* a, const u64* b) {",
             *(f"  {line}" for line in body), "  (void)a, (void)b;", "});"]
 
