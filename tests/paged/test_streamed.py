@@ -52,8 +52,8 @@ def test_every_program(name: str, family: str, tmp_path: Path, monkeypatch: pyte
     graph = to_graph(given.graph)
     with streaming(3, 0.3):
         if name in IN_MEMORY_ONLY or name == "louvain" or (name == "walks" and graph.m):
-            why = {"walks": "a random number for an edge depends on", "louvain": r"`c\.total` may be of any vertex"}.get(
-                name, "`common` .* cannot be streamed")
+            whys = {"walks": "a random number for an edge depends on", "louvain": r"`c\.total` may be of any vertex"}
+            why = whys.get(name, "`common` .* cannot be streamed")
             with pytest.raises(BindError, match=rf"line \d+: {why}"):
                 run(name, given, opened(graph, 64))
         else:
