@@ -37,7 +37,7 @@ template <class S> __device__ void compare(u64* frame, const u32* order, u64 n) 
   S::clear(env, cells, 0);
   S::clear(env, cells, 1);
   for (u64 i = 0; i < n; i++) {
-    acc = S::merge(env, acc, S::lift(S::contribute(env, columns, 0, u32(i), i64(i))));
+    acc = S::merge(env, acc, S::lift(env, S::contribute(env, columns, 0, u32(i), i64(i))));
     S::join(env, cells, order[i] & 1, S::contribute(env, columns, 0, order[i], i64(i)));
   }
   S::join(env, cells, 1, S::nothing(env));

@@ -33,7 +33,7 @@ template <class S> __device__ void by_gather(u64* frame, const u32* order, u64* 
   const typename S::Columns columns = typename S::Columns{};
   typename S::Acc acc = S::identity(env);
   for (u64 i = 0; i < n; i++) {
-    acc = S::merge(env, acc, S::lift(S::contribute(env, columns, 0, order[i], i64(i))));
+    acc = S::merge(env, acc, S::lift(env, S::contribute(env, columns, 0, order[i], i64(i))));
   }
   S::apply(env, 0, S::ready(env, 0), S::wanted(S::ready(env, 0)) ? acc : S::identity(env));
 }
