@@ -14,7 +14,7 @@ from vlang.check.sizes import MOST_COMPONENTS, MOST_OPERATIONS
 from vlang.errors import ProgramError
 from vlang.syntax.codes import Code
 from vlang.syntax.problems import Problem
-from vlang.syntax.recovery import MOST_CHARACTERS, MOST_LEVELS, MOST_STATEMENTS
+from vlang.syntax.program_file import MOST_CHARACTERS, MOST_LEVELS, MOST_STATEMENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnostics" / "V402.md"
 

@@ -20,7 +20,7 @@ from vlang.check.vectors import component, product, vector_literal
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.recovery import MOST_LEVELS
+from vlang.syntax.program_file import MOST_LEVELS
 from vlang.times import WRITTEN
 from vlang.types import (
     BOOL,

@@ -7,8 +7,9 @@ structure of a tree as text without spans, to compare trees and for `vlang expla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
+from vlang.records import dataclass
 from vlang.syntax.expression_tree import (
     CONTAINED,
     Binary,

@@ -9,7 +9,6 @@ The result does not depend on the order of the contributions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Dialect, Function
@@ -17,6 +16,7 @@ from vlang.emit.shared.formulas import Unwritable, Writer
 from vlang.emit.shared.grouped import Grouped
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, I32, I64, U32, U64, VERTEX, Scalar
 
