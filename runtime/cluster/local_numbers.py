@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vlang.records import dataclass
 from vlang.runtime.cluster.ranges import Ranges
-from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.cluster.transports.transport import Transport
 from vlang.runtime.plan.plan import BLOCK
 
 __all__ = ["LocalNumbers", "mirrors_of", "number_all", "number_vertices"]

@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from vlang.api.bind_options import shadowed_note
+from vlang.api.arguments.bind_options import shadowed_note
 from vlang.ir.forms import forms as f
 from vlang.records import dataclass
 from vlang.syntax.tree import Literal, Param

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Protocol
 
-from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function
 from vlang.records import dataclass
 
 __all__ = ["CREW", "SPARSE", "Added", "WayText"]

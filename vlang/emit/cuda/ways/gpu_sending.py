@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vlang.emit.shared.dialect import stored_as
 from vlang.emit.shared.sending import joined_writes, one_write
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import stored_as
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Write
 from vlang.records import dataclass

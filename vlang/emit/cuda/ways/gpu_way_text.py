@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function
 from vlang.records import dataclass
 
 if TYPE_CHECKING:
