@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
-from vlang.records import dataclass
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.edges.kinds import Kind
 from vlang.runtime.graph.kernels import kernels
