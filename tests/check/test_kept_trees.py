@@ -13,7 +13,7 @@ from vlang.check import parse
 from vlang.check.tables import kept_trees
 from vlang.errors import ProgramError
 from vlang.runtime.compile import kept
-from vlang.syntax import recovery
+from vlang.syntax.mistakes import recovery
 from vlang.syntax.tree import dump
 
 
