@@ -19,7 +19,7 @@ __all__ = [
     "BindError",
     "CacheWarning",
     "ChaosError",
-    "CheckError",
+    "TrapError",
     "CheckpointError",
     "ClusterError",
     "DeviceError",
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
         BindError,
         CacheWarning,
         ChaosError,
-        CheckError,
         CheckpointError,
         ClusterError,
         DeviceError,
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
         ProgramError,
         RangeError,
         ResumeError,
+        TrapError,
     )
     from vlang.errors import VlangError as Error
     from vlang.options import Options
@@ -72,7 +72,7 @@ _HOMES = {
     "BindError": "vlang.errors:BindError",
     "CacheWarning": "vlang.errors:CacheWarning",
     "ChaosError": "vlang.errors:ChaosError",
-    "CheckError": "vlang.errors:CheckError",
+    "TrapError": "vlang.errors:TrapError",
     "CheckpointError": "vlang.errors:CheckpointError",
     "ClusterError": "vlang.errors:ClusterError",
     "DeviceError": "vlang.errors:DeviceError",
