@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,9 +16,13 @@ from vlang.runtime.gpu.gpu_machine import GpuMachine
 from vlang.runtime.gpu.kernels.entries import shared_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.ways.gpu_superstep import FullWay
+from vlang.runtime.gpu.ways.way import Way
+from vlang.runtime.gpu.ways.ways import candidates
 from vlang.runtime.gpus.exchange import Exchange, word_of
+from vlang.runtime.gpus.part_push import PartPushWay
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.plan.plan import BLOCK, THREADS, Plan, ScalarSpec
+from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec
 
 __all__ = ["PartMachine", "mirrored"]
 
@@ -36,7 +41,7 @@ class PartMachine(GpuMachine):
         device: an open device.
         plan: the compiled program.
         graph: the part of the graph that the GPU has.
-        options: the options of the run, with full passes as the mode.
+        options: the options of the run.
         whole: the whole graph, by which kernels are chosen if results must not depend on the cut.
         exchange: the exchange of mirrored values.
 
@@ -62,6 +67,17 @@ class PartMachine(GpuMachine):
         except BaseException:
             self._free_boxes()
             raise
+
+    def all_ways(self) -> Sequence[Way]:
+        """The ways in which several GPUs run a loop."""
+        return (PartPushWay(self), FullWay())
+
+    def pushes(self, loop: LoopSpec) -> bool:
+        """Whether the GPU can push along the edges of a loop: they are in its memory, and so are its frontiers."""
+        way = next(candidates(self.ways, loop, self.graph, self.options))
+        return isinstance(way, PartPushWay) and all(self.passes.reading(kind) == "rows" and
+                                                    self.passes.topologies[kind].resident
+                                                    for kind in way.directions(loop))
 
     @property
     def span(self) -> tuple[int, int]:

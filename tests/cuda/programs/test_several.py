@@ -60,13 +60,13 @@ def test_the_same_bits_as_on_one_gpu(name: str) -> None:
 @pytest.mark.parametrize("name", ["betweenness", "cdlp", "hits", "pagerank_delta"])
 def test_sweeps_scratch_and_both_directions(name: str) -> None:
     assert_same(run(name, "skewed", deterministic=True, mode="pull"),
-                run(name, "skewed", device=THREE, deterministic=True))
+                run(name, "skewed", device=THREE, deterministic=True, mode="pull"))
 
 
 @pytest.mark.parametrize(("name", "graph"), [("sssp", "sparse"), ("bfs", "wide")])
 def test_what_exchanges_send(name: str, graph: str) -> None:
     """Vertex refinement sends what MS sends less the values that did not change, and all give the same bits."""
-    asked: dict[str, Any] = {"deterministic": True, "device": TWO, "max_rounds": 6}
+    asked: dict[str, Any] = {"deterministic": True, "device": TWO, "max_rounds": 6, "mode": "pull"}
     all_, subset, refined = (run(name, graph, exchange=one, **asked) for one in ("all", "ms", "vr"))
     assert_same(all_, subset)
     assert_same(all_, refined)
@@ -84,7 +84,7 @@ def test_refined_values_are_sent_in_the_form_of_fewest_bytes() -> None:
     some = given("sssp", "sparse")
     assert some is not None
     with emulated("sssp", several=True) as opened:
-        engine_run(program("sssp"), some, device=THREE, exchange="vr")
+        engine_run(program("sssp"), some, device=THREE, exchange="vr", mode="pull")
     launched = {name for device in opened for name in device.launches}
     assert {"place_listed_u32", "place_flagged_u32", "collect_values_u32"} <= launched
 
@@ -117,7 +117,7 @@ def test_refused_programs(name: str, text: str) -> None:
 @pytest.mark.parametrize(("options", "text"), [
     ({"memory": "1G"}, "several GPUs and memory do not go together"),
     ({"device_arrays": True}, "device_arrays are on one GPU"),
-    ({"research": {"mode": "push"}}, "full passes .* and mode='push' was asked for"),
+    ({"research": {"mode": "notify-pull"}}, "full passes .* and mode='notify-pull' was asked for"),
     ({"research": {"asynchronous": True}}, "asynchronous=True was asked for"),
     ({"device": "gpu:0,0"}, "names gpu:0 twice"),
     ({"device": "gpu:0,x"}, "device is .*'gpu:0,1'"),
