@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -16,6 +17,7 @@ from vlang import BindError, Graph, Result, load
 from vlang.api.running.on_gpus import refuse_early
 from vlang.options import Options
 from vlang.runtime.gpu.device.choose import stand_in
+from vlang.runtime.gpus.shared_bound import SharedBound, priority_of
 
 pytestmark = needs_compiler
 
@@ -94,6 +96,54 @@ def test_direct_copies_decide_the_exchange() -> None:
     direct, staged = (run("sssp", "sparse", device=TWO, unified=unified) for unified in (True, False))
     assert "exchange ms: all GPUs reach each other" in direct.device_reason
     assert "exchange vr: copies between some GPUs go through host memory" in staged.device_reason
+
+
+def test_frontiers() -> None:
+    """Only values of active vertices are sent, and fewer edges are traversed than by full passes."""
+    found = {name: run(name, "wide", device=THREE, unified=False) for name in ("bfs", "sssp", "bfs_tree", "components")}
+    for name, result in found.items():
+        assert_right(name, "wide", result)
+        assert {row.mode for row in result.history} <= {"push", "early-exit pull"}
+        sent = re.search(r"([\d,]+) values of active vertices were sent; ([\d,]+) bytes", result.notes[-1])
+        assert sent is not None
+        values, nbytes = (int(word.replace(",", "")) for word in sent.groups())
+        assert nbytes == 8 * values == result.moved.bytes_between  # a value and the place of its mirror
+    assert found["bfs"].edges < found["bfs"].rounds * given_edges("wide") / 2
+
+
+def given_edges(graph: str) -> int:
+    some = given("bfs", graph)
+    assert some is not None
+    return len(some.graph.src)
+
+
+def test_mode_and_memory_decide_on_frontiers() -> None:
+    """Full passes where these are asked for, or where the edges by sender do not fit."""
+    asked: dict[str, Any] = {"device": TWO, "deterministic": True}
+    pushed = run("sssp", "wide", **asked, mode="push")
+    assert {row.mode for row in pushed.history} == {"push"}
+    least = least_memory("sssp", "wide", **asked, page_size=2048)
+    for some in (run("sssp", "wide", **asked, mode="pull"),
+                 run("sssp", "wide", **asked, page_size=2048, gpu_memory=least)):
+        assert {row.mode for row in some.history} == {"pull"}
+        assert same_bits(np.asarray(some["dist"]), np.asarray(pushed["dist"]))
+
+
+def test_a_bound_of_priorities_for_all_gpus() -> None:
+    """The first step is the mean increase; steps double while supersteps have few edges, and never stand still."""
+    shared = SharedBound()
+    shared.lift(3.0, 2.5)
+    assert (shared.bound, shared.delta) == (5.5, 2.5)
+    shared.ran(10)
+    shared.lift(9.0, 7.0)
+    assert (shared.bound, shared.delta) == (14.0, 5.0)
+    shared.ran(1 << 30)
+    shared.lift(2.0**60, 7.0)  # 5 is lost in the rounding of 2^60
+    assert shared.bound > 2.0**60
+    shared.lift(math.inf, 7.0)
+    assert shared.bound == math.inf
+    assert [priority_of(int(key)) for key in (0x8000_0000_0000_0000, 0xBFF0_0000_0000_0000, 0x400F_FFFF_FFFF_FFFF)] == \
+        [0.0, 1.0, -1.0]
 
 
 def test_streamed() -> None:
