@@ -2,7 +2,7 @@
 // has active vertices of its own and mirrors of active vertices. After a superstep the queue of the next one has only
 // own vertices; their values are sent to the devices that mirror them, and enter the queues there.
 
-constexpr u32 NOT_MIRRORED = ~u32(0);
+[[maybe_unused]] constexpr u32 NOT_MIRRORED = ~u32(0);
 
 // Collects the values of the vertices in the present queue that another device mirrors, and their places among its
 // mirrors. places: u32[high - low], for each own vertex its place there, or NOT_MIRRORED.
