@@ -5,7 +5,7 @@ Usage: `python benchmarks/gpu/several.py [--graph rmat24] [--devices gpu:0,1] [-
 Each workload runs on the first GPU alone and on all of them, in turn, and the medians are compared:
 - pagerank: a sweep with all edges on the GPUs, for each exchange;
 - bfs, sssp, components: over frontiers, and by full passes;
-- streamed-pagerank: a sweep without resident edges, whose pages are copied from host memory.
+- streamed-pagerank: a sweep without resident edges, whose pages are copied from host memory into `--room` MiB.
 
 Results of several GPUs are compared with those of one first: numbers of vertices and levels must be equal, and floats
 differ by 1e-4 at most. Results are written to benchmarks/results (not with --quick).
@@ -70,14 +70,14 @@ def variants(work: str, devices: str) -> list[Variant]:
             {**one, "mode": "pull"}), Variant(work, "passes", {**all_, "mode": "pull"})]
 
 
-def calls(work: str, given: inputs.Input, found: list[Variant]) -> list[Call]:
-    """The calls of the variants; a streamed run gets the least memory of its devices and a few page buffers."""
+def calls(work: str, given: inputs.Input, found: list[Variant], room: int) -> list[Call]:
+    """The calls of the variants; a streamed run gets the least memory of its devices and `room` bytes for pages."""
     kind = work.removeprefix("streamed-")
     work_ = Work(kind, given.name, 0, 0)
     result = [prepared(work_, given, variant.options) for variant in found]
     if kind == work:
         return result
-    room = min(BUFFERS, bytes_of_edges(work_, given) // 8)
+    room = min(room, bytes_of_edges(work_, given) // 8)
     return [Call(call.program, given, {**call.arguments, "gpu_memory": least_budget(call) + room}) for call in result]
 
 
@@ -98,12 +98,12 @@ def once(variant: Variant, call: Call) -> Result:
     return result
 
 
-def measure(work: str, given: inputs.Input, devices: str, repeats: int) -> Iterator[Variant]:
+def measure(work: str, given: inputs.Input, devices: str, repeats: int, room: int) -> Iterator[Variant]:
     """Check the variants of a workload, and time them in turn."""
     found = variants(work, devices)
     wanted: Result | None = None
     alive = []
-    for variant, call in zip(found, calls(work, given, found)):
+    for variant, call in zip(found, calls(work, given, found, room)):
         try:
             result = once(variant, call)
         except VlangError as error:
@@ -115,6 +115,7 @@ def measure(work: str, given: inputs.Input, devices: str, repeats: int) -> Itera
         alive.append((variant, call))
     for _ in range(repeats):
         for variant, call in alive:
+            call(max_rounds=FEW)  # a GPU that was idle for a while is slower at first
             once(variant, call)
     yield from found
 
@@ -147,6 +148,7 @@ def main() -> None:
     parser.add_argument("--devices", default="gpu:0,1", help="several GPUs, such as gpu:0,1")
     parser.add_argument("--only", default=",".join(_WORKS), help="workloads, separated by commas")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--room", type=int, default=BUFFERS >> 20, help="MiB of page buffers of streamed runs, per GPU")
     parser.add_argument("--quick", action="store_true", help="a tiny graph; nothing is written")
     options = parser.parse_args()
     before = report.conditions(options.devices)
@@ -156,7 +158,7 @@ def main() -> None:
     rows: list[Variant] = []
     for work in options.only.split(","):
         one: dict[str, float] = {}
-        for variant in measure(work, given, options.devices, options.repeats):
+        for variant in measure(work, given, options.devices, options.repeats, options.room << 20):
             name = variant.name.removeprefix("one, ")
             if variant.name.startswith("one") and variant.samples:
                 one[name] = median(variant.samples)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from vlang.runtime.engine.machine import Done, Stats
-from vlang.runtime.gpus.part_push import PartPush, sent_slots
+from vlang.runtime.gpus.part_push import PartPush, record_bytes, sent_slots
 from vlang.runtime.gpus.shared_bound import SharedBound, priority_of
 from vlang.runtime.gpus.traffic import Move
 from vlang.runtime.plan.plan import StageSpec
@@ -92,6 +92,7 @@ class GroupPush:
         """Run one superstep; waits for its counts."""
         running = [front for front in self._fronts if front.entries]
         for front in running:
+            self._reclaim(front)
             front.queue_superstep()
         rows = self._exchange(running)
         active, edges = sum(row.active for row in rows), sum(row.edges for row in rows)
@@ -103,21 +104,25 @@ class GroupPush:
         modes = {row.mode for row in rows}
         return Done(active, modes.pop() if len(modes) == 1 else "push", edges)
 
+    def _reclaim(self, front: PartPush) -> None:
+        """Let later work of a GPU wait for the copies from its boxes, before it fills them again."""
+        for rank in front.part.places:
+            self._machine.traffic.reclaim(front.part.numbers.rank, rank)
+
     def _exchange(self, fronts: Sequence[PartPush]) -> list[Done]:
         """Wait for the work of some GPUs, and queue the exchange of the collected values; returns their records."""
         rows = [front.fetch() for front in fronts]
         traffic, moves, taken = self._machine.traffic, [], []
         for front in fronts:
-            owner, size = front.part.numbers.rank, front.part.itemsize(front.slot)
+            owner, size = front.part.numbers.rank, record_bytes(front.part, front.slot)
             for rank, count in front.found.items():
                 if count:
                     self._machine.activated += count
                     other = self._fronts[rank]
-                    for kind, width in (("", size), (" list", 4)):
-                        moves.append(Move(owner, front.boxes[f"out{kind}:{rank}"], rank,
-                                          other.boxes[f"in{kind}:{owner}"], count * width))
+                    moves.append(Move(owner, front.boxes[f"out:{rank}"], rank, other.boxes[f"in:{owner}"],
+                                      count * size))
                     taken.append((other, owner, count))
-        traffic.move(moves)
+        traffic.move(moves, boxes=True)
         for other, owner, count in taken:
             other.adopt(owner, count)
         return [row for row in rows if row is not None]
@@ -138,6 +143,7 @@ class GroupPush:
         start = priority_of(min(int(front.word("start")) for front in self._fronts))
         self._bound.lift(priority_of(least), mean - start)
         for front in self._fronts:
+            self._reclaim(front)
             front.lift(self._bound.bound, self._bound.delta)
         self._exchange(waiting)
         return True

@@ -26,6 +26,7 @@ from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec
 
 __all__ = ["PartMachine", "mirrored"]
 
+_NOT_MIRRORED = 0xFFFF_FFFF  # NOT_MIRRORED in boundary.cuh
 _MOVING = 1024  # blocks of a kernel that packs, compares or places values
 
 
@@ -50,6 +51,8 @@ class PartMachine(GpuMachine):
         mirrored: the arrays that passes read at neighbours.
         marks: for each GPU that mirrors vertices, the device address of their local numbers: u32, as in
             `LocalNumbers.wanted`.
+        places: the same by own vertex, if a loop may push: the device address of the place of each among the mirrors
+            there, or NOT_MIRRORED: u32.
     """
 
     folding = ("fold", "scalar")  # two kernels: partial results of other GPUs are merged between them
@@ -60,6 +63,7 @@ class PartMachine(GpuMachine):
         self.numbers, self._whole, self._exchange = graph.numbers, whole, exchange
         self.mirrored = sorted(mirrored(plan))
         self.marks: dict[int, int] = {}
+        self.places: dict[int, int] = {}
         self._boxes: Arena | None = None
         try:
             super().__init__(device, plan, graph, options)
@@ -106,7 +110,26 @@ class PartMachine(GpuMachine):
                 what = f"the vertices that GPU {rank} of the run mirrors"
                 self.marks[rank] = self._parts.hold(("mirrored", rank), places.nbytes, what,
                                                     partial(self.device.upload, array=places))
+        ways = self.all_ways()
+        if any(way.name == "push" for loop in self.plan.loops
+               for way in candidates(ways, loop, self.graph, self.options)):
+            self._put_places()
         self._boxes = Arena(self.device, self._exchange.sizes(self), "the values that GPUs send each other")
+
+    def _put_places(self) -> None:
+        """Put the places of own vertices among the mirrors of other GPUs on the device."""
+        low, high = self.span
+
+        def fill(at: int, wanted: NDArray[np.uint32]) -> None:
+            places = np.full(high - low, _NOT_MIRRORED, np.uint32)
+            places[wanted - np.uint32(low)] = np.arange(len(wanted), dtype=np.uint32)
+            self.device.upload(at, places)
+
+        for rank, wanted in enumerate(self.numbers.wanted):
+            if len(wanted):
+                what = f"the places of vertices among the mirrors of GPU {rank} of the run"
+                self.places[rank] = self._parts.hold(("places", rank), 4 * (high - low), what,
+                                                     partial(fill, wanted=wanted))
 
     # ------------------------------------------------------------------------------------------- mirrors
     @property

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from vlang.options import Options
 from vlang.runtime.cluster.local_graph import RECEIVERS
 from vlang.runtime.engine.machine import Done, Loop, Start
@@ -36,9 +34,8 @@ if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
     from vlang.runtime.gpus.part_machine import PartMachine
 
-__all__ = ["PartPush", "PartPushWay", "sent_slots"]
+__all__ = ["PartPush", "PartPushWay", "record_bytes", "sent_slots"]
 
-_NOT_MIRRORED = 0xFFFF_FFFF  # NOT_MIRRORED in boundary.cuh
 _MOVING = 1024  # blocks of a kernel over a queue or an inbox
 
 
@@ -105,17 +102,22 @@ def _out(stage: StageSpec) -> str:
 
 
 def _box_sizes(part: PartMachine, slot: str) -> dict[str, int]:
-    """The bytes of the boxes for each other GPU, and of the places of own vertices among its mirrors."""
+    """The bytes of the boxes for each other GPU."""
     sizes: dict[str, int] = {}
-    size, (low, high) = part.itemsize(slot), part.span
+    size = record_bytes(part, slot)
     for rank, wanted in enumerate(part.numbers.wanted):
         first, end = part.numbers.mirrors_of(rank)
         if len(wanted):
-            sizes |= {f"places:{rank}": 4 * (high - low), f"out:{rank}": aligned(len(wanted) * size),
-                      f"out list:{rank}": 4 * len(wanted)}
+            sizes[f"out:{rank}"] = aligned(len(wanted) * size)
         if end > first:
-            sizes |= {f"in:{rank}": aligned((end - first) * size), f"in list:{rank}": 4 * (end - first)}
+            sizes[f"in:{rank}"] = aligned((end - first) * size)
     return sizes
+
+
+def record_bytes(part: PartMachine, slot: str) -> int:
+    """The bytes of a value and of the place of its mirror (PLACE_WORDS in boundary.cuh)."""
+    word, _ = word_of(part.itemsize(slot))
+    return max(4, int(word[1:]) // 8) + part.itemsize(slot)
 
 
 class PartPush(PushLoop):
@@ -141,14 +143,8 @@ class PartPush(PushLoop):
         except BaseException:
             super().close()
             raise
-        low, high = part.span
-        for rank, wanted in self._mirroring():
-            places = np.full(high - low, _NOT_MIRRORED, np.uint32)
-            places[wanted - np.uint32(low)] = np.arange(len(wanted), dtype=np.uint32)
-            part.device.upload(self.boxes[f"places:{rank}"], places)
-
-    def _mirroring(self) -> Iterator[tuple[int, np.ndarray]]:
-        return ((rank, wanted) for rank, wanted in enumerate(self.part.numbers.wanted) if len(wanted))
+        self._counted = dict.fromkeys(part.places, 0)  # all values so far, by the GPU that mirrors them
+        self._blocks = max(1, part.resident("traverse", self._gpu.struct, (self._priority,), WALKING, self._shared))
 
     @property
     def entries(self) -> int:
@@ -175,9 +171,9 @@ class PartPush(PushLoop):
         """Queue a superstep, and the collection of the values of the vertices that it makes active."""
         machine, struct = self.part, self._gpu.struct
         self.received, self._stepped = 0, True
-        self._control.clear("arrived", "arrived")
-        blocks = max(1, machine.resident("traverse", struct, (self._priority,), WALKING, self._shared))
-        machine.launch("traverse", struct, (self._priority,), blocks, (machine.frame, self._arena["table"], 1),
+        if not machine.places:  # otherwise `collect_queue` has done so
+            self._control.clear("arrived", "arrived")
+        machine.launch("traverse", struct, (self._priority,), self._blocks, (machine.frame, self._arena["table"], 1),
                        shared=self._shared, threads=WALKING, cooperative=True)
         self._collect()
 
@@ -195,21 +191,16 @@ class PartPush(PushLoop):
         part, first = self.part, self.part.numbers.mirrors_of(owner)[0]
         self.received += count
         part.launch("adopt_values", self._word, (), min(_MOVING, -(-count // THREADS)),
-                    (self._arena["table"], self.boxes[f"in list:{owner}"], self.boxes[f"in:{owner}"], count,
-                     self._width, part.pointer(self.slot), first), shared=desk_bytes(THREADS))
+                    (self._arena["table"], self.boxes[f"in:{owner}"], count, self._width, part.pointer(self.slot),
+                     first), shared=desk_bytes(THREADS))
 
     def _collect(self) -> None:
         """Queue the collection of the values of the queue, for each GPU that mirrors some of its vertices."""
         part, (low, high) = self.part, self.part.span
-        part.device.fill(self._count_at(0), 8 * len(part.numbers.wanted), 0)
-        for rank, _ in self._mirroring():
+        for rank, places in part.places.items():  # counts are behind the record of the superstep: one copy fetches both
             part.launch("collect_queue", self._word, (), self._wide(),
-                        (self._arena["table"], self.boxes[f"places:{rank}"], low, high, part.pointer(self.slot),
-                         self._width, self.boxes[f"out:{rank}"], self.boxes[f"out list:{rank}"], self._count_at(rank)))
-
-    def _count_at(self, rank: int) -> int:
-        """Where a count of collected values is: behind the record of the superstep, so that one copy fetches both."""
-        return self._control.records + 8 * (4 + rank)
+                        (self._arena["table"], places, low, high, part.pointer(self.slot), self._width,
+                         self.boxes[f"out:{rank}"], self._control.records + 8 * (4 + rank), self._counted[rank]))
 
     # ------------------------------------------------------------------------------------------- results
     def fetch(self) -> Done | None:
@@ -222,7 +213,9 @@ class PartPush(PushLoop):
             edges = sum(row.edges for row in rows if (row.mode == "push") == pushed)
             if edges:
                 self.part.read_in_place(kind, self._stage, edges)
-        self.found = {rank: self._control.spare(4 + rank) for rank, _ in self._mirroring()}
+        counted = {rank: self._control.spare(4 + rank) for rank in self.part.places}
+        self.found = {rank: count - self._counted[rank] for rank, count in counted.items()}
+        self._counted = counted
         return rows[-1] if rows else None
 
     def close(self) -> None:

@@ -4,17 +4,24 @@
 
 [[maybe_unused]] constexpr u32 NOT_MIRRORED = ~u32(0);
 
-// Collects the values of the vertices in the present queue that another device mirrors, and their places among its
-// mirrors. places: u32[high - low], for each own vertex its place there, or NOT_MIRRORED.
+// A box has a record for each value: the place of the vertex among the mirrors of the other device, in as many words T
+// as it takes, and `width` words of the value.
+template <class T> constexpr u32 PLACE_WORDS = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
+
+// Collects the values of the vertices in the present queue that another device mirrors. places: u32[high - low], for
+// each own vertex its place there, or NOT_MIRRORED. count: increased by the number of records; `before` is its value
+// before. Also clears the counter of the grid barrier, for the next launch of `traverse`.
 template <class T>
 __device__ __forceinline__ void collect_queue(
-    const Table* where, const u32* places, u64 low, u64 high, u64 values, u64 width, u64 packed, u32* listed,
-    u64* count) {
-  const Control* control = where->control;
+    const Table* where, const u32* places, u64 low, u64 high, u64 values, u64 width, u64 box, u64* count, u64 before) {
+  Control* control = where->control;
+  if (thread_number() == 0) {
+    control->arrived = 0;
+  }
   const u64* queue = where->queues[control->step & 1];
   const u64 entries = control->counts[control->step % 3].entries;
   const T* from = reinterpret_cast<const T*>(values);
-  T* to = reinterpret_cast<T*>(packed);
+  T* to = reinterpret_cast<T*>(box);
   for (u64 base = thread_number() & ~u64(31); base < entries; base += thread_count()) {
     const u64 entry = base + lane_number() < entries ? queue[base + lane_number()] : ~u64(0);
     const u64 v = u32(entry);
@@ -27,11 +34,14 @@ __device__ __forceinline__ void collect_queue(
     if (lane_number() == 0) {
       at = atomicAdd(count, u64(__popc(some)));
     }
-    at = lane_value(WARP, at, 0) + __popc(some & ((1u << lane_number()) - 1));
+    at = lane_value(WARP, at, 0) - before + __popc(some & ((1u << lane_number()) - 1));
     if (place != NOT_MIRRORED) {
-      listed[at] = place;
+      T* record = to + at * (PLACE_WORDS<T> + width);
+      for (u32 w = 0; w < PLACE_WORDS<T>; w++) {
+        record[w] = T(place >> 8 * sizeof(T) % 32 * w);
+      }
       for (u64 w = 0; w < width; w++) {
-        to[at * width + w] = from[v * width + w];
+        record[PLACE_WORDS<T> + w] = from[v * width + w];
       }
     }
   }
@@ -41,21 +51,26 @@ __device__ __forceinline__ void collect_queue(
 // mirror in place 0.
 template <class T>
 __device__ __forceinline__ void adopt_values(
-    const Table* where, const u32* listed, u64 packed, u64 count, u64 width, u64 values, u64 first) {
+    const Table* where, u64 box, u64 count, u64 width, u64 values, u64 first) {
   const Table& table = *where;
   const u64 parity = table.control->step & 1;
   Counts* counts = table.control->counts + table.control->step % 3;
-  const T* from = reinterpret_cast<const T*>(packed);
+  const T* from = reinterpret_cast<const T*>(box);
   T* to = reinterpret_cast<T*>(values);
   const Desk desk = own_desk();
   u64 edges = 0;
   for (u64 base = thread_number() & ~u64(31); base < count; base += thread_count()) {
     const bool there = base + lane_number() < count;
-    const u32 v = there ? u32(first) + listed[base + lane_number()] : 0;
-    for (u64 w = 0; there && w < width; w++) {
-      to[v * width + w] = from[(base + lane_number()) * width + w];
-    }
+    u32 v = 0;
     if (there) {
+      const T* record = from + (base + lane_number()) * (PLACE_WORDS<T> + width);
+      v = u32(first);
+      for (u32 w = 0; w < PLACE_WORDS<T>; w++) {
+        v += u32(record[w]) << 8 * sizeof(T) % 32 * w;
+      }
+      for (u64 w = 0; w < width; w++) {
+        to[v * width + w] = record[PLACE_WORDS<T> + w];
+      }
       set_bit(table.bits[parity], v);
     }
     const u32 filled = stage(desk, 0, there, v);
