@@ -5,7 +5,7 @@ Usage: `python benchmarks/gpu/several.py [--graph rmat24] [--devices gpu:0,1] [-
 Each workload runs on the first GPU alone and on all of them, in turn, and the medians are compared:
 - pagerank: a sweep with all edges on the GPUs, for each exchange;
 - bfs, sssp, components: over frontiers, and by full passes;
-- streamed-pagerank: a sweep without resident edges, whose pages are copied from host memory into `--room` MiB.
+- streamed-pagerank: a sweep whose pages are copied from host memory; each GPU has memory for four of them.
 
 Results of several GPUs are compared with those of one first: numbers of vertices and levels must be equal, and floats
 differ by 1e-4 at most. Results are written to benchmarks/results (not with --quick).
@@ -17,7 +17,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,7 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # import vlang from the checkout of this script
 
 from benchmarks.gpu import inputs, report
-from benchmarks.gpu.runs import BUFFERS, FEW, MANY, Call, bytes_of_edges, least_budget, prepared
+from benchmarks.gpu.runs import FEW, MANY, Call, bytes_of_edges, least_budget, prepared
 from benchmarks.gpu.works import Work
 from vlang import Result
 from vlang.errors import VlangError
@@ -70,15 +70,17 @@ def variants(work: str, devices: str) -> list[Variant]:
             {**one, "mode": "pull"}), Variant(work, "passes", {**all_, "mode": "pull"})]
 
 
-def calls(work: str, given: inputs.Input, found: list[Variant], room: int) -> list[Call]:
-    """The calls of the variants; a streamed run gets the least memory of its devices and `room` bytes for pages."""
+def calls(work: str, given: inputs.Input, found: list[Variant], page: int) -> list[Call]:
+    """The calls of the variants; a streamed run gets the least memory of its devices and four pages of `page` bytes."""
     kind = work.removeprefix("streamed-")
     work_ = Work(kind, given.name, 0, 0)
     result = [prepared(work_, given, variant.options) for variant in found]
     if kind == work:
         return result
-    room = min(room, bytes_of_edges(work_, given) // 8)
-    return [Call(call.program, given, {**call.arguments, "gpu_memory": least_budget(call) + room}) for call in result]
+    page = min(page, bytes_of_edges(work_, given) // 32)
+    result = [replace(call, arguments={**call.arguments, "page_size": page}) for call in result]
+    return [replace(call, arguments={**call.arguments, "gpu_memory": least_budget(call) + 4 * page})
+            for call in result]
 
 
 def once(variant: Variant, call: Call) -> Result:
@@ -98,12 +100,12 @@ def once(variant: Variant, call: Call) -> Result:
     return result
 
 
-def measure(work: str, given: inputs.Input, devices: str, repeats: int, room: int) -> Iterator[Variant]:
+def measure(work: str, given: inputs.Input, devices: str, repeats: int, page: int) -> Iterator[Variant]:
     """Check the variants of a workload, and time them in turn."""
     found = variants(work, devices)
     wanted: Result | None = None
     alive = []
-    for variant, call in zip(found, calls(work, given, found, room)):
+    for variant, call in zip(found, calls(work, given, found, page)):
         try:
             result = once(variant, call)
         except VlangError as error:
@@ -148,7 +150,7 @@ def main() -> None:
     parser.add_argument("--devices", default="gpu:0,1", help="several GPUs, such as gpu:0,1")
     parser.add_argument("--only", default=",".join(_WORKS), help="workloads, separated by commas")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--room", type=int, default=BUFFERS >> 20, help="MiB of page buffers of streamed runs, per GPU")
+    parser.add_argument("--page", type=int, default=32, help="MiB of a page of streamed runs")
     parser.add_argument("--quick", action="store_true", help="a tiny graph; nothing is written")
     options = parser.parse_args()
     before = report.conditions(options.devices)
@@ -158,7 +160,7 @@ def main() -> None:
     rows: list[Variant] = []
     for work in options.only.split(","):
         one: dict[str, float] = {}
-        for variant in measure(work, given, options.devices, options.repeats, options.room << 20):
+        for variant in measure(work, given, options.devices, options.repeats, options.page << 20):
             name = variant.name.removeprefix("one, ")
             if variant.name.startswith("one") and variant.samples:
                 one[name] = median(variant.samples)

@@ -28,7 +28,7 @@ __all__ = ["Cell", "main"]
 
 _GRAPHS = ("rmat", "uniform 16", "grid")
 _RESIDENCY = ("resident", "quarter")
-_CLASSES = {"pagerank": "sums", "bfs": "search", "sssp": "priority", "components": "labels", "kcore_peel": "few active"}
+_CLASSES = {"pagerank": "sums", "bfs": "search", "sssp": "priority", "components": "labels", "cdlp": "modes"}
 _POLICIES = ("auto", "garaph", "gts", "wolfgraph", "ws-vr", "hytgraph")
 _NEAR, _FAR, _SHARE = 1.15, 1.3, 0.95
 
@@ -77,6 +77,8 @@ def _measure(setup: Setup, cell: Cell) -> None:
     options: dict[str, Any] = setup.source(graph) if cell.program in ("bfs", "sssp") else {}
     if cell.program == "pagerank":
         options |= {"max_rounds": ROUNDS, "tol": 0.0}
+    if cell.program == "cdlp":
+        options |= {"max_rounds": ROUNDS}
     if cell.residency == "quarter":
         options = {**options, **setup.streamed(which, graph, 0.25, 8 if cell.program == "sssp" else 4, **options)}
     for policy in _POLICIES:

@@ -53,16 +53,18 @@ class GpuMachine:
 
     Attributes:
         folding: the kernels that compute a reduction over vertices.
+        known_ways: the ways to run a loop, in order of preference; `ways` has those for which there is memory.
     """
 
     folding: tuple[str, ...] = ("fold_scalar",)
+    known_ways: Sequence[Way] = WAYS
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None
     ) -> None:
         self.device, self.plan, self.graph, self.options = device, plan, graph, options
         self.n, self._disk = graph.n, disk
-        self.ways: Sequence[Way] = self.all_ways()
+        self.ways: Sequence[Way] = self.known_ways
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._copies = GpuCopies(self)
         self._in_place: dict[str, tuple[str, ...]] = {}
@@ -98,10 +100,6 @@ class GpuMachine:
             self._table("ids:dense", "u32", graph.n, lambda: order.dense)
         if order is not None and "ids:internal" in plan.slots:
             self._table("ids:internal", "u32", graph.n, lambda: order.internal)
-
-    def all_ways(self) -> Sequence[Way]:
-        """The ways in which the machine may run a loop, in order of preference."""
-        return WAYS
 
     # ----------------------------------------------------------------------- vertices
     @property

@@ -65,16 +65,13 @@ class PartMachine(GpuMachine):
         self.marks: dict[int, int] = {}
         self.places: dict[int, int] = {}
         self._boxes: Arena | None = None
+        self.known_ways: Sequence[Way] = (PartPushWay(self), FullWay())
         try:
             super().__init__(device, plan, graph, options)
             self.load(exchange.kernels(self))
         except BaseException:
             self._free_boxes()
             raise
-
-    def all_ways(self) -> Sequence[Way]:
-        """The ways in which several GPUs run a loop."""
-        return (PartPushWay(self), FullWay())
 
     def pushes(self, loop: LoopSpec) -> bool:
         """Whether the GPU can push along the edges of a loop: they are in its memory, and so are its frontiers."""
@@ -110,9 +107,8 @@ class PartMachine(GpuMachine):
                 what = f"the vertices that GPU {rank} of the run mirrors"
                 self.marks[rank] = self._parts.hold(("mirrored", rank), places.nbytes, what,
                                                     partial(self.device.upload, array=places))
-        ways = self.all_ways()
         if any(way.name == "push" for loop in self.plan.loops
-               for way in candidates(ways, loop, self.graph, self.options)):
+               for way in candidates(self.known_ways, loop, self.graph, self.options)):
             self._put_places()
         self._boxes = Arena(self.device, self._exchange.sizes(self), "the values that GPUs send each other")
 

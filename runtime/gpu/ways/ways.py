@@ -91,7 +91,13 @@ def attempts(
 ) -> Iterator[Sequence[Way]]:
     """The lists of ways with which the machine tries to open a run: all ways, and then fewer, if memory is short.
 
-    A way that the caller requested by the option `mode` is never dropped. The arguments are those of `candidates`.
+    A way that the caller requested by the option `mode` is never dropped.
+
+    Args:
+        ways: all ways, in order of preference.
+        loops: the loops.
+        graph: the graph.
+        options: the options of the run.
     """
     left = ways
     yield left
