@@ -158,7 +158,6 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
     from vlang.runtime.gpus.part_machine import PartMachine  # start-up
 
     names = device_names(options.device)
-    chosen = replace(options, mode="pull")
     with ExitStack() as stack:
         devices = []
         for name in names:
@@ -168,7 +167,7 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
         exchange, why = choose_exchange(options.exchange, devices)
         parts = []
         for device, part in zip(devices, cut_graph(plan, graph, len(names))):
-            parts.append(PartMachine(device, plan, part, chosen, graph, exchange))
+            parts.append(PartMachine(device, plan, part, options, graph, exchange))
             stack.callback(parts[-1].close)
         machine = GroupMachine(parts, exchange)
         stack.callback(machine.synchronize)

@@ -76,7 +76,7 @@ class FullPasses:
         If memory is too short, ways that need additional memory are not used. Raises OutOfMemory.
         """
         machine = self.machine
-        tries = list(attempts(machine.plan.loops, machine.graph, machine.options))
+        tries = list(attempts(machine.known_ways, machine.plan.loops, machine.graph, machine.options))
         for ways in tries:
             machine.ways = ways
             try:
