@@ -19,7 +19,7 @@ __all__ = [
     "BindError",
     "CacheWarning",
     "ChaosError",
-    "TrapError",
+    "CheckError",
     "CheckpointError",
     "ClusterError",
     "DeviceError",
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         BindError,
         CacheWarning,
         ChaosError,
+        CheckError,
         CheckpointError,
         ClusterError,
         DeviceError,
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
         ProgramError,
         RangeError,
         ResumeError,
-        TrapError,
     )
     from vlang.errors import VlangError as Error
     from vlang.options import Options
@@ -72,7 +72,7 @@ _HOMES = {
     "BindError": "vlang.errors:BindError",
     "CacheWarning": "vlang.errors:CacheWarning",
     "ChaosError": "vlang.errors:ChaosError",
-    "TrapError": "vlang.errors:TrapError",
+    "CheckError": "vlang.errors:CheckError",
     "CheckpointError": "vlang.errors:CheckpointError",
     "ClusterError": "vlang.errors:ClusterError",
     "DeviceError": "vlang.errors:DeviceError",

@@ -22,7 +22,7 @@ __all__ = [
 ALL_GPUS = "gpus"
 """The name of all GPUs of this machine together."""
 
-RENAMED: Mapping[str, str] = {"order": "schedule", "check": "trap"}
+RENAMED: Mapping[str, str] = {"order": "schedule"}
 """Renamed options: the old name -> the new name."""
 
 
@@ -33,7 +33,7 @@ class Option:
     Args:
         kind: the rule by which a value is read: "whole" (a whole number of at least `least`), "flag", "choice" (one of
             `choices`), "size" (bytes, or "8G"), "room" (the same, or 0), "names" (several names), "vertex", or
-            another key of `READERS` in vlang.api.arguments.option_values.
+            another key of `_READERS` in vlang.api.arguments.bind_options.
         values: the form of a value, as usage and docs show it.
         help: what the option does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
@@ -136,9 +136,9 @@ class Options:
         "whole", "SEED",
         "Run again with every freedom that the program grants, at random, and compare.", devices="cpu"))
 
-    trap: bool = field(default=False, metadata=_about(
+    check: bool = field(default=False, metadata=_about(
         "flag", "",
-        "Run twice, the first time in trap mode: it ends at the first operation that overflows, makes or compares a "
+        "Run twice, the first time in check mode: it ends at the first operation that overflows, makes or compares a "
         "NaN, computes with an infinite integer, divides by zero or is out of range, and names vertex and line. Never "
         "changes a result."))
     checkpoint: str | None = field(default=None, metadata=_about(

@@ -1,4 +1,4 @@
-"""Operations that failed in trap mode, infinite values, and results of declared reductions that do not fit."""
+"""Operations that failed in check mode, infinite values, and results of declared reductions that do not fit."""
 
 from __future__ import annotations
 

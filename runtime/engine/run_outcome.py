@@ -41,7 +41,7 @@ class Outcome:
         infinite_inside: whether a watched value that is not an output was infinite.
         nan: the watched outputs with a NaN.
         interrupted: whether an interrupt ended the run before its end.
-        failures: in trap mode, the numbers (Watch.note) of the operations that failed and ended the run, each with the
+        failures: in check mode, the numbers (Watch.note) of the operations that failed and ended the run, each with the
             index of the id of its vertex, or -1 for no vertex.
         superstep: the superstep, from 1, of the innermost loop in which a failure ended the run; 0 outside of loops.
         moved: the edges that the run moved, also outside of loops.

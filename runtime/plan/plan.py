@@ -177,8 +177,8 @@ class Watch:
         globals: graph-level values that are outputs.
         lets: other graph-level values.
         undefined: outputs that are checked for NaN only.
-        note: in trap mode, a vertex field of u32 with the number of the check that failed at a vertex, or 0.
-        numbers: in trap mode, pairs of names of graph-level values: the number of the check that failed, or the
+        note: in check mode, a vertex field of u32 with the number of the check that failed at a vertex, or 0.
+        numbers: in check mode, pairs of names of graph-level values: the number of the check that failed, or the
             largest u32; and the vertex at which it failed, or "" if there is no such value.
     """
 

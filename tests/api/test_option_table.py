@@ -73,7 +73,6 @@ def refused(program: vlang.Program, graph: vlang.Graph, *options: Any, **given: 
 @pytest.mark.parametrize(("given", "message"), [
     ({"mode": "pull"}, "mode is a research option: write research={\"mode\": 'pull'}"),
     ({"order": "rounds"}, "order is a research option: write research={\"schedule\": 'rounds'}"),
-    ({"check": True}, "check is called trap now"),
     ({"research": {"order": "rounds"}}, "research: order is called schedule now"),
     ({"research": {"threads": 2}}, "threads is no research option: write threads=2 outside of research"),
     ({"research": {"kernal": "edge"}}, "research: there is no option 'kernal'; did you mean 'kernel'?"),

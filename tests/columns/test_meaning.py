@@ -41,10 +41,10 @@ def test_engine_and_interpreter_agree(seed: int) -> None:
     agree(seed + 100, avoid="z" if seed % 2 else "no such name", since="2024-04-30T22:00")
 
 
-def test_chaos_and_trap_mode_change_nothing() -> None:
+def test_chaos_and_check_mode_change_nothing() -> None:
     graph = drawn(3).graph()
     plain = routes(graph)
-    for options in ({"chaos": 5}, {"trap": True}, {"precision": 64}):
+    for options in ({"chaos": 5}, {"check": True}, {"precision": 64}):
         np.testing.assert_array_equal(routes(graph, options=options)["top"], plain["top"])
 
 

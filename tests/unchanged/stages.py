@@ -13,6 +13,7 @@ import numpy as np
 
 from vlang import Program
 from vlang.errors import BindError, ProgramError
+from vlang.ir.checks.check_mode import Checked, checked
 from vlang.ir.derived import derived
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import SIZES, Ranges
@@ -23,7 +24,6 @@ from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.print import facts_text, program_text
 from vlang.ir.restart import restarts
 from vlang.ir.switches import OPTIMISATIONS
-from vlang.ir.traps.trap_mode import Trapped, trapped
 from vlang.runtime.plan.plan import Plan
 from vlang.syntax.problems import Problem, report
 
@@ -55,7 +55,7 @@ def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
     yield "watch", "\n".join([canonical(leaving(own.program, own.facts, ranges)), *(
         program_text(made) + canonical(places) for made, places in
         (noting_integers(own.program, given, ranges), noting(own.program, given)))])
-    yield "checks", _or_refusal(lambda: _checks(trapped(own.program, given)))
+    yield "checks", _or_refusal(lambda: _checks(checked(own.program, given)))
     delta, fields, refused = derived(own.program, own.facts)
     yield "delta", program_text(delta) + canonical(fields) + canonical(refused)
     columns = frozenset(decl.name for decl in own.program.edges) if variant % 5 else frozenset()
@@ -103,7 +103,7 @@ def _ranges(program: f.Program, ranges: Ranges) -> str:
     return " ".join(str(one and (one.low, one.high)) for one in found)
 
 
-def _checks(made: Trapped) -> str:
+def _checks(made: Checked) -> str:
     return program_text(made.program) + canonical(made.sites)
 
 

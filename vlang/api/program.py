@@ -112,7 +112,7 @@ class Program:
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
-        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, TrapError, CheckpointError, DiskError.
+        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, CheckError, CheckpointError, DiskError.
         """
         return _apart(self._called, graph, options, arguments)
 
@@ -151,7 +151,7 @@ class Program:
         parameters = {name: value for name, value in arguments.items() if name not in left}
         call = Call(graph, options, precision, parameters, scalars, arrays, names=named.names, notes=named.warnings,
                     constants=self.constants)
-        if options.trap:
+        if options.check:
             from vlang.api.running.run_call import check_call  # start-up
 
             check_call(self, call)

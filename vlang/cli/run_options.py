@@ -26,11 +26,9 @@ class RunCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            given = error.option_name.lstrip("-").replace("-", "_")
-            name = RENAMED.get(given, given)
+            name = error.option_name.lstrip("-").replace("-", "_")
+            name = RENAMED.get(name, name)
             if name not in RESEARCH:
-                if name != given:
-                    raise click.UsageError(f"{error.option_name} is called {OPTIONS[name].flag} now", ctx) from None
                 raise
             values = RESEARCH[name].values
             raise click.UsageError(f"{error.option_name} is a research option: write --research {name}={values}",

@@ -166,8 +166,8 @@ def test_a_push_of_single_edges_would_be_wrong() -> None:
 def test_what_is_not_run_yet_is_refused_with_its_line() -> None:
     with pytest.raises(ProgramError, match=r"on a GPU, a grouped gather cannot be run yet"):
         KEYS.lower(None, device="gpu").text("cuda")
-    with pytest.raises(ProgramError, match=r"in trap mode, a grouped gather cannot be run yet"):
-        MOVES(Graph.from_edges([0], [1]), trap=True)
+    with pytest.raises(ProgramError, match=r"in check mode, a grouped gather cannot be run yet"):
+        MOVES(Graph.from_edges([0], [1]), check=True)
 
 
 def test_a_key_that_changes_is_no_endless_loop() -> None:

@@ -127,8 +127,6 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
     today = RENAMED.get(name, name)
     if today in RESEARCH:
         return f"{name} is a research option: write research={{\"{today}\": {value!r}}}"
-    if name in RENAMED:
-        return f"{name} is called {today} now"
     near = difflib.get_close_matches(name, [*own, *EVERYDAY, *_DOORS], 1)
     have = ", ".join(p.name for p in program.params) or "none"
     hint = f"; did you mean `{near[0]}`?" if near else f"; its parameters: {have}"
@@ -151,7 +149,7 @@ def _fitting(options: Options) -> None:
             raise BindError(f"{name} is for runs on a GPU, and this one is on the CPU; ask for device=\"gpu\" as well, "
                             "or leave it out")
     if options.mode != "auto":
-        _possible_mode(options)
+        _check_mode(options)
     if options.kernel == "edge-list" and options.mode != "pull":
         raise BindError(f"kernel='edge-list' reads all edges in every superstep, as mode=\"pull\" does; leave out "
                         f"mode={options.mode!r}, or the kernel")
@@ -197,7 +195,7 @@ def _by_priority(options: Options) -> None:
         raise BindError(f"{asked} says how supersteps run, and schedule=\"priority\" has none; leave one of them out")
 
 
-def _possible_mode(options: Options) -> None:
+def _check_mode(options: Options) -> None:
     """Raise BindError if the device cannot run loops in the requested `mode`."""
     from vlang.runtime.cpu.ways.ways import modes  # start-up
     from vlang.runtime.gpu.ways.ways import modes as gpu_modes  # start-up

@@ -1,26 +1,26 @@
-"""Trap mode: runs a program with added tests, and raises an error for the first operation that fails."""
+"""Check mode: runs a program with added tests, and raises an error for the first operation that fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from vlang.errors import TrapError
+from vlang.errors import CheckError
+from vlang.ir.checks.check_mode import Checked, Site, checked
+from vlang.ir.checks.failing import KINDS
 from vlang.ir.forms import forms as f
-from vlang.ir.traps.failing import KINDS
-from vlang.ir.traps.trap_mode import Site, Trapped, trapped
 
 if TYPE_CHECKING:
     from vlang.runtime.engine.run_outcome import Outcome
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["trap_run"]
+__all__ = ["check_run"]
 
 _WIDEST = 60  # characters of an operation that a message shows at most
 
 
-def trap_run(program: f.Program, given: frozenset[str], graph: Graph, run: Callable[[Trapped], Outcome]) -> None:
-    """Run a program in trap mode.
+def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Callable[[Checked], Outcome]) -> None:
+    """Run a program in check mode.
 
     Args:
         program: The program.
@@ -28,10 +28,10 @@ def trap_run(program: f.Program, given: frozenset[str], graph: Graph, run: Calla
         graph: The graph.
         run: Runs the program with the added tests, and returns its outcome.
 
-    Raises TrapError if an operation fails. The error reports the first statement with a failed operation, and the
+    Raises CheckError if an operation fails. The error reports the first statement with a failed operation, and the
     first vertex at which the statement fails.
     """
-    made = trapped(program, given)
+    made = checked(program, given)
     outcome = run(made)
     if outcome.failures:
         number, vertex = min(outcome.failures, key=lambda one: _order(made.sites, *one))
@@ -43,11 +43,11 @@ def _order(sites: tuple[Site, ...], number: int, vertex: int) -> tuple[int, bool
     return sites[number - 1].statement, vertex < 0, vertex, number
 
 
-def _error(program: f.Program, site: Site, vertex: int | str | None, superstep: int) -> TrapError:
+def _error(program: f.Program, site: Site, vertex: int | str | None, superstep: int) -> CheckError:
     span = site.span
     text = " ".join(program.source[span.start : span.end].split())
     text = text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
     where = "" if vertex is None else f" for vertex {vertex}"
     when = f", in superstep {superstep}" if superstep else ""
-    return TrapError(f"{program.filename}:{span.line}:{span.column}: `{text}` {KINDS[site.kind]}{where}{when}",
+    return CheckError(f"{program.filename}:{span.line}:{span.column}: `{text}` {KINDS[site.kind]}{where}{when}",
                       site.kind, span.line, span.column, vertex, superstep)

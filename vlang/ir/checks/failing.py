@@ -1,4 +1,4 @@
-"""The failures that trap mode reports: for each operation, an expression that is true where the operation fails.
+"""The failures that check mode reports: for each operation, an expression that is true where the operation fails.
 
 language.md 6.1 lists them.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from vlang.ir.checks import build as b
 from vlang.ir.forms import forms as f
-from vlang.ir.traps import build as b
 from vlang.maths import MATHS, WHOLE
 from vlang.types import VERTEX, Scalar, Vector
 

@@ -1,4 +1,4 @@
-"""Trap mode: the program with a test after every operation that can fail, and the place of each test in the text.
+"""Check mode: the program with a test after every operation that can fail, and the place of each test in the text.
 
 Each operation that can fail has a number, and numbers grow in the order of evaluation. Statements inserted before each
 statement (and also after a gather) compute the number of the first operation that fails in it, or 0. Numbers of
@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from vlang.ir.checks import build as b
+from vlang.ir.checks.failing import failures, reduction_failures, scalars
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.refuse import refuse
-from vlang.ir.traps import build as b
-from vlang.ir.traps.failing import failures, reduction_failures, scalars
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, U32, VERTEX
 
-__all__ = ["Site", "Trapped", "trapped"]
+__all__ = ["Checked", "Site", "checked"]
 
 _NONE = f.Const(U32, U32.highest)
 _ZERO = f.Const(U32, 0)
@@ -33,7 +33,7 @@ class Site:
     """An operation that can fail.
 
     Attributes:
-        kind: The kind of failure, one of vlang.ir.traps.failing.KINDS.
+        kind: The kind of failure, one of vlang.ir.checks.failing.KINDS.
         span: The place of the operation in the text.
         statement: The number of the statement, in the order of the text.
     """
@@ -44,8 +44,8 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Trapped:
-    """A program in trap mode.
+class Checked:
+    """A program in check mode.
 
     Attributes:
         program: The program with tests.
@@ -58,8 +58,8 @@ class Trapped:
     watch: Watch
 
 
-def trapped(program: f.Program, given: frozenset[str]) -> Trapped:
-    """The program in trap mode. given: fields that the caller passes, so their initializers do not run.
+def checked(program: f.Program, given: frozenset[str]) -> Checked:
+    """The program in check mode. given: fields that the caller passes, so their initializers do not run.
 
     Raises ProgramError for a grouped gather or a reduction over common neighbours, whose operations are not tested yet.
     """
@@ -67,16 +67,16 @@ def trapped(program: f.Program, given: frozenset[str]) -> Trapped:
         for expr in expressions(statement):
             for reduce in f.reductions(expr):
                 if reduce.group is not None:
-                    refuse(program, reduce.span or statement.span, "in trap mode, a grouped gather")
+                    refuse(program, reduce.span or statement.span, "in check mode, a grouped gather")
                 if reduce.pairs:
-                    refuse(program, reduce.span or statement.span, "in trap mode, a reduction over common neighbours")
+                    refuse(program, reduce.span or statement.span, "in check mode, a reduction over common neighbours")
     tests = _Tests(program, given)
     body = tests.block(program.body)
     start = f.InitField(_nowhere(program), tests.note, _ZERO)
     decl = f.FieldDecl(tests.note, U32, True, False, start.span)
     names = program.names | {name: name for name in tests.made}
     whole = replace(program, body=(start, *body), fields=(*program.fields, decl), names=names)
-    return Trapped(whole, tuple(tests.sites), Watch(note=tests.note, numbers=tuple(tests.numbers)))
+    return Checked(whole, tuple(tests.sites), Watch(note=tests.note, numbers=tuple(tests.numbers)))
 
 
 def _nowhere(program: f.Program) -> Span:

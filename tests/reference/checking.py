@@ -1,7 +1,7 @@
-"""Trap mode of the reference interpreter: the first operation that fails (language.md 6.1).
+"""Check mode of the reference interpreter: the first operation that fails (language.md 6.1).
 
 Each operation is tested when it is evaluated, with a mask of the rows for which it is evaluated. An argument of a `fn`
-is evaluated where the body names it. The module shares only the names of the kinds with vlang.ir.traps.trap_mode.
+is evaluated where the body names it. The module shares only the names of the kinds with vlang.ir.checks.check_mode.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tests.reference import operators as ops
+from tests.reference.checking_rules import failures_of, infinite, operand_of
 from tests.reference.constants import sized
 from tests.reference.evaluate import Evaluator, _keep, reads_change
 from tests.reference.graph import RefGraph
@@ -22,7 +23,6 @@ from tests.reference.interpreter import _Machine
 from tests.reference.outcome import Outcome
 from tests.reference.reductions import put, with_default
 from tests.reference.state import Binding, Env, Frame, Rows, Store, read
-from tests.reference.trapping_rules import failures_of, infinite, operand_of
 from tests.reference.values import (
     Array,
     Value,
@@ -57,7 +57,7 @@ class Failed(Exception):
 
 def run_checked(file: t.File, graph: RefGraph, params: Mapping[str, Any], fields: Mapping[str, Any] | None = None,
                 max_rounds: int | None = None, precision: int = 32) -> Outcome:
-    """Run a program in trap mode. Raises Failed."""
+    """Run a program in check mode. Raises Failed."""
     with np.errstate(all="ignore"):
         file, constants = sized(file, params)
         machine = _Checking(file, graph, precision, max_rounds, dict(fields or {}))

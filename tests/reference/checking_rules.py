@@ -1,4 +1,4 @@
-"""Failures of one operation in trap mode of the reference interpreter: kinds with masks (language.md 6.1)."""
+"""Failures of one operation in check mode of the reference interpreter: kinds with masks (language.md 6.1)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Check mode: programs with a test after every operation that can fail."""
