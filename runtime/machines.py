@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError
 from vlang.options import Options, device_names
+from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine

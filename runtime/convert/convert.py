@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError, OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter

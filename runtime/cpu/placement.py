@@ -6,13 +6,14 @@ import gc
 import math
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from vlang.errors import OutOfMemory
 from vlang.options import Options
+from vlang.records import dataclass
 from vlang.runtime.cpu.need import Need, need_of, windowed_need
 from vlang.runtime.cpu.paged.source import CONVERTED, converted
 from vlang.runtime.cpu.passes.scratch import words_of

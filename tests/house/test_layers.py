@@ -17,7 +17,8 @@ import pytest
 from tests.mutation.plan import TESTS
 
 ROOT = Path(__file__).parents[2]
-GROUND = {"vlang.errors", "vlang.maths", "vlang.options", "vlang.reductions", "vlang.times", "vlang.types"}
+GROUND = {"vlang.errors", "vlang.maths", "vlang.options", "vlang.records", "vlang.reductions", "vlang.times",
+          "vlang.types"}
 TOP = {"vlang", "vlang.__main__"}
 MOST_FILES = 20
 SOURCES = {".py", ".h", ".cpp", ".cu", ".cuh"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from vlang.errors import DeviceError
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.faults import fault, lost
 
 __all__ = [

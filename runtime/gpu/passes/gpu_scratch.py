@@ -9,13 +9,13 @@ zero between passes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer, Device
 from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
 from vlang.runtime.gpu.topology.cut import long_rows

@@ -8,12 +8,12 @@ and the end of a run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.storage.memory import Empty, empty
 
 __all__ = ["Order"]

@@ -7,13 +7,13 @@ the number of the id in a hash table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.store import Store
 from vlang.runtime.graph.edges.building.tables import KeyTable, TokenTable
 from vlang.runtime.graph.edges.edge_list import VertexIds

@@ -8,12 +8,13 @@ visits the groups.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, Scalar, Tuple, Vector
 
