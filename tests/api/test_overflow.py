@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 
 from vlang import Graph, Result, compile, load
+from vlang.api.running import infinite, run_call
 from vlang.cli import main
 from vlang.errors import RangeError
+from vlang.ir.overflow_watch import Place
 
 STAR = Graph.from_edges(np.arange(1, 9), np.zeros(8, int), w=np.full(8, 1e38), n=9)
 """Eight edges into vertex 0. The sum of their values is larger than the largest f32."""
@@ -201,3 +204,46 @@ def test_infinite_graph_values_and_conversions_are_warned_of(tmp_path: Path) -> 
     for text in list(GLOBALS)[::3]:
         (warning,) = run(BIG + text, streamed).warnings
         assert warning.startswith(GLOBALS[text]), text
+
+
+EACH = """program p
+vertex x: int = 2000000000
+vertex w: i64 = 9000000000000000000
+vertex s: i8 = -127
+vertex v: int[2] = [inf, x]
+vertex y: int = int(x * 2.0)
+apply v = v + v
+vertex q: i64[2] = [w, 1]
+gather g = sum(u.q for u -> self)
+apply q = g
+vertex a: int = sum([x, x])
+vertex b: int = dot([x, 0], [x, 0])
+vertex c: i8 = -s
+vertex d: i8 = s // -1
+vertex e: int = 0
+gather f = min((u.x + u.x, 1) for u -> self)
+apply e = f[0] if indegree > 0 else 1
+vertex h: int[2] = [inf, 5]
+apply h = h + h
+vertex i: i8 = s // 2 + abs(s + 1)
+"""
+LEFT = [6, 7, 9, 11, 12, 13, 14, 16]
+"""The lines of EACH where an integer becomes infinite from finite operands: h and i do not."""
+
+
+def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conversions by `int`, vectors, sums and products of vectors, tuples, and -(-127), which is `inf` in 8 bits."""
+    places: list[Place] = []
+    noted: list[Mapping[str, Any]] = []
+    noting, run_noted = infinite.noting_integers, run_call._noted
+
+    def noting_here(*given: Any) -> Any:
+        program, found = noting(*given)
+        places.extend(found)
+        return program, found
+
+    monkeypatch.setattr(infinite, "noting_integers", noting_here)
+    monkeypatch.setattr(run_call, "_noted", lambda *given: noted.append(run_noted(*given)) or noted[-1])
+    (warning,) = run(EACH, STAR).warnings
+    assert warning.startswith("line 6: `vertex y: int = int(x * 2.0)` is infinite for vertex 0")
+    assert [place.span.line for place in places if np.any(noted[0][place.note])] == LEFT
