@@ -60,6 +60,17 @@ gather more = sum(w * u.x for u -> self)
 apply x = more
 """
 
+PRODUCT = """program p(w: float[2, 2] = [[1, 3e38], [3e38, 3e38]])
+vertex x: float[2] = [1, 2]
+vertex y: float[2] = w @ x
+"""
+TERMS = """program p
+vertex x: float[2] = 3e38
+gather best = max(sum(u.x) for u -> self, default = 0)
+vertex y: float = 0
+apply y = best
+"""
+
 
 def run(text: str, graph: Graph = STAR, **arguments: Any) -> Result:
     return compile(text, "p.vp")(graph, threads=1, **arguments)
@@ -67,8 +78,8 @@ def run(text: str, graph: Graph = STAR, **arguments: Any) -> Result:
 
 @pytest.mark.parametrize(("text", "line", "said", "vertex"), [
     (OUTPUT, 3, "load", "0"), (LOOP, 4, "more", "0"), (WHOLE, 3, "total", None), (GROWN, 5, "x = x", "0"),
-    (VECTOR, 4, "more", "0"),
-], ids=["initializer", "loop", "global", "addition", "vector"])
+    (VECTOR, 4, "more", "0"), (PRODUCT, 3, "w @ x", "0"), (TERMS, 3, "sum(u.x)", "0"),
+], ids=["initializer", "loop", "global", "addition", "vector", "matrix", "terms"])
 def test_an_output_that_overflows_is_warned_of(text: str, line: int, said: str, vertex: str | None) -> None:
     result = run(text)
     (warning,) = result.warnings
