@@ -14,9 +14,9 @@ import pytest
 
 from tests.graph.reading import read_edges
 from vlang.errors import DiskError, GraphError
-from vlang.runtime.graph.edges.space import Space
+from vlang.runtime.graph.edges.building.space import Space
 from vlang.runtime.graph.read import source
-from vlang.runtime.storage import spool
+from vlang.runtime.storage.inputs import spool
 
 MATRIX = b"%%MatrixMarket matrix coordinate "
 BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
