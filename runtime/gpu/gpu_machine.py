@@ -256,7 +256,8 @@ class GpuMachine:
         return self.gather(stage)
 
     def send(self, stage: StageSpec) -> None:
-        """Begin a pass over all vertices: clear its counts, and compute its messages."""
+        """Begin a pass over all vertices: bring its lists up to date, clear its counts, and compute its messages."""
+        self.passes.pointed.follow(stage.pointer)
         if stage.loop_end:
             self.state.clear_stats()
         if stage.domain is not None and "messages" in stage.kernels:

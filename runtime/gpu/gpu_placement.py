@@ -84,7 +84,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
 
 def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
     """The stored adjacency directions that a plan may read."""
-    kinds = {stage.domain for stage in plan.stages if stage.domain is not None}
+    kinds = {stage.side for stage in plan.stages if stage.side is not None}
     for loop in plan.loops:
         for way in candidates(WAYS, loop, graph, options):
             kinds |= {kind for kind, _, _ in way.uses(loop)}
