@@ -36,7 +36,7 @@ from vlang.runtime.threads.activity import timed
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 
-AUTO_STREAMS = 3
+AUTO_STREAMS = 2  # one copies while the kernels of the other run; more gain nothing (docs/internals/gpu-performance.md)
 
 Launch = Callable[[int, Part, Stream | None], None]
 """A function (row, page, stream) that queues the kernels of a pass for one page; `row` is the address of its row."""
@@ -51,7 +51,7 @@ class Topology:
         side: the edges.
         uses: the arrays of a page that passes read, by name of the `Use`.
         memory: the bytes that the topology may use; None for the rest of the budget.
-        page_size: bytes of neighbours in a page; None for one page if all edges fit, otherwise 4 to 64 MiB.
+        page_size: bytes of neighbours in a page; None for one page if all edges fit, otherwise 8 to 16 MiB.
         streams: the number of streams for copies and kernels; 0 for the best number.
         link: the cost of moving edges; None for the default.
         resident: the parts of the graph that the run uses on the device; None for a topology that leaves no part on the
