@@ -359,7 +359,7 @@ class Graph(EverydayGraph):
         Raises:
             GraphError: the matrix is not square or not sparse, or directed is False and the matrix is not symmetric.
         """
-        from vlang.runtime.graph.edges.from_arrays import edges_of_matrix  # start-up
+        from vlang.runtime.graph.edges.building.from_arrays import edges_of_matrix  # start-up
 
         graph = Graph(edges_of_matrix(matrix, weight, directed), name=name, symmetrize=symmetrize, threads=threads)
         return graph.thinned(self_loops, parallel)
@@ -385,7 +385,7 @@ class Graph(EverydayGraph):
         Raises:
             GraphError: `graph` is not a NetworkX graph.
         """
-        from vlang.runtime.graph.edges.from_arrays import edges_of_networkx  # start-up
+        from vlang.runtime.graph.edges.building.from_arrays import edges_of_networkx  # start-up
 
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)

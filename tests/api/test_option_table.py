@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import vlang
-from vlang.api.bind_options import option_choices, read_option
+from vlang.api.arguments.bind_options import option_choices, read_option
 from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options
 
 

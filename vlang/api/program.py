@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from vlang.api.bind import bind_fields, bind_parameters, kept_parameters
-from vlang.api.bind_options import bind_options
+from vlang.api.arguments.bind import bind_fields, bind_parameters, kept_parameters
+from vlang.api.arguments.bind_options import bind_options
+from vlang.api.arguments.named import name_run
 from vlang.api.calls import Call, Stages
 from vlang.api.constants import checked_values, defaults_of, described_parameters, missing, sized_types
 from vlang.api.described import FieldInfo, documented, signature_of
-from vlang.api.named import name_run
 from vlang.api.running.planned import planned
 from vlang.api.running.verified import verified_program
 from vlang.check import Problem, check, parse

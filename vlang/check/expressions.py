@@ -8,9 +8,9 @@ from typing import Any
 
 from vlang.check import names
 from vlang.check.calls import call
-from vlang.check.foreign_calls import foreign_column, foreign_product
-from vlang.check.keyed import edge_key
+from vlang.check.foreign.foreign_calls import foreign_column, foreign_product
 from vlang.check.reduce import reduction
+from vlang.check.reductions.keyed import edge_key
 from vlang.check.sizes import too_deep
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -20,7 +20,7 @@ from vlang.check.vectors import component, product, vector_literal
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.recovery import MOST_LEVELS
+from vlang.syntax.mistakes.recovery import MOST_LEVELS
 from vlang.times import WRITTEN
 from vlang.types import (
     BOOL,

@@ -16,8 +16,8 @@ from vlang.api.running.ran import packed
 from vlang.api.running.run_call import ran_call
 from vlang.errors import VlangError
 from vlang.runtime.cluster.job.launched import note_end
-from vlang.runtime.cluster.mpi import mpi_ranks
-from vlang.runtime.cluster.transport import agree, joined
+from vlang.runtime.cluster.transports.mpi import mpi_ranks
+from vlang.runtime.cluster.transports.transport import agree, joined
 
 __all__ = ["main"]
 

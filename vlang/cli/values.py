@@ -97,7 +97,7 @@ def _describes(text: str, graph: Graph) -> bool:
 
     A vertex with this text as its id comes first.
     """
-    from vlang.api.vertex_lists import is_described  # start-up
+    from vlang.api.arguments.vertex_lists import is_described  # start-up
 
     if not graph.ids.text:
         return is_described(text) or text.startswith("random:")  # a wrong one is an error of the binding

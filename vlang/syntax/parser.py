@@ -72,7 +72,7 @@ def _as_dict(items: dict[str, Any]) -> dict[Any, Any]:
 
 
 def raw_tree(text: str) -> Tree[Token]:
-    """Lark's tree of a text. Raises Lark's own errors, which `vlang.syntax.recovery` turns into problems."""
+    """Lark's tree of a text. Raises Lark's own errors, which `vlang.syntax.mistakes.recovery` turns into problems."""
     return grammar().parse(text if text.endswith("\n") else text + "\n")
 
 

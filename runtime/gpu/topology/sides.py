@@ -25,8 +25,8 @@ from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.pages import cut_segments
 from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import SEGMENT
-from vlang.runtime.storage.page_reader import PageReader, PageViews
-from vlang.runtime.storage.ring import Reading, Ring
+from vlang.runtime.storage.reading.page_reader import PageReader, PageViews
+from vlang.runtime.storage.reading.ring import Reading, Ring
 
 __all__ = ["DiskPages", "DiskSide", "Side", "side_of"]
 
@@ -36,7 +36,8 @@ Values = Callable[[PageViews], NDArray[Any]]
 
 
 class DiskPages:
-    """The pages of a graph on disk, for one run on a device. Implements `vlang.runtime.storage.ring.PageReader`.
+    """The pages of a graph on disk, for one run on a device. Implements `PageReader`, see
+    `vlang.runtime.storage.reading.ring`.
 
     Args:
         device: the device that the pages are copied to.

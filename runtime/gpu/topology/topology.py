@@ -31,7 +31,7 @@ from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, Transfer
 from vlang.runtime.graph.topology.adjacency import Adjacency
-from vlang.runtime.storage.page_reader import PageViews
+from vlang.runtime.storage.reading.page_reader import PageViews
 from vlang.runtime.threads.activity import timed
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]

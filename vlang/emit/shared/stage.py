@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.changes_sent import ACTIVE, changes_sent
-from vlang.emit.shared.dialect import Dialect, Function, Run, scalars_of, stored_as, width_of
-from vlang.emit.shared.formulas import Writer, located
-from vlang.emit.shared.frame import Environment, Frame, Scope, Times
-from vlang.emit.shared.holistic import accumulated, structures
 from vlang.emit.shared.loop_spec import LoopPlan
-from vlang.emit.shared.pairs import intersected
-from vlang.emit.shared.wide import Part, loaded, spans, whole
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.holistic import accumulated, structures
+from vlang.emit.shared.reductions.pairs import intersected
+from vlang.emit.shared.values.dialect import Dialect, Function, Run, scalars_of, stored_as, width_of
+from vlang.emit.shared.values.formulas import Writer, located
+from vlang.emit.shared.values.frame import Environment, Frame, Scope, Times
+from vlang.emit.shared.values.wide import Part, loaded, spans, whole
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Mask, Stage, Write
 from vlang.runtime.plan.plan import Fault, pointer_of
