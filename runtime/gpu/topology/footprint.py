@@ -202,16 +202,16 @@ def share_memory(
         n = max(len(side.offsets) - 1 for side in sides.values())
         raise _refusal(f"the {names}", n, list(least.values()), sum(whole.values()), free, taken)
     shares = dict(need)
-    if unread < set(sides):
-        for kind in unread:
-            some = min(whole[kind] - need[kind], left // _UNREAD)
-            shares[kind], left = shares[kind] + some, left - some
-    for kind in sorted(set(whole) - unread or whole, key=whole.__getitem__):
+    first = [kind for kind in whole if kind not in unread] or list(whole)
+    for kind in whole if len(first) < len(whole) else ():
+        some = min(whole[kind] - need[kind], left // _UNREAD) if kind in unread else 0
+        shares[kind], left = shares[kind] + some, left - some
+    for kind in sorted(first, key=whole.__getitem__):
         if whole[kind] - need[kind] <= left:
             left -= whole[kind] - need[kind]
             shares[kind] = whole[kind]
-    wanted = {kind: whole[kind] for kind in whole if shares[kind] < whole[kind]}
-    wanted = {kind: size for kind, size in wanted.items() if kind not in unread} or wanted
+    partial = [kind for kind in whole if shares[kind] < whole[kind]]
+    wanted = {kind: whole[kind] for kind in [kind for kind in partial if kind in first] or partial}
     return shares | {kind: shares[kind] + left * size // sum(wanted.values()) for kind, size in wanted.items()}
 
 

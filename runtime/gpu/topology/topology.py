@@ -367,9 +367,9 @@ class Topology:
         return self._at(name)
 
     @property
-    def beside(self) -> Stream:
-        """The stream for kernels over pages that need no copies."""
-        return self._cached
+    def beside(self) -> Stream | None:
+        """The stream for kernels over pages that need no copies: the default stream if all edges are resident."""
+        return None if self.resident else self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:
         """Take slot `number` for data other than a page; returns the slot and its stream.
