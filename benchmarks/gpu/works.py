@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SWEEP_WORKS", "WORKS", "Work", "chosen"]
+__all__ = ["LARGE", "SWEEP_WORKS", "WORKS", "Work", "chosen"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,10 @@ SWEEP_WORKS = ("pagerank",)
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The workloads of these names (all if empty) on these graphs, grouped by graph so that each is built once."""
+    """The workloads of these names (all if empty) on these graphs, grouped by graph so that each is built once.
+
+    Without names of graphs, these are all but those of `LARGE`.
+    """
     order = list(dict.fromkeys(work.graph for work in WORKS))
     found = [w for w in WORKS
              if (not only or w.name in only) and (w.graph in graphs if graphs else w.graph not in LARGE)]

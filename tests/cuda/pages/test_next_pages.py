@@ -11,6 +11,7 @@ from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, least_memory, program, run
 from tests.spelled import spelled
 from vlang import BindError, Graph, OutOfMemory
+from vlang.runtime.gpu.topology.footprint import share_memory
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, worth_copying
 from vlang.runtime.gpu.ways import full_passes
@@ -141,3 +142,16 @@ def test_an_unknown_way_is_refused() -> None:
         program("bfs")(graph, source=0, device="gpu", research={"transfer": "page"})
     with pytest.raises(BindError, match="transfer is for runs on a GPU"):
         program("bfs")(graph, source=0, research={"transfer": "pages"})
+
+
+def test_one_direction_on_the_device_and_the_other_streamed(
+    watched: list[tuple[str, int, Traffic]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search whose pushes find all edges on the device, while the edges of its early exits are streamed."""
+    def uneven(sides: Any, uses: Any, free: int, page_size: int | None, *more: Any) -> dict[str, int]:
+        whole = share_memory(sides, uses, 1 << 40, page_size)
+        return {**whole, "in": whole["in"] - 1000}
+
+    monkeypatch.setattr(full_passes, "share_memory", uneven)
+    assert_right("bfs", "skewed", run("bfs", "skewed", page_size=PAGE, mode="push", transfer="pages"))
+    assert [kind for kind, _, _ in watched] == ["in"]
