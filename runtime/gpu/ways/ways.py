@@ -17,7 +17,7 @@ from vlang.runtime.gpu.ways.gpu_superstep import FullWay, NotifyWay
 from vlang.runtime.gpu.ways.pushing import PushWay
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.plan.plan import LoopSpec, Plan
+from vlang.runtime.plan.plan import LoopSpec, Plan, StageSpec
 from vlang.runtime.storage.available import in_bytes
 
 __all__ = ["WAYS", "attempts", "candidates", "modes", "read_by", "said", "shortfalls"]
@@ -67,7 +67,9 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
 
 
 def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> set[str]:
-    """The adjacency directions whose edges passes outside of loops read, and loops in the ways that they may run.
+    """The adjacency directions whose edges are read more than once: by blocks, and by loops in the ways they may run.
+
+    A pass that runs once, such as a `require`, copies all of its pages once however many of them stay on the device.
 
     Args:
         ways: the ways in order of preference.
@@ -75,8 +77,9 @@ def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> 
         graph: the graph.
         options: the options of the run.
     """
-    inside = {stage.name for loop in plan.loops for stage in loop.stages}
-    found = {stage.domain for stage in plan.stages if stage.name not in inside}
+    known = {stage.name for loop in plan.loops for stage in loop.stages}
+    known |= {step.name for step in plan.steps if isinstance(step, StageSpec)}
+    found = {stage.domain for stage in plan.stages if stage.name not in known}
     for loop in plan.loops:
         for way in candidates(ways, loop, graph, options):
             found |= {kind for kind, _, _ in way.uses(loop)}

@@ -10,11 +10,12 @@ import pytest
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, least_memory, program, run
 from tests.spelled import spelled
-from vlang import BindError, Graph, OutOfMemory
+from vlang import BindError, Graph, Options, OutOfMemory
 from vlang.runtime.gpu.topology.footprint import share_memory
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, worth_copying
 from vlang.runtime.gpu.ways import full_passes
+from vlang.runtime.gpu.ways.ways import WAYS, read_by
 
 pytestmark = needs_compiler
 
@@ -142,6 +143,14 @@ def test_an_unknown_way_is_refused() -> None:
         program("bfs")(graph, source=0, device="gpu", research={"transfer": "page"})
     with pytest.raises(BindError, match="transfer is for runs on a GPU"):
         program("bfs")(graph, source=0, research={"transfer": "pages"})
+
+
+def test_directions_that_are_read_once_or_never() -> None:
+    """Supersteps in priority order never pull, and a `require` over the weights runs once."""
+    graph, options = Graph.read("rmat:6"), Options(device="gpu")
+    for name, present, read in (("sssp", {"weight"}, {"out"}), ("bfs", set[str](), {"in", "out"}),
+                                ("pagerank", set[str](), {"in"})):
+        assert read_by(WAYS, program(name).plan(frozenset(present), target="cuda"), graph, options) == read, name
 
 
 def test_one_direction_on_the_device_and_the_other_streamed(
