@@ -132,6 +132,6 @@ def _complete(_ctx: click.Context, param: click.Parameter, begun: str) -> list[C
 
 
 def _choices(option: Option) -> tuple[str, ...]:
-    from vlang.api.arguments.bind_options import option_choices  # start-up
+    from vlang.api.arguments.option_values import option_choices  # start-up
 
     return option_choices(option)

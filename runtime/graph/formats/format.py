@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.packed_text import Damaged, packing_of
-from vlang.runtime.storage.spool import parts_of
+from vlang.runtime.storage.inputs.spool import parts_of
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.edges.building.space import Space

@@ -27,7 +27,7 @@ from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
-from vlang.runtime.storage.spool import seekable_parts
+from vlang.runtime.storage.inputs.spool import seekable_parts
 from vlang.times import UNITS
 
 __all__ = ["Vertices", "column_of", "header_of", "parse_vertices", "within"]

@@ -13,9 +13,10 @@ from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.reductions.holistic import FIRST_PLACE, Holistic, conclude, prepare
+from vlang.emit.shared.reductions.packed import parts_of, put_and_get
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.sending import decided, early_of, is_final
-from vlang.emit.shared.stage import StageWriter, parts_of, put_and_get
+from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.target import Module, StageText
 from vlang.emit.shared.values.dialect import Function
 from vlang.emit.shared.values.formulas import located

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from vlang.emit.shared.reductions.accumulate import Accumulation
-from vlang.emit.shared.stage import merged, parts_of, put_and_get
+from vlang.emit.shared.reductions.packed import merged, parts_of, put_and_get
 from vlang.emit.shared.values.dialect import Dialect, Function, stored_as
 from vlang.emit.shared.values.formulas import Writer, located
 from vlang.emit.shared.values.frame import Environment, Frame, Scope, Times, parts_of_name

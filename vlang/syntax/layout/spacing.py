@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from lark import Token
 
-from vlang.syntax.parser import grammar
+from vlang.syntax.lark_tree import grammar
 
 __all__ = ["Above", "Piece", "Row", "Rows", "read_rows"]
 

@@ -11,8 +11,9 @@ from lark.exceptions import LarkError
 
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import TYPE_NAMES
+from vlang.syntax.lark_tree import raw_tree
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
-from vlang.syntax.parser import grammar, raw_tree
+from vlang.syntax.mistakes.expected import expected_words
 from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
@@ -357,37 +358,8 @@ def _keyword_of_reduction(case: _Case) -> Problem | None:
 
 # ---------------------------------------------------------------------- general
 
-_VALUE = frozenset({"NUMBER", "NAME", "LPAR"})
-_OPERATORS = frozenset({"ADDOP", "MULOP", "POW", "BITOP", "COMPARE", "AND", "OR", "DOT", "LSQB", "IF"})
-_SPOKEN = {"NAME": "a name", "NUMBER": "a number", "TYPE": "a type", "UPDATE": "`+=`", "_NL": "the end of the line",
-           "_INDENT": "a block", "ADDOP": "`+`", "MULOP": "`*`", "COMPARE": "a comparison", "BITOP": "`|`"}
-
-
-def _wanted(expected: set[str]) -> str:
-    """The expected terminals as text; "" if there are more than five."""
-    rest = set(expected)
-    words = []
-    if rest >= _VALUE:
-        words.append("a value")
-        rest -= _VALUE | {"TEXT", "TRUE", "FALSE", "INF", "NONE", "SELF", "LSQB", "NOT", "MINUS", "PLUS", "ADDOP"}
-    if "TYPE" in rest:
-        rest -= {"CATEGORY", "DATE", "TIME", "CONST"}
-    if len(rest & _OPERATORS) > 3:
-        rest -= _OPERATORS
-    words += sorted(_SPOKEN.get(name) or f"`{_terminal(name)}`" for name in rest if name not in ("_DEDENT", "$END"))
-    return "" if len(words) > 5 else ", ".join(words[:-1]) + (" or " if len(words) > 1 else "") + (words or [""])[-1]
-
-
-def _terminal(name: str) -> str:
-    """The text of a terminal of the grammar, as programs write it."""
-    try:
-        return str(grammar().get_terminal(name).pattern.value)
-    except KeyError:
-        return name.lower()
-
-
 def _general(case: _Case) -> Problem:
-    wanted = _wanted(case.expected)
+    wanted = expected_words(case.expected)
     help_ = (f"expected: {wanted}",) if wanted else ()
     here, before = case.here, case.before
     if here is None:

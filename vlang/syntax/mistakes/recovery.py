@@ -15,9 +15,10 @@ from lark.exceptions import LarkError, UnexpectedEOF, UnexpectedInput
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import RESERVED
+from vlang.syntax.lark_tree import raw_tree
 from vlang.syntax.lines import Line, Scan, Source, scan
 from vlang.syntax.mistakes.hints import explain
-from vlang.syntax.parser import build, raw_tree
+from vlang.syntax.parser import build
 from vlang.syntax.problems import Problem, in_order
 
 __all__ = ["MOST_CHARACTERS", "MOST_LEVELS", "MOST_STATEMENTS", "Reading", "read"]

@@ -42,117 +42,26 @@ from vlang.runtime.graph.kernels.texts.digits import (
     TEXT_IDS,
     leading_integers,
 )
+from vlang.runtime.graph.kernels.texts.tokens import (
+    ESCAPED,
+    MINUS,
+    NEWLINE,
+    NUL,
+    PLAIN,
+    UNCLOSED,
+    blank,
+    comment,
+    integer,
+    printed,
+    skip_comment,
+    token,
+)
 
 EXPORTS = {"scan": "i64(u8*, i64, i64, i64*, i64*, i64*, i64*, f64*, i64*, u64*, f64*, u8*, i64*)"}
 
 # The status codes that `scan` returns.
 FINE, SHORT, EMPTY, EXTRA, ID_TEXT, ID_WIDE, ID_RANGE, NEED_FLOAT, ZERO_BYTE, OPEN_QUOTE, NO_MARK, ODD_FULL = range(12)
 MIXED_SIGNS = 12
-
-# The kinds of field that `_token` returns.
-PLAIN, QUOTED, ESCAPED, UNCLOSED, NUL = range(5)
-
-NEWLINE, QUOTE, MINUS, PLUS, TAB = 10, 34, 45, 43, 9
-HASH, PERCENT, SLASH, LETTER_C = 35, 37, 47, 99
-
-
-@njit
-def _blank(c: Any, delimiter: Any) -> Any:
-    return c == 32 or (c >= 9 and c <= 13 and c != NEWLINE and not (c == TAB and delimiter == TAB))
-
-
-@njit
-def _comment(text: Any, i: Any, letters: Any) -> Any:
-    c = np.int64(text[i])
-    if letters != 0 and c == LETTER_C:
-        return True
-    return c in (HASH, PERCENT) or (c == SLASH and np.int64(text[i + 1]) == SLASH)
-
-
-@njit
-def _token(text: Any, i: Any, delimiter: Any) -> Any:
-    """The field that begins at the non-blank byte i: (first byte, end, position after the field, kind)."""
-    if np.int64(text[i]) == QUOTE:
-        kind = QUOTED
-        j = i + 1
-        while True:
-            c = np.int64(text[j])
-            if c == NEWLINE:
-                return i, j, j, UNCLOSED
-            if c == 0:
-                return i, j, j, NUL
-            if c == QUOTE:
-                if np.int64(text[j + 1]) != QUOTE:
-                    return i + 1, j, j + 1, kind
-                kind = ESCAPED
-                j += 1
-            j += 1
-    j = i
-    last = i
-    while True:
-        c = np.int64(text[j])
-        if c == NEWLINE or (delimiter != 0 and c == delimiter):
-            break
-        if c == 0:
-            return i, j, j, NUL
-        if not _blank(c, delimiter):
-            last = j + 1
-        elif delimiter == 0:
-            break
-        j += 1
-    return i, last, j, PLAIN
-
-
-@njit
-def _integer(text: Any, first: Any, end: Any) -> Any:
-    """Returns (kind, 64 bits).
-
-    The kind is 0 for no integer, 1 for an int64, 2 for an integer above 2^63 - 1, and 3 for an integer beyond 64 bits.
-    """
-    negative = False
-    i = first
-    if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
-        negative = np.int64(text[i]) == MINUS
-        i += 1
-    if i >= end:
-        return 0, np.int64(0)
-    value = np.uint64(0)
-    wide = False
-    while i < end:
-        digit = np.int64(text[i]) - 48
-        if digit < 0 or digit > 9:
-            return 0, np.int64(0)
-        if value > np.uint64(1844674407370955161) or (value == np.uint64(1844674407370955161) and digit > 5):
-            wide = True
-        value = value * np.uint64(10) + np.uint64(digit)
-        i += 1
-    above = value > np.uint64(9223372036854775807)
-    if wide or (negative and value > np.uint64(9223372036854775808)):
-        return 3, np.int64(0)
-    if negative:
-        return 1, -np.int64(value)
-    if above:
-        return 2, np.int64(value)
-    return 1, np.int64(value)
-
-
-@njit
-def _printed(text: Any, first: Any) -> Any:
-    """Whether an integer is in canonical form: without a plus sign or leading zeros, and not minus zero."""
-    c = np.int64(text[first])
-    after = np.int64(text[first + 1])
-    return not (c == PLUS or (c == 48 and after >= 48 and after <= 57) or (c == MINUS and after == 48))
-
-
-@njit
-def _skip_comment(text: Any, i: Any) -> Any:
-    """Returns (the position after the line, whether the line holds a NUL byte)."""
-    zero = False
-    while np.int64(text[i]) != NEWLINE:
-        zero = zero or np.int64(text[i]) == 0
-        i += 1
-    return i + 1, zero
-
 
 @njit
 def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
@@ -169,7 +78,7 @@ def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
         value = value * 10 + digit
         i += 1
     end = i
-    while _blank(np.int64(text[i]), delimiter):
+    while blank(np.int64(text[i]), delimiter):
         i += 1
     c = np.int64(text[i])
     known = end > start and end - start <= 18 and (c == NEWLINE or (c == delimiter if delimiter != 0 else i > end))
@@ -179,7 +88,7 @@ def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
 @njit
 def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
     """Check the field at i. Returns (status, first byte, end, position of the next non-blank, kind)."""
-    first, end, after, kind = _token(text, i, delimiter)
+    first, end, after, kind = token(text, i, delimiter)
     status = FINE
     if kind == NUL:
         status = ZERO_BYTE
@@ -187,10 +96,10 @@ def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
         status = SHORT
     elif kind != PLAIN:
         c = np.int64(text[after])
-        closed = c == NEWLINE or _blank(c, delimiter) or (delimiter != 0 and c == delimiter)
+        closed = c == NEWLINE or blank(c, delimiter) or (delimiter != 0 and c == delimiter)
         status = FINE if kind != UNCLOSED and closed else OPEN_QUOTE
     if status == FINE:
-        while _blank(np.int64(text[after]), delimiter):
+        while blank(np.int64(text[after]), delimiter):
             after += 1
         c = np.int64(text[after])
         if kind != PLAIN and delimiter != 0 and c != NEWLINE and c != delimiter:
@@ -203,7 +112,7 @@ def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
 @njit
 def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
     """Parse a token that is not a short integer. Returns (status, 64 bits, whether this is an id above 2^63 - 1)."""
-    kind, value = _integer(text, first, end)
+    kind, value = integer(text, first, end)
     if role == INTEGER:
         return FINE if kind == 1 else NEED_FLOAT, value, False
     return FINE if kind == 1 or kind == 2 else ID_TEXT if kind == 0 else ID_WIDE, value, kind == 2
@@ -242,20 +151,20 @@ def _line_start(text: Any, i: Any, delimiter: Any, mark: Any, letters: Any) -> A
 
     A line of data must begin with the byte `mark`, unless `mark` is 0.
     """
-    while _blank(np.int64(text[i]), delimiter):
+    while blank(np.int64(text[i]), delimiter):
         i += 1
     c = np.int64(text[i])
     if c == NEWLINE:
         return FINE, False, i + 1
-    if _comment(text, i, letters):
-        i, zero = _skip_comment(text, i)
+    if comment(text, i, letters):
+        i, zero = skip_comment(text, i)
         return ZERO_BYTE if zero else FINE, False, i
     if mark == 0:
         return FINE, True, i
-    if c != mark or not _blank(np.int64(text[i + 1]), delimiter):
+    if c != mark or not blank(np.int64(text[i + 1]), delimiter):
         return ZERO_BYTE if c == 0 else NO_MARK, False, i
     i += 1
-    while _blank(np.int64(text[i]), delimiter):
+    while blank(np.int64(text[i]), delimiter):
         i += 1
     return FINE, True, i
 
@@ -322,14 +231,14 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
             lines += 1
             continue
         while f < fields:
-            while _blank(np.int64(text[i]), delimiter):
+            while blank(np.int64(text[i]), delimiter):
                 i += 1
             role = roles[2 * f]
             number_id = role in (SOURCE, TARGET) and text_ids == 0
             known, value, after, above = False, np.int64(0), i, False
             if number_id or role == INTEGER:
                 known, value, after = _short_integer(text, i, delimiter)
-                known = known and (base != 0 or role == INTEGER or _printed(text, i))
+                known = known and (base != 0 or role == INTEGER or printed(text, i))
             if not known:
                 status, token, stop, after, kind = _checked_token(text, i, delimiter, role)
                 if status != FINE:
@@ -337,7 +246,7 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
                 left, lacks = False, False
                 if number_id or role == INTEGER:
                     status, value, above = _long_integer(text, token, stop, role)
-                    if number_id and base == 0 and status == FINE and not _printed(text, token):
+                    if number_id and base == 0 and status == FINE and not printed(text, token):
                         status = ID_TEXT  # 007 and 7 are two vertices
                     if status == NEED_FLOAT:
                         left = lacks = _missing(text, token, stop, names)

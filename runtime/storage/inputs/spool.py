@@ -1,35 +1,26 @@
-"""The files behind a path: standard input and pipes are copied to a temporary file, folders and globs are listed."""
+"""The files behind a path: streams and remote files are copied to a temporary file, folders and globs are listed."""
 
 from __future__ import annotations
 
-import errno
 import glob
 import os
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path, PosixPath
+from pathlib import Path
 from typing import IO
 
 from vlang.errors import DiskError
+from vlang.runtime.storage.inputs.copied import Copied, new_copy, readable
+from vlang.runtime.storage.inputs.remote import fetched, is_remote
 
 __all__ = ["STDIN", "check_file", "parts_of", "seekable", "seekable_parts"]
 
 STDIN = "standard input"
 
 _PIECE = 1 << 20
-
-
-class _Spooled(PosixPath):
-    """A path that opens a file without a name, and whose text, for messages, is the path that the user wrote."""
-
-    opened: str
-
-    def __fspath__(self) -> str:
-        return self.opened
 
 
 def check_file(path: str | os.PathLike[str], needed: str, *, pipes: bool = False) -> bool:
@@ -59,13 +50,16 @@ def check_file(path: str | os.PathLike[str], needed: str, *, pipes: bool = False
 def seekable(path: str | os.PathLike[str], needed: str) -> Iterator[Path]:
     """A context with a path that can be opened repeatedly and read at any offset.
 
-    Standard input and pipes are copied to a temporary file in `TMPDIR`, which is deleted at the end of the context.
-    Raises DiskError for a directory, a device, a socket or a terminal, or if the temporary file cannot be written.
+    Standard input, pipes and remote files are copied to a temporary file in `TMPDIR`, which is deleted once no path
+    refers to it. Raises DiskError for a directory, a device, a socket or a terminal, or if the copy cannot be written.
 
     Args:
-        path: a path, or `-` for standard input.
+        path: a path, a URL, or `-` for standard input.
         needed: what the file should be, for messages, for example "a file of edges".
     """
+    if is_remote(path):
+        yield fetched(os.fspath(path))
+        return
     text = os.fspath(path)
     if text == "-":
         if sys.stdin is None or sys.stdin.isatty():
@@ -89,19 +83,11 @@ def _pipe(text: str) -> IO[bytes]:
 
 @contextmanager
 def _copied(file: IO[bytes], name: str) -> Iterator[Path]:
-    folder = tempfile.gettempdir()
-    with tempfile.TemporaryFile() as copy:
-        try:
-            shutil.copyfileobj(file, copy, _PIECE)
-            copy.flush()
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise DiskError(f"{name}: cannot be read: {error.strerror or error}") from None
-            raise DiskError(f"{name}: it does not fit into {folder}, where it is kept while it is read; TMPDIR names "
-                            "another directory") from None
-        spooled = _Spooled(name)
-        spooled.opened = f"/proc/self/fd/{copy.fileno()}"
-        yield spooled
+    with readable(name):
+        path, copy = new_copy(name)
+        shutil.copyfileobj(file, copy, _PIECE)
+        copy.flush()
+    yield path
 
 
 def parts_of(path: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -109,6 +95,8 @@ def parts_of(path: str | os.PathLike[str]) -> tuple[Path, ...]:
 
     In folders, names that begin with a dot or an underscore are ignored.
     """
+    if isinstance(path, Copied):
+        return path.parts_of_copy
     text = os.fspath(path)
     try:
         if os.path.isdir(text):
