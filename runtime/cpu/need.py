@@ -11,7 +11,6 @@ from dataclasses import field
 from itertools import pairwise
 
 from vlang.records import dataclass
-from vlang.runtime.cpu.passes.pointed import bytes_of_pointers
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.columns import converts
