@@ -75,8 +75,8 @@ class Ledger:
         more, left = in_bytes(int(self._words[REFUSED])), in_bytes(self.left or 0)
         return OutOfMemory(
             f"out of memory: {more} more are needed, and {left} of the budget of {in_bytes(self.limit or 0)} are left: "
-            f"give {memory_option(self.wanted)} or more, or convert the graph to a page file, if it is none yet, since page files are "
-            "streamed: vlang convert GRAPH OUT.vg")
+            f"give {memory_option(self.wanted)} or more, or convert the graph to a page file, if it is none yet, since "
+            "page files are streamed: vlang convert GRAPH OUT.vg")
 
     def given_back(self, nbytes: int) -> None:
         """Record that the caller has freed memory that counts towards the budgets in force, but was never allocated

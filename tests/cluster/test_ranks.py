@@ -242,7 +242,7 @@ def test_groups_and_pointers() -> None:
     """Fields of keys may refer to vertices of any rank."""
     graph = to_graph(family("messy", False))
     key = "program key\nvertex c: vertex = self\nvertex x: int = max(k.degree for u -- self by k = u.c)\n"
-    with pytest.raises(BindError, match="key, line 3: .* need not be a neighbour"):
+    with pytest.raises(BindError, match=r"key, line 3: .* need not be a neighbour"):
         run_ranks(2, partial(_ran, compile(key), graph))
 
 

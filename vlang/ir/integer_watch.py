@@ -19,11 +19,8 @@ from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.ranges import Ranges
 from vlang.ir.forms.visible import statements
 from vlang.ir.overflow_watch import Place
-<<<<<<< HEAD
-from vlang.records import dataclass
-=======
 from vlang.maths import WHOLE
->>>>>>> silent
+from vlang.records import dataclass
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, Scalar, Tuple, Type, Vector
 

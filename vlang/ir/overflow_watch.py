@@ -8,12 +8,8 @@ overflowed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-<<<<<<< HEAD
 from dataclasses import replace
-=======
-from dataclasses import dataclass, replace
 from itertools import islice
->>>>>>> silent
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
