@@ -13,8 +13,8 @@ from vlang.check import parse
 from vlang.check.tables import kept_trees
 from vlang.errors import ProgramError
 from vlang.runtime.compile import kept
-from vlang.syntax import recovery
-from vlang.syntax.tree import dump
+from vlang.syntax.dump import dump
+from vlang.syntax.mistakes import recovery
 
 
 @pytest.fixture

@@ -36,7 +36,8 @@ def measure(work: Work, given: Input, references: References, numbers: list[int]
         numbers: the numbers of threads.
         rounds: the number of rounds for each.
     """
-    lines, first = [], (0.0, 0.0)
+    lines: list[str] = []
+    first = (0.0, 0.0)
     for threads in numbers:
         sides = contest(work, given, references, threads)
         sides.same(sides.ours(threads)[1], sides.other()[1])

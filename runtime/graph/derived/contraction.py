@@ -34,7 +34,7 @@ def contracted_graph(graph: Graph, groups: Any, weight: str) -> Graph:
     if not graph.directed:
         src, dst = np.minimum(src, dst), np.maximum(src, dst)
     src, dst, sums = _merged(src, dst, values, len(names), graph.threads)
-    found = type(graph).from_edges(src, dst, ids=names, directed=graph.directed, **{weight: sums})
+    found = type(graph).from_edges(src, dst, ids=names, directed=graph.directed, columns={weight: sums})
     found._add_note(f"Contracted: {len(names):,} groups of {graph.n:,} vertices.")
     return found
 

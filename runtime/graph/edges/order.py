@@ -52,7 +52,7 @@ class Order:
         arrays = [empty(len(self.dense), np.uint32) for _ in range(2)]
         for target, source in zip(arrays, (self.dense, self.internal), strict=True):
             target[:] = source
-        return Order(*arrays, in_file=True)
+        return Order(arrays[0], arrays[1], in_file=True)
 
     def inward(self, array: NDArray[Any]) -> NDArray[Any]:
         """Permute values from the order of dense numbers to the order of internal numbers.

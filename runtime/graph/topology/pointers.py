@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.graph.graph import Order
+from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows, bytes_in_flight
 from vlang.runtime.plan.plan import SEGMENT
