@@ -17,6 +17,7 @@ LOAD: Any = load
 COMPILE: Any = compile
 KARATE: Any = Graph.read("karate")
 BFS: Any = load("bfs")
+HALF = [False, True]
 MASKED: Any = np.ma.array([1, 2], mask=HALF)
 PAIR: Any = Graph.from_edges([0], [1])
 WEIGHED: Any = compile("program p(w: float[2] = [1, 2])\nvertex x: float\nvertex y: float = x * w[1]\n")
