@@ -48,7 +48,7 @@ _HEADS = {
     "silent": "bool silent(const Env& env, u32 v)",
     "scratch_words": "u64 scratch_words(u64 degree)",
     "file": "void file(const Scratch& scratch, const Item& item, u32 place)",
-    "settle": "void settle(const Env& env, const Group& group, const Scratch& scratch, u32 first, u32 count)",
+    "combine": "void combine(const Env& env, const Group& group, const Scratch& scratch, u32 first, u32 count)",
     "conclude": "Acc conclude(const Env& env, const Group& group, const Scratch& scratch, u32 v)",
     "priority": "f64 priority(const Env& env, u32 v)",
     "store": "void store(u64* frame, const Env& env)",

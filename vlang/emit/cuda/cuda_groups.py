@@ -50,7 +50,14 @@ def filed(grouped: Grouped, place: str, at: int) -> list[str]:
 
 
 def joined(writer: StageWriter, d: CudaDialect, grouped: Grouped, place: str) -> list[str]:
-    """Lines that join the entries of each key."""
+    """Lines that join the entries of each key.
+
+    Args:
+        writer: the writer of the stage.
+        d: the dialect.
+        grouped: the grouped gather.
+        place: the name of its structure in scratch memory.
+    """
     inner = writer.writer(writer.scope())
     a, b = (tuple(map(inner.name, _loaded(d, grouped, at))) for at in ("a", "b"))
     pairs = zip(grouped.parts(a), grouped.parts(b))
@@ -58,13 +65,20 @@ def joined(writer: StageWriter, d: CudaDialect, grouped: Grouped, place: str) ->
     stored = [f"put_word(a + {1 + i}, {d.typename(t)}({name}));" for i, (t, name) in
               enumerate(zip(grouped.components, after))]
     body = [*used(inner.lines, " ".join(stored)), *stored]
-    head = f"settle_groups<{_size(grouped)}>(group, {place}, scratch.degree, first, count, "
+    head = f"join_groups<{_size(grouped)}>(group, {place}, scratch.degree, first, count, "
     return [head + "[&](u64* a, const u64* b) {",
             *(f"  {line}" for line in body), "  (void)a, (void)b;", "});"]
 
 
 def closed(writer: StageWriter, d: CudaDialect, grouped: Grouped, place: str) -> tuple[list[str], list[str]]:
-    """Lines that reduce over the groups of this thread, and the names of the components of the result."""
+    """Lines that reduce over the groups of this thread, and the names of the components of the result.
+
+    Args:
+        writer: the writer of the stage.
+        d: the dialect.
+        grouped: the grouped gather.
+        place: the name of its structure in scratch memory.
+    """
     scope = writer.scope()
     scope.at_edge = True  # no operation here can be reported for the vertex
     inner = writer.writer(scope)

@@ -55,7 +55,7 @@ def scratch_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) 
         f"static constexpr bool COUNTS = {d.true if counts else d.false};\n",
         d.define(Function("scratch_words", (), total)),
         d.define(Function("file", _file(writer.accumulations, widths), "")),
-        "template <class Group>\n" + d.define(Function("settle", _settle(writer, d), "")),
+        "template <class Group>\n" + d.define(Function("combine", _combine(writer, d), "")),
         "template <class Group>\n" + d.define(_conclude(writer, d)),
     ])
 
@@ -93,7 +93,7 @@ def _file(accumulations: Sequence[Accumulation], widths: Sequence[int]) -> tuple
     return tuple(lines)
 
 
-def _settle(writer: StageWriter, d: CudaDialect) -> tuple[str, ...]:
+def _combine(writer: StageWriter, d: CudaDialect) -> tuple[str, ...]:
     """The lines that join the entries of each group of edges, of a row or of a part of it."""
     lines: list[str] = []
     before: list[str] = []

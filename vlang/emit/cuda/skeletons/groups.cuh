@@ -1,7 +1,7 @@
 // The groups of the edges of a vertex (vlang/emit/shared/grouped.py), in the scratch memory of the vertex.
 //
 // Every edge has an entry of W 64-bit words: its key, as a word whose order is that of the keys, and its contributions.
-// Behind the entries is a list of entries, and space for a second list. `settle_groups` sorts the list by key, joins the
+// Behind the entries is a list of entries, and space for a second list. `join_groups` sorts the list by key, joins the
 // entries of each key in the order of the row, and keeps the first entry of each key. The order in which entries are
 // joined depends on their keys and their places in the row alone, so neither the threads nor a launch change a bit.
 
@@ -81,7 +81,7 @@ __device__ __forceinline__ u32 entries_below(
 // Joins the entries with equal keys among those listed in [first, first + count): afterwards the list has the first
 // entry of each key, in increasing order of the keys, and then NO_ENTRY. join(a, b) joins entry b into entry a.
 template <int W, class Group, class Join>
-__device__ __forceinline__ void settle_groups(
+__device__ __forceinline__ void join_groups(
     const Group& group, u32* at, u64 degree, u32 first, u32 count, const Join& join) {
   const Groups<W> groups(at, degree);
   u32 *list = groups.list + first, *from = groups.other + first, *to = list;

@@ -41,7 +41,7 @@ __device__ __forceinline__ typename S::Acc whole_vertex(
                         u32(scratch.degree), scratch);
   }
   group.sync();
-  S::settle(env, group, scratch, 0, scratch.live ? u32(scratch.degree) : 0);
+  S::combine(env, group, scratch, 0, scratch.live ? u32(scratch.degree) : 0);
   acc = group.template merge<S>(env, S::merge(env, acc, S::conclude(env, group, scratch, v)));
   group.sync();
   return acc;
@@ -237,7 +237,7 @@ __device__ __forceinline__ void whole_segment(u64* frame, const typename S::Env&
     acc = file_edges<S>(block, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v), first, count,
                         scratch);
     __syncthreads();
-    S::settle(env, block, scratch, first, count);
+    S::combine(env, block, scratch, first, count);
   }
   acc = block.template merge<S>(env, acc);
   if (threadIdx.x == 0) {
@@ -282,7 +282,7 @@ __device__ __forceinline__ u32 finish_whole_one(u64* frame, const typename S::En
   for (i64 s = longs[3 * number + 1] + threadIdx.x; s < longs[3 * number + 2]; s += blockDim.x) {
     acc = S::merge(env, acc, S::get(env, s));
   }
-  S::settle(env, block, scratch, 0, scratch.live ? u32(scratch.degree) : 0);
+  S::combine(env, block, scratch, 0, scratch.live ? u32(scratch.degree) : 0);
   acc = block.template merge<S>(env, S::merge(env, acc, S::conclude(env, block, scratch, v)));
   __syncthreads();
   clear_scratch(block, scratch, S::scratch_words(scratch.degree));
