@@ -46,5 +46,5 @@ def _key(text: str) -> str:
 def _sources() -> str:
     """A digest of the modules of `vlang.syntax` and the grammar, because trees depend on them."""
     folder = Path(t.__file__).parent
-    return key_of(*(path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())
+    return key_of(*(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.*"))
                     if path.suffix in (".py", ".lark")))
