@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from vlang import Graph, Result, compile, load
-from vlang.api.running import infinite, run_call
+from vlang.api.running import run_call
+from vlang.api.running.notices import infinite
 from vlang.cli import main
 from vlang.errors import RangeError
 from vlang.ir.overflow_watch import Place
@@ -254,7 +255,11 @@ def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) 
         return program, found
 
     monkeypatch.setattr(infinite, "noting_integers", noting_here)
-    monkeypatch.setattr(run_call, "_noted", lambda *given: noted.append(run_noted(*given)) or noted[-1])
+    def run_here(*given: Any) -> Mapping[str, Any]:
+        noted.append(run_noted(*given))
+        return noted[-1]
+
+    monkeypatch.setattr(run_call, "_noted", run_here)
     (warning,) = run(EACH, STAR).warnings
     assert warning.startswith("line 6: `vertex y: int = int(x * 2.0)` is infinite for vertex 0")
     assert [place.span.line for place in places if np.any(noted[0][place.note])] == LEFT
