@@ -254,12 +254,12 @@ def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) 
         places.extend(found)
         return program, found
 
-    def keeping(*given: Any) -> Mapping[str, Any]:
+    monkeypatch.setattr(infinite, "noting_integers", noting_here)
+    def run_here(*given: Any) -> Mapping[str, Any]:
         noted.append(run_noted(*given))
         return noted[-1]
 
-    monkeypatch.setattr(infinite, "noting_integers", noting_here)
-    monkeypatch.setattr(run_call, "_noted", keeping)
+    monkeypatch.setattr(run_call, "_noted", run_here)
     (warning,) = run(EACH, STAR).warnings
     assert warning.startswith("line 6: `vertex y: int = int(x * 2.0)` is infinite for vertex 0")
     assert [place.span.line for place in places if np.any(noted[0][place.note])] == LEFT

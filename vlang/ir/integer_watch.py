@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce as fold
 
-from vlang.ir.checks.failing import scalars
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import whole
@@ -22,7 +21,7 @@ from vlang.ir.overflow_watch import Place
 from vlang.maths import WHOLE
 from vlang.records import dataclass
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, I64, Scalar, Tuple, Type, Vector
 
 __all__ = ["Leaving", "leaving", "noting_integers"]
 
@@ -307,11 +306,20 @@ def _parts(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
 def _leaves(op: f.Op) -> f.Expr:
     """Whether the operands of an operation are finite and its result is not; for a short vector, of any component.
 
-    The components of a long vector are not told apart: an operand with an infinity hides what the others become.
+    A long vector is tested as a whole, so an infinite component of an operand hides what the other components become.
     """
-    vector = next((e.type for e in (op, *op.args) if isinstance(e.type, Vector)), None)
-    each = scalars(op) if vector is not None and vector.size <= _SHORT and op.op not in ("vsum", "dot") else (op,)
-    return _either(_left(one) for one in each)
+    if not isinstance(op.type, Vector) or op.type.size > _SHORT:
+        return _left(op)
+    item = op.type.item
+    return _either(_left(f.Op(item, op.op, tuple(_component(arg, k) for arg in op.args), op.data))
+                   for k in range(op.type.size))
+
+
+def _component(value: f.Expr, number: int) -> f.Expr:
+    """A component of a vector; a scalar is returned unchanged, as the exponent of a power."""
+    if not isinstance(value.type, Vector):
+        return value
+    return f.Op(value.type.item, "component", (value, f.Const(I64, number)))
 
 
 def _left(op: f.Op) -> f.Expr:
