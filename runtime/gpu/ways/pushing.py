@@ -111,7 +111,7 @@ class PushWay:
         Supersteps in priority order never are, and there are none if whole pages must be copied.
         """
         (stage,) = loop.stages
-        return is_uniform(stage) or not _by_priority(stage) or options.transfer in ("pages", "compact")
+        return is_uniform(stage) or not by_priority(stage) or options.transfer in ("pages", "compact")
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """The edges of the opposite direction, along which vertices push, unless the relation is symmetric."""
