@@ -267,7 +267,8 @@ class PushLoop:
             out: the edges along which vertices push.
             pull: the edges along which unreached vertices search; None if they do not.
         """
-        machine, arena, costs, (low, high) = self._machine, self._arena, self._costs, self._span
+        machine, arena, costs = self._machine, self._arena, self._costs
+        low, high = self._span
         words = {"vertices": machine.n, "low": low, "high": high, "rows": out.rows, "pages": out.pages,
                  "offsets": out.offsets, "edges": out.edges}
         if pull is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from typing import Any
 
@@ -18,9 +19,11 @@ from vlang.api.running.on_gpus import refuse_early
 from vlang.options import Options
 from vlang.runtime.gpu.device.choose import stand_in
 from vlang.runtime.gpus.shared_bound import SharedBound, priority_of
+from vlang.runtime.policies.policies import POLICIES
 
 pytestmark = needs_compiler
 
+EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 TWO, THREE = "emulated:0,1", "emulated:0,1,2"
 GRAPHS = ("skewed", "sparse", "dense", "components", "messy", "empty")
 EXCHANGES = ("vr", "auto", "all", "vr")
@@ -39,6 +42,22 @@ def test_program(name: str) -> None:
                                    "exchange": EXCHANGES[seed % len(EXCHANGES)]}
         print(f"{name} on {graph}, seed {seed}: {options}")
         assert_right(name, graph, run(name, graph, seed, device=(TWO, THREE)[seed % 2], **options))
+
+
+@pytest.mark.parametrize("name", STDLIB)
+def test_policy(name: str) -> None:
+    """Programs run by a policy, or are refused by it as on one GPU. With VLANG_EXHAUSTIVE, by every policy."""
+    start = STDLIB.index(name)
+    plan = program(name).plan(frozenset({"weight"} & {edge.name for edge in program(name).edges}), target="cuda")
+    for at, policy in enumerate(POLICIES):
+        graph = GRAPHS[(start + at) % len(GRAPHS)]
+        if given(name, graph) is None or not (EXHAUSTIVE or (start + at) % (2 * len(POLICIES)) == 0):
+            continue
+        if POLICIES[policy].refused(plan, "gpu") or policy == "wolfgraph":  # which reads no adjacency lists
+            with pytest.raises(BindError):
+                run(name, graph, start, device=TWO, policy=policy)
+        else:
+            assert_right(name, graph, run(name, graph, start, device=(TWO, THREE)[at % 2], policy=policy))
 
 
 def assert_same(first: Result, again: Result) -> None:
