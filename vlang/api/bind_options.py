@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vlang.api.running.by_ray.address import is_ray, ray_address
 from vlang.errors import BindError
 from vlang.ir.switches import OPTIMISATIONS
 from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options, parse_seconds, parse_size
@@ -172,9 +173,10 @@ def _fitting(options: Options) -> None:
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:
         raise BindError("every says how often a checkpoint is written; give checkpoint=FOLDER as well, or leave it out")
-    if options.restarts is not None and (options.checkpoint is None or not isinstance(options.cluster, int)):
-        raise BindError("restarts goes on from the last checkpoint of several ranks: give cluster=N and "
-                        "checkpoint=FOLDER as well, or leave it out")
+    started = isinstance(options.cluster, int) or is_ray(options.cluster)
+    if options.restarts is not None and (options.checkpoint is None or not started):
+        raise BindError("restarts goes on from the last checkpoint of several ranks: give cluster=N or "
+                        "cluster=\"ray:N\", and checkpoint=FOLDER, or leave it out")
     if options.chaos is not None and (options.checkpoint is not None or options.on_interrupt != "stop"):
         raise BindError("chaos runs a program twice and compares, so it keeps no checkpoints and no partial result; "
                         "leave one of them out")
@@ -310,10 +312,12 @@ def _cluster(option: Option, value: Any) -> int | str:
     if value == "mpi":
         return "mpi"
     number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
-    if isinstance(value, str) and value.startswith("ray"):
-        raise BindError(f"{option.name}={value!r}: Ray is not there yet; give a number of ranks, which run on MPI")
+    if is_ray(value):
+        ray_address(value)
+        return str(value)
     if not _is_whole(number) or not 1 <= number <= _MOST_RANKS:
-        raise BindError(f"{option.name} is a number of ranks from 1 to {_MOST_RANKS:,}, or \"mpi\", not {value!r}")
+        raise BindError(f"{option.name} is a number of ranks from 1 to {_MOST_RANKS:,}, \"mpi\", \"ray:N\" or "
+                        f"\"ray://HOST:PORT\", not {value!r}")
     return int(number)
 
 

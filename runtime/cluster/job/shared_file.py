@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vlang.runtime.cluster.transport import Transport, texts
 
-__all__ = ["shared_file"]
+__all__ = ["scratch_folder", "shared_file"]
 
 _PREFIX, _LOCK = "vlang-ranks-", "lock"
 
@@ -34,13 +34,13 @@ def shared_file(transport: Transport, name: str, write: Callable[[Path], None]) 
     """
     path = ""
     if transport.lead == transport.rank:
-        folder = _new_folder()
+        folder = scratch_folder()
         path = str(folder / "graph.vg")
         write(Path(path))
     return Path(texts(transport, path, f"the page file of {name}, which one rank writes")[transport.lead])
 
 
-def _new_folder() -> Path:
+def scratch_folder() -> Path:
     """Create a folder that is removed at the end of this process, and remove the folders of killed processes."""
     for one in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from vlang.api.running.by_ray.address import is_ray
 from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
 from vlang.runtime.cluster.job.launched import launched_ranks, note_end
@@ -40,8 +41,8 @@ def refuse_early(program: Program, options: Options) -> None:
 
 
 def starts_ranks(options: Options) -> bool:
-    """Whether a run starts the ranks of its option `cluster`, because this process is in no MPI job."""
-    return isinstance(options.cluster, int) and not launched_ranks()
+    """Whether a run starts the ranks of its option `cluster`: by Ray, or because this process is in no MPI job."""
+    return is_ray(options.cluster) or (isinstance(options.cluster, int) and not launched_ranks())
 
 
 def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
