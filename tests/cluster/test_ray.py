@@ -23,7 +23,8 @@ from tests.reference.cases import case
 from tests.reference.graphs import family, to_graph
 from vlang import BindError, ClusterError, Error, Graph, Program, compile, load
 from vlang.api.bind_options import check_options
-from vlang.api.running.by_ray import connect, rank_actor, ray_job
+from vlang.runtime.cluster.by_ray import connect, ray_job
+from vlang.runtime.cluster.job.shared_file import stamp_of
 
 SPEC = find_spec("ray")
 WITH_RAY = pytest.mark.skipif(SPEC is None or SPEC.origin is None,
@@ -81,7 +82,7 @@ def test_a_lost_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     Its machine does not see the page file of the graph, so it gets a copy.
     """
-    monkeypatch.setattr(ray_job, "stamp_of", lambda path: [0, *(rank_actor.stamp_of(path) or ())])
+    monkeypatch.setattr(ray_job, "stamp_of", lambda path: [0, *(stamp_of(path) or ())])
     slow, graph, notices = compile(SLOW), Graph.read("kron:6"), list[str]()
     want = slow(graph, rounds=100)
     others = list[int]()

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vlang.api.running.by_ray.address import is_ray, ray_address
 from vlang.errors import BindError
 from vlang.ir.switches import OPTIMISATIONS
 from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options, parse_seconds, parse_size
+from vlang.runtime.cluster.job.ray_address import is_ray, ray_address
 from vlang.runtime.policies.policies import with_policy
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vlang.api.running.by_ray.address import is_ray
 from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.ranks import as_rank, start_ranks
@@ -22,6 +21,7 @@ from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
 from vlang.errors import BindError, GraphError
 from vlang.options import ALL_GPUS, EVERYDAY, device_names
+from vlang.runtime.cluster.job.ray_address import is_ray
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -151,7 +151,7 @@ def _run(
 
         refuse_early(loaded, check_options(options))
         if apart:
-            from vlang.api.running.by_ray.connect import rank_count  # start-up
+            from vlang.runtime.cluster.by_ray.connect import rank_count  # start-up
 
             size = rank_count(options["cluster"])
         if not quiet:

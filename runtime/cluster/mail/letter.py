@@ -59,7 +59,12 @@ class Letter:
 
 
 def letters(attempt: int, call: int, sender: int, place: str, data: Buffer) -> Iterator[Letter]:
-    """The messages with some data for one rank; arguments as in `Letter`."""
+    """The messages with some data for one rank.
+
+    Args:
+        attempt, call, sender, place: see `Letter`.
+        data: the bytes of all parts, uint8.
+    """
     parts = max(1, -(-len(data) // MOST_BYTES))
     for part in range(parts):
         yield Letter(attempt, call, sender, part, parts, place, data[part * MOST_BYTES : (part + 1) * MOST_BYTES])

@@ -106,6 +106,7 @@ class MailRank:
     ) -> None:
         self.rank, self.size = rank, len(machines)
         self.beside, self.lead = machines.count(machines[rank]), machines.index(machines[rank])
+        self.place = machines[:rank].count(machines[rank])
         self.calls = self.sent = 0
         self._attempt, self._box, self._send = attempt, box, send
         self._peers = [peer for peer in range(self.size) if peer != rank]

@@ -1,6 +1,6 @@
 """Runs a bound call on ranks that this process starts, by mpiexec on this machine or by Ray, and collects the result.
 
-The ranks of mpiexec get the call as files (vlang.api.running.call_files), in a folder that is removed afterwards.
+The ranks of mpiexec get the call as files (vlang.runtime.cluster.job.form), in a folder that is removed afterwards.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vlang.api.running.call_files import Form, call_form, read_form, write_form
+from vlang.api.running.call_files import call_form
 from vlang.api.running.columns import columns_of
 from vlang.api.running.on_ranks import refuse
 from vlang.api.running.ran import Ran, unpacked
-from vlang.api.running.rank_error import first_error
 from vlang.errors import ClusterError, VlangError
 from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options
+from vlang.runtime.cluster.job.form import Form, read_form, write_form
+from vlang.runtime.cluster.job.rank_error import first_error
 from vlang.runtime.cluster.job.start import Ended, job_of, run_job
 
 if TYPE_CHECKING:
@@ -44,16 +45,16 @@ def driven(program: Program, call: Call) -> Ran:
     form = call_form(program, call)
     if isinstance(options.cluster, int):
         return unpacked(plan, *_by_mpi(form, options, options.cluster))
-    from vlang.api.running.by_ray.ray_job import ran_by_ray  # start-up
+    from vlang.runtime.cluster.by_ray.ray_job import ran_by_ray  # start-up
 
-    return unpacked(plan, *ran_by_ray(form, options))
+    return unpacked(plan, *ran_by_ray(form, options, "vlang.cli.rank.rank_actor"))
 
 
 def _by_mpi(form: Form, options: Options, ranks: int) -> Form:
     """Run a call on a number of ranks of mpiexec; returns its outcome as `packed` makes it."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlang-job-")))
-        command, environ = job_of(ranks, "vlang.cli.rank_job", [str(folder)])
+        command, environ = job_of(ranks, "vlang.cli.rank.rank_job", [str(folder)])
         write_form(folder / "call", *form)
         log = stack.enter_context(open(folder / "log", "wb"))
         shows = options.progress is True or options.notices is not None

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from vlang.api.running.by_ray.address import is_ray
 from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
 from vlang.runtime.cluster.job.launched import launched_ranks, note_end
+from vlang.runtime.cluster.job.ray_address import is_ray
 from vlang.runtime.cluster.mpi import mpi_ranks
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
 from vlang.runtime.cluster.transport import here, joined
+from vlang.runtime.gpus.refusals import refuse_options as refuse_gpu_options
+from vlang.runtime.gpus.refusals import refuse_plan as refuse_gpu_plan
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
@@ -29,6 +31,9 @@ __all__ = ["as_mpi_rank", "rank_keeper", "refuse", "refuse_early", "starts_ranks
 def refuse(program: Program, plan: Plan, options: Options) -> None:
     """Raise BindError for a program or an option that several ranks cannot run."""
     refuse_options(options)
+    if options.device != "cpu":
+        refuse_gpu_options(options)
+        refuse_gpu_plan(plan, whole_lists(program))
     refuse_plan(plan, whole_lists(program))
     refuse_ordinals(program, "machine", "a cluster")
 

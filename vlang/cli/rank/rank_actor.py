@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import vlang
 from vlang.api.calls import Call
 from vlang.api.program import Program
-from vlang.api.running.call_files import packed_form, read_call, unpacked_form
+from vlang.api.running.call_files import read_call
 from vlang.api.running.ran import packed
-from vlang.api.running.rank_error import error_form
 from vlang.api.running.run_call import ran_call
-from vlang.runtime.cluster.job.shared_file import scratch_folder
+from vlang.runtime.cluster.job.form import packed_form, unpacked_form
+from vlang.runtime.cluster.job.rank_error import error_form
+from vlang.runtime.cluster.job.shared_file import scratch_folder, stamp_of
 from vlang.runtime.cluster.mail.letter import Letter
 from vlang.runtime.cluster.mail.mail_rank import Mailbox, MailRank
 from vlang.runtime.cluster.transport import agree, joined
@@ -29,16 +30,7 @@ from vlang.runtime.cluster.transport import agree, joined
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["RankActor", "stamp_of"]
-
-
-def stamp_of(path: str) -> list[int] | None:
-    """The size of a file, and the time of its last change in ns; None if there is no such file."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return [found.st_size, found.st_mtime_ns]
+__all__ = ["RankActor"]
 
 
 class _Said(io.TextIOBase):
@@ -100,7 +92,17 @@ class RankActor:
         return str(self._copies.get((path, stamp), ""))
 
     def receive(self, path: str, stamp: str, at: int, data: bytes) -> str:
-        """Write a part of the page file `path` of the driver, from byte `at` on; returns the path of the copy."""
+        """Write a part of a page file of the driver to a copy on this machine.
+
+        Args:
+            path: the file of the driver.
+            stamp: its stamp, as JSON.
+            at: where the part begins, in bytes.
+            data: the part.
+
+        Returns:
+            The path of the copy.
+        """
         if at == 0:
             self._copies[path, stamp] = scratch_folder() / "graph.vg"
         copy = self._copies[path, stamp]

@@ -6,13 +6,13 @@ import json
 import os
 import secrets
 import time
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import vlang
-from vlang.api.running.by_ray.address import RayAddress, ray_address
-from vlang.api.running.by_ray.rank_actor import RankActor
 from vlang.errors import BindError, ClusterError
+from vlang.runtime.cluster.job.ray_address import RayAddress, ray_address
 
 __all__ = ["INSTALL", "Actors", "actors_of", "end_actors", "rank_count"]
 
@@ -31,12 +31,13 @@ class Actors:
     Attributes:
         ray: the module `ray`.
         where: the option `cluster` that they were started for.
+        gpus: the number of GPUs of each actor.
         handles: the actors in the order of the ranks.
         attempts: the number of runs that the actors have begun.
     """
 
-    def __init__(self, ray: Any, where: str, handles: list[Any]) -> None:
-        self.ray, self.where, self.handles, self.attempts = ray, where, handles, 0
+    def __init__(self, ray: Any, where: str, gpus: int, handles: list[Any]) -> None:
+        self.ray, self.where, self.gpus, self.handles, self.attempts = ray, where, gpus, handles, 0
 
     def machines(self) -> list[str]:
         """The machine of each actor, after waiting until all have started.
@@ -70,12 +71,14 @@ _KEPT: list[Actors] = []  # the actors of the last call, for the next one with t
 _SERVERS: list[str] = []  # the `ray://HOST:PORT` that this process has joined
 
 
-def actors_of(where: str) -> Actors:
-    """The actors for an option `cluster`: those of the last call, or new ones.
+def actors_of(where: str, gpus: int, module: str) -> Actors:
+    """The actors for an option `cluster`: those of the last call, or new ones. Each gets so many GPUs, 0 or 1.
+
+    `module` has their class, `RankActor`.
 
     Raises ClusterError without Ray or without room for so many ranks, and BindError.
     """
-    if _KEPT and _KEPT[0].where == where and _KEPT[0].ray.is_initialized():
+    if _KEPT and (_KEPT[0].where, _KEPT[0].gpus) == (where, gpus) and _KEPT[0].ray.is_initialized():
         return _KEPT[0]
     end_actors()
     ray, address = _joined(where), ray_address(where)
@@ -83,16 +86,16 @@ def actors_of(where: str) -> Actors:
     ranks, room = address.ranks or len(nodes), int(sum(nodes.values()))
     if ranks > room:
         raise ClusterError(f"cluster={where!r} needs a processor for each rank, and the Ray cluster has {room}")
-    job, kind = f"vlang-{secrets.token_hex(8)}", ray.remote(RankActor)
+    job, kind = f"vlang-{secrets.token_hex(8)}", ray.remote(import_module(module).RankActor)
     handles = []
     for rank in range(ranks):
         place: Any = "SPREAD"
         if address.ranks is None:
             place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(list(nodes)[rank], soft=True)
         # Four threads: for the run, for messages, and for the two questions of the driver.
-        handles.append(kind.options(name=f"{job}-{rank}", num_cpus=1, max_concurrency=4, max_restarts=-1,
-                                    scheduling_strategy=place).remote(rank, job))
-    _KEPT.append(Actors(ray, where, handles))
+        handles.append(kind.options(name=f"{job}-{rank}", num_cpus=1, num_gpus=gpus, max_concurrency=4,
+                                    max_restarts=-1, scheduling_strategy=place).remote(rank, job))
+    _KEPT.append(Actors(ray, where, gpus, handles))
     return _KEPT[0]
 
 
@@ -125,7 +128,7 @@ def _joined(where: str) -> Any:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     import ray  # optional
-    import ray.util.scheduling_strategies
+    import ray.util.scheduling_strategies  # optional
 
     module: Any = ray
     if module.is_initialized():

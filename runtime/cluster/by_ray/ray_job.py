@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vlang.api.running.by_ray.connect import Actors, actors_of, end_actors
-from vlang.api.running.by_ray.rank_actor import stamp_of
-from vlang.api.running.call_files import Form, packed_form, unpacked_form
-from vlang.api.running.rank_error import first_error
 from vlang.errors import ClusterError, DiskError
 from vlang.options import Options
+from vlang.runtime.cluster.by_ray.connect import Actors, actors_of, end_actors
+from vlang.runtime.cluster.job.form import Form, packed_form, unpacked_form
+from vlang.runtime.cluster.job.rank_error import first_error
+from vlang.runtime.cluster.job.shared_file import stamp_of
 
 __all__ = ["ran_by_ray"]
 
@@ -24,13 +24,15 @@ _PART = 1 << 26  # bytes of a page file that are sent at once
 _BUSY = threading.Lock()  # the actors of a process run one call at a time
 
 
-def ran_by_ray(form: Form, options: Options) -> Form:
+def ran_by_ray(form: Form, options: Options, module: str) -> Form:
     """Run a call on the ranks of the option `cluster`; returns its outcome as `packed` makes it.
+
+    `module` has the class `RankActor`, whose objects are the ranks.
 
     Raises the error of the rank that failed, ClusterError if a rank was lost, and BindError.
     """
     with _BUSY:
-        actors = actors_of(str(options.cluster))
+        actors = actors_of(str(options.cluster), int(options.device != "cpu"), module)
         try:
             found = _attempts(actors, form, options)
         except BaseException:  # a rank may still compute, or may be lost again and again
@@ -65,7 +67,18 @@ def _attempts(actors: Actors, form: Form, options: Options) -> list[Form]:
 def _attempt(
     actors: Actors, call: bytes, machines: list[str], paths: list[str], options: Options
 ) -> tuple[list[Form], str]:
-    """Start all ranks once; returns the forms of the ranks that have ended, and a rank that was lost, or ""."""
+    """Start all ranks once.
+
+    Args:
+        actors: the ranks.
+        call: the bound call, as `packed_form` makes it.
+        machines: the machine of each rank.
+        paths: the page file of the graph on the machine of each rank.
+        options: the options of the call.
+
+    Returns:
+        The forms of the ranks that have ended, and the name of a rank that was lost, or "".
+    """
     ray, actors.attempts = actors.ray, actors.attempts + 1
     number, listed = actors.attempts, json.dumps(machines)
     waiting = {one.run.remote(number, listed, call, path): rank
@@ -148,7 +161,17 @@ def _page_files(actors: Actors, machines: list[str], path: str, options: Options
 
 
 def _sent(ray: Any, actor: Any, path: Path, stamp: str) -> str:
-    """Send a file to the machine of an actor; returns the path of the file there."""
+    """Send a file to the machine of an actor.
+
+    Args:
+        ray: the module `ray`.
+        actor: the actor.
+        path: the file.
+        stamp: its stamp, as JSON.
+
+    Returns:
+        The path of the file on the machine of the actor.
+    """
     at, there = 0, ""
     try:
         with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""One rank of a job that a run has started: `python -m vlang.cli.rank_job FOLDER`.
+"""One rank of a job that a run has started: `python -m vlang.cli.rank.rank_job FOLDER`.
 
 Reads the call from FOLDER/call.json, and rank 0 writes the values and counts of the run to FOLDER/ran.json, with
 arrays beside it. A rank that fails writes its error to FOLDER/error-RANK.json.
@@ -11,12 +11,13 @@ from pathlib import Path
 
 from vlang.api.calls import Call
 from vlang.api.program import Program
-from vlang.api.running.call_files import read_call, read_form, write_form
+from vlang.api.running.call_files import read_call
 from vlang.api.running.ran import packed
-from vlang.api.running.rank_error import error_form
 from vlang.api.running.run_call import ran_call
 from vlang.errors import VlangError
+from vlang.runtime.cluster.job.form import read_form, write_form
 from vlang.runtime.cluster.job.launched import note_end
+from vlang.runtime.cluster.job.rank_error import error_form
 from vlang.runtime.cluster.mpi import mpi_ranks
 from vlang.runtime.cluster.transport import agree, joined
 
