@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vlang.errors import BindError
 from vlang.options import Options, device_names
-from vlang.runtime.cluster.transport import Transport, here
+from vlang.runtime.cluster.transports.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
 from vlang.runtime.engine.state import DTYPES
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vlang.runtime.gpu.device.device import Device
     from vlang.runtime.gpu.gpu_machine import GpuMachine
     from vlang.runtime.policies.cost_models import StreamedPages
-    from vlang.runtime.storage.ring import Reading
+    from vlang.runtime.storage.reading.ring import Reading
 
 __all__ = ["Opened", "open_machine", "placement_of"]
 

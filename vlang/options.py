@@ -1,7 +1,7 @@
 """The options of a run: one table for keywords, the command line, completion and the tables in docs.
 
 `Options` is that table: the metadata of each field holds the description of an option (`Option`). An instance holds
-option values in the form that the engine takes. vlang.api.bind_options converts the values that users write.
+option values in the form that the engine takes. vlang.api.arguments.bind_options converts the values that users write.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Option:
     Args:
         kind: the rule by which a value is read: "whole" (a whole number of at least `least`), "flag", "choice" (one of
             `choices`), "size" (bytes, or "8G"), "room" (the same, or 0), "names" (several names), "vertex", or
-            another key of `_READERS` in vlang.api.bind_options.
+            another key of `_READERS` in vlang.api.arguments.bind_options.
         values: the form of a value, as usage and docs show it.
         help: what the option does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".

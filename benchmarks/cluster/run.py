@@ -33,11 +33,11 @@ MUST = {"pagerank": 1.15, "bfs": 1.5, "sssp": 2.0, "components": 2.0}
 def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
     """Run the programs in this process, and print the seconds of each run, the modes and the bytes sent as JSON."""
     from vlang import Graph, load
-    from vlang.runtime.cluster.transport import summed
+    from vlang.runtime.cluster.transports.transport import summed
 
     graph, found, rank = Graph.open(path), {}, None
     if cluster is not None:
-        from vlang.runtime.cluster.mpi import mpi_ranks
+        from vlang.runtime.cluster.transports.mpi import mpi_ranks
 
         rank = mpi_ranks(cluster)
     else:

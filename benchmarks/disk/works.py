@@ -22,9 +22,9 @@ from vlang import compile as compile_program
 from vlang.runtime.convert.convert import convert
 from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.graph.kernels import kernel_files, kernels
-from vlang.runtime.storage.direct import DirectFiles
 from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.storage.page_file import PageFile
+from vlang.runtime.storage.reading.direct import DirectFiles
 from vlang.runtime.threads.workers import on_threads
 
 MIB = 1 << 20

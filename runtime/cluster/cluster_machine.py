@@ -14,7 +14,7 @@ from vlang.runtime.cluster.cluster_passes import ClusterPasses, LocalPages, Rank
 from vlang.runtime.cluster.cluster_ways import CLUSTER_WAYS
 from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
 from vlang.runtime.cluster.rank_levels import RankSweep
-from vlang.runtime.cluster.transport import Transport, gathered, summed
+from vlang.runtime.cluster.transports.transport import Transport, gathered, summed
 from vlang.runtime.cpu.cpu_machine import CpuMachine
 from vlang.runtime.cpu.paged.source import PageSource
 from vlang.runtime.cpu.passes.freedoms import Freedoms
@@ -25,7 +25,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, Contract, LoopSpec, Plan, ScalarSpec, StageSpec, Step, SweepSpec
 
 if TYPE_CHECKING:
-    from vlang.runtime.storage.ring import Ring
+    from vlang.runtime.storage.reading.ring import Ring
 
 __all__ = ["ClusterMachine", "turned_plan"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cluster.exchange import Exchange
 from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
-from vlang.runtime.cluster.transport import Transport, gathered, summed
+from vlang.runtime.cluster.transports.transport import Transport, gathered, summed
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import InMemory
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cluster.local_numbers import LocalNumbers
 from vlang.runtime.cluster.messages import Reader, flag_part, joined_parts, value_part, whole_part
-from vlang.runtime.cluster.transport import Buffer, Transport
+from vlang.runtime.cluster.transports.transport import Buffer, Transport
 from vlang.runtime.engine.state import State
 
 __all__ = ["Exchange"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cluster.local_numbers import LocalNumbers, number_vertices
 from vlang.runtime.cluster.ranges import Ranges, cut_ranges
-from vlang.runtime.cluster.transport import Transport, summed
+from vlang.runtime.cluster.transports.transport import Transport, summed
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency

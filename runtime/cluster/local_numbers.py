@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cluster.ranges import Ranges
-from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.cluster.transports.transport import Transport
 from vlang.runtime.plan.plan import BLOCK
 
 __all__ = ["LocalNumbers", "mirrors_of", "number_all", "number_vertices"]

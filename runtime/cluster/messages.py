@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.cluster.transport import Buffer
+from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
 
 __all__ = ["Picks", "Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vlang.errors import InternalError
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
 from vlang.runtime.cluster.messages import Reader, joined_parts, value_part, whole_part
-from vlang.runtime.cluster.transport import Buffer, gathered, summed
+from vlang.runtime.cluster.transports.transport import Buffer, gathered, summed
 from vlang.runtime.cpu.ways.components import Components, ConnectLoop, forest_kernels, ordered
 from vlang.runtime.cpu.ways.cpu_way import Running
 from vlang.runtime.engine.machine import Done, Loop, Start

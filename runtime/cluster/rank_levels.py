@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
-from vlang.runtime.cluster.transport import gathered, summed
+from vlang.runtime.cluster.transports.transport import gathered, summed
 from vlang.runtime.cpu.passes.levels import LastLevels, Levels, ListedSweep
 from vlang.runtime.plan.plan import StageSpec
 

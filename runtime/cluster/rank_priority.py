@@ -18,7 +18,7 @@ from vlang.options import Options
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
 from vlang.runtime.cluster.local_graph import RECEIVERS
 from vlang.runtime.cluster.messages import Reader, joined_parts, value_part
-from vlang.runtime.cluster.transport import Buffer, gathered
+from vlang.runtime.cluster.transports.transport import Buffer, gathered
 from vlang.runtime.cpu.ways.cpu_way import Running, only_new
 from vlang.runtime.cpu.ways.priority import Priority, PriorityLoop, choose_delta
 from vlang.runtime.engine.machine import Loop, Start

@@ -25,9 +25,9 @@ from vlang.runtime.graph.paged.order import order_by_degree, order_by_hubs
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
 from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.storage.inputs.spool import seekable_parts
 from vlang.runtime.storage.ledger import budget as limited
 from vlang.runtime.storage.page_file.form import LAYOUTS, IdKind, Section
-from vlang.runtime.storage.spool import seekable_parts
 from vlang.runtime.threads.activity import reach, step
 from vlang.runtime.threads.processors import available_threads
 

@@ -1,9 +1,9 @@
 """Numbers vertices whose ids do not all fit in memory, by sorted runs that are merged in the order of the ids.
 
-Ids get provisional numbers from a hash table, as in runtime/graph/edges/numbering.py. When the table is full, its ids
-are sorted and written to disk as a *run*, and a new table begins. A provisional number is therefore valid only for the
-edges of its run. At the end all runs are merged, part by part, and the numbers in every edge are replaced by final
-ones. If all ids fit into a single sorted run, the cost is the same as in memory.
+Ids get provisional numbers from a hash table, as in runtime/graph/edges/building/numbering.py. When the table is full,
+its ids are sorted and written to disk as a *run*, and a new table begins. A provisional number is therefore valid only
+for the edges of its run. At the end all runs are merged, part by part, and the numbers in every edge are replaced by
+final ones. If all ids fit into a single sorted run, the cost is the same as in memory.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.graph.edges.building.numbering import BadText, IntegerIds, RawEnds, check_count, rank_by_bitmap
+from vlang.runtime.graph.edges.building.store import Store
+from vlang.runtime.graph.edges.building.tables import KeyTable, TokenTable
 from vlang.runtime.graph.edges.edge_list import VertexIds
-from vlang.runtime.graph.edges.numbering import BadText, IntegerIds, RawEnds, check_count, rank_by_bitmap
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.store import Store
-from vlang.runtime.graph.edges.tables import KeyTable, TokenTable
 from vlang.runtime.graph.edges.texts import Texts, TextsBuilder, TextVertexIds
 from vlang.runtime.storage.disk_arrays import DiskArrays
 

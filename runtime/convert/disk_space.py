@@ -8,9 +8,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.disk_ids import DiskIntegerIds, DiskTextIds
-from vlang.runtime.graph.edges.numbering import Ids
-from vlang.runtime.graph.edges.space import Space
-from vlang.runtime.graph.edges.store import Growing, Store
+from vlang.runtime.graph.edges.building.numbering import Ids
+from vlang.runtime.graph.edges.building.space import Space
+from vlang.runtime.graph.edges.building.store import Growing, Store
 from vlang.runtime.storage.disk_arrays import DiskArray, DiskArrays
 
 __all__ = ["DiskSpace"]

@@ -27,11 +27,11 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
-from vlang.runtime.storage.windows import WINDOW, Windows
+from vlang.runtime.storage.state.windows import WINDOW, Windows
 from vlang.runtime.threads.moved import NOTHING, Moved
 
 if TYPE_CHECKING:
-    from vlang.runtime.storage.ring import Ring
+    from vlang.runtime.storage.reading.ring import Ring
 
 __all__ = ["CpuMachine", "prepare_all"]
 

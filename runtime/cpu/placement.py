@@ -26,9 +26,9 @@ from vlang.runtime.plan.plan import SEGMENT, ForVerticesSpec, Plan, SweepSpec, e
 from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import PAGE
-from vlang.runtime.storage.page_reader import PageReader
-from vlang.runtime.storage.ring import LEAST_BUFFERS, Ring
-from vlang.runtime.storage.windows import Windows
+from vlang.runtime.storage.reading.page_reader import PageReader
+from vlang.runtime.storage.reading.ring import LEAST_BUFFERS, Ring
+from vlang.runtime.storage.state.windows import Windows
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Placement", "directions", "page_sizes", "place"]

@@ -21,8 +21,8 @@ from vlang.runtime.engine.position import Block, walk
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, PushSpec, Step, every_step, field_of
-from vlang.runtime.storage.state_file import StateSource
-from vlang.runtime.storage.windows import Windows, in_parts
+from vlang.runtime.storage.state.state_file import StateSource
+from vlang.runtime.storage.state.windows import Windows, in_parts
 
 __all__ = ["FLAGS", "HISTORY", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored",
            "saved_slots"]

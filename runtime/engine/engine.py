@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from vlang.errors import RangeError
 from vlang.options import Options
+from vlang.runtime.engine.binding import bind_values
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, final_vertices, gap, interrupted, repeats
 from vlang.runtime.engine.failures import failures, has_infinity, refuse_faults, unusual_outputs
-from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
+from vlang.runtime.engine.machine import Loop, Machine, Start, Values
 from vlang.runtime.engine.moving import Moving
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.position import Block, Position
@@ -94,14 +95,14 @@ class _Run:
         self._position = Position() if keeper is None else keeper.position
         self.outcome = Outcome()
         self._begin = 0.0
-        self._sets: dict[str, NDArray[Any]] = {}
+        self._sets: Mapping[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # superstep of the innermost loop in progress
         self._moving = Moving(machine)
         self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # a loop's number in the history
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
         """Run all steps; returns the outcome."""
-        self._bind(scalars, fields)
+        self._sets = bind_values(self.plan, self.graph, self.machine, scalars, fields)
         checks = max((at + 1 for at, step in enumerate(self.plan.steps)
                       if isinstance(step, Contract) and step.kind != "later"), default=0)
         if not self._go_on(frozenset(scalars)):
@@ -214,21 +215,6 @@ class _Run:
             self._loop(step)
         return 0
 
-    def _bind(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> None:
-        """Store parameters, defaults and given fields in their slots."""
-        machine, graph = self.machine, self.graph
-        machine.set_scalar("N", graph.n)
-        machine.set_scalar("M", graph.m)
-        for name, value in scalars.items():
-            machine.set_scalar(name, value)
-            if isinstance(value, np.ndarray):
-                self._sets[name] = value
-        for name, spec in self.plan.defaults.items():
-            if name not in scalars:
-                machine.evaluate(spec)
-        for name, array in fields.items():
-            machine.give(name, array if graph.order is None else graph.order.inward(array))
-
     def _value(self, spec: ScalarSpec) -> Any:
         """Evaluate a graph-level value and return it."""
         self.machine.evaluate(spec)
@@ -241,7 +227,7 @@ class _Run:
         levels = sweep.levels
         while here.at < len(levels):
             self.machine.set_scalar(spec.level, levels[here.at])
-            here.edges += self._steps(spec.steps, run_pass=partial(_at_level, sweep, here.at))
+            here.edges += self._steps(spec.steps, run_pass=partial(sweep.run_pass, level=here.at))
             ran, edges = sweep.run_levels(here.at + 1)
             here.at += 1 + ran
             here.edges += edges
@@ -408,8 +394,3 @@ class _Run:
         if final.all():
             return reason, True
         return f"stopped at its target: {np.count_nonzero(final):,} of {len(final):,} vertices have final values", False
-
-
-def _at_level(sweep: Sweep, level: int, stage: StageSpec) -> int:
-    """Run a pass of a sweep; returns the number of edges traversed."""
-    return sweep.run_pass(stage, level)

@@ -17,8 +17,8 @@ from vlang.runtime.engine.position import Block, Position, describe, walk
 from vlang.runtime.engine.run_outcome import Kept, Stopped
 from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.memory import PAGE, page_aligned
-from vlang.runtime.storage.state_file import FileImage, Image
-from vlang.runtime.storage.state_folder import StateFolder, reason
+from vlang.runtime.storage.state.state_file import FileImage, Image
+from vlang.runtime.storage.state.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.tasks import Task
 

@@ -13,7 +13,7 @@ from vlang.runtime.compile.objects import address_of
 from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, Contract, Plan, ScalarSpec, StageSpec, field_of
 from vlang.runtime.storage.memory import empty, zeros
 from vlang.runtime.storage.room import named
-from vlang.runtime.storage.windows import Windows
+from vlang.runtime.storage.state.windows import Windows
 
 __all__ = ["State", "flags", "in_order", "set_arrays", "whole_words"]
 

@@ -17,6 +17,7 @@ from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.device import Device, Kernel, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import EDGE_LIST, grid
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
+from vlang.runtime.gpu.passes.every_run import every_run
 from vlang.runtime.gpu.passes.gpu_copies import GpuCopies
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.passes.sparse import OnePage, OneSlice, SparseTopology
@@ -66,7 +67,7 @@ class GpuMachine:
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._copies = GpuCopies(self)
         self._in_place: dict[str, tuple[str, ...]] = {}
-        self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan, self.folding)])
+        self.load([("set_words", "", ()), ("row_blocks", "", ()), *every_run(plan, self.folding)])
         self._state = GpuState(device, plan, graph.n, self.blocks, self._set_words)
         self._parts = Resident(device, graph.device_copies)
         self.passes: FullPasses = (ListedPasses if options.kernel == EDGE_LIST else FullPasses)(self)
@@ -245,12 +246,9 @@ class GpuMachine:
         return self.run_full(stage)
 
     def run_full(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices, including its messages.
+        """Run a pass over all vertices, including its messages; returns the number of edges traversed.
 
         The two buffers of each field that the pass writes are swapped afterwards, unless the pass runs in place.
-
-        Returns:
-            The number of edges traversed.
         """
         self.send(stage)
         return self.gather(stage)
@@ -400,18 +398,3 @@ class GpuMachine:
         self.state.close()
         self.passes.close()
         self._parts.close()
-
-
-def _wanted(plan: Plan, folding: Sequence[str]) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The kernels that every run of a plan launches; `folding` are the kernels of a reduction over vertices."""
-    wanted: list[tuple[str, str, tuple[int, ...]]] = []
-    for stage in plan.stages:
-        assert stage.gpu is not None
-        if stage.domain is None:
-            wanted.append(("compute", stage.gpu.struct, ()))
-        elif "messages" in stage.kernels:
-            wanted.append(("messages", stage.gpu.struct, ()))
-    for spec in plan.values:
-        templates = ("scalar",) if spec.fold is None else folding
-        wanted += [(template, f"v{spec.index}", ()) for template in templates]
-    return wanted

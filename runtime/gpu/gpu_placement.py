@@ -21,7 +21,7 @@ from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import ledger
-from vlang.runtime.storage.ring import LEAST_BUFFERS
+from vlang.runtime.storage.reading.ring import LEAST_BUFFERS
 
 __all__ = ["place_on_gpu"]
 

@@ -1,11 +1,15 @@
-"""Methods of `Graph` for its parts, its reverse, its copies on GPUs, and its edges in the types of other libraries."""
+"""Methods of `Graph` for its parts, its reverse, its copies on GPUs, its files,
+and its edges in the types of other libraries.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from vlang.runtime.graph.edges.given import given_path
 from vlang.runtime.graph.held import HeldGraph
 from vlang.runtime.storage.device_copies import DeviceCopies, DeviceCopy
 
@@ -116,3 +120,27 @@ class EverydayGraph(HeldGraph):
         from vlang.runtime.graph.derived.libraries import edge_frame  # start-up
 
         return edge_frame(cast("Graph", self))
+
+    def save(
+        self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()
+    ) -> tuple[str, ...]:
+        """Write the graph atomically, in the format of the suffix (docs/graph-files.md); as .npz without a suffix.
+
+        `Graph.read` reads all these formats. Returns sentences about what the file does not keep.
+
+        Args:
+            path: path of the file to write.
+            layout: the order of the rows in a page file: "degree" (default) by decreasing in-degree plus out-degree,
+                "ids" by vertex id, or "hubs": first the 8 % of the vertices with the largest product of in-degree and
+                out-degree, then the others by vertex id. The layout does not change the ids.
+            disks: folders over which the pages of a page file are striped, with one file in each folder. If `disks` is
+                empty, the page file is a single file.
+
+        Raises:
+            GraphError: no format has this suffix, the format cannot hold this graph, or `layout` or `disks` is
+                wrong or not for this format.
+            DiskError: a file cannot be written.
+        """
+        from vlang.runtime.graph.formats.saving import save_graph  # start-up
+
+        return save_graph(cast("Graph", self), given_path(path), layout, list(disks))

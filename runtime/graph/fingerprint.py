@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
-from vlang.runtime.storage.state_file import digest
+from vlang.runtime.storage.state.state_file import digest
 from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["SEAL", "fingerprint"]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.building.karate import karate
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
-from vlang.runtime.graph.edges.karate import karate
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.random_graphs import attached, blocks, count_within, geometric, pairs_of, rewired, sampled
 from vlang.runtime.threads.processors import available_threads

@@ -10,9 +10,9 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.library import is_table
 from vlang.runtime.graph.arrow.tables import Frame
 from vlang.runtime.graph.arrow.vertex_table import VertexTable
+from vlang.runtime.graph.edges.building.from_arrays import edge_list
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import Ends
-from vlang.runtime.graph.edges.from_arrays import edge_list
 from vlang.runtime.graph.edges.given import given_flag, given_name, given_whole, named_types
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.formats.table_edges import scan_table

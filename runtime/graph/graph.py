@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
-from vlang.runtime.graph.edges.given import given_path, given_whole
+from vlang.runtime.graph.edges.given import given_whole
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.everyday import EverydayGraph
 from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note, rule_note
@@ -359,7 +359,7 @@ class Graph(EverydayGraph):
         Raises:
             GraphError: the matrix is not square or not sparse, or directed is False and the matrix is not symmetric.
         """
-        from vlang.runtime.graph.edges.from_arrays import edges_of_matrix  # start-up
+        from vlang.runtime.graph.edges.building.from_arrays import edges_of_matrix  # start-up
 
         graph = Graph(edges_of_matrix(matrix, weight, directed), name=name, symmetrize=symmetrize, threads=threads)
         return graph.thinned(self_loops, parallel)
@@ -385,31 +385,7 @@ class Graph(EverydayGraph):
         Raises:
             GraphError: `graph` is not a NetworkX graph.
         """
-        from vlang.runtime.graph.edges.from_arrays import edges_of_networkx  # start-up
+        from vlang.runtime.graph.edges.building.from_arrays import edges_of_networkx  # start-up
 
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)
-
-    def save(
-        self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()
-    ) -> tuple[str, ...]:
-        """Write the graph atomically, in the format of the suffix (docs/graph-files.md); as .npz without a suffix.
-
-        `Graph.read` reads all these formats. Returns sentences about what the file does not keep.
-
-        Args:
-            path: path of the file to write.
-            layout: the order of the rows in a page file: "degree" (default) by decreasing in-degree plus out-degree,
-                "ids" by vertex id, or "hubs": first the 8 % of the vertices with the largest product of in-degree and
-                out-degree, then the others by vertex id. The layout does not change the ids.
-            disks: folders over which the pages of a page file are striped, with one file in each folder. If `disks` is
-                empty, the page file is a single file.
-
-        Raises:
-            GraphError: no format has this suffix, the format cannot hold this graph, or `layout` or `disks` is
-                wrong or not for this format.
-            DiskError: a file cannot be written.
-        """
-        from vlang.runtime.graph.formats.saving import save_graph  # start-up
-
-        return save_graph(self, given_path(path), layout, list(disks))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, taken
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
-from vlang.runtime.storage.spool import parts_of
+from vlang.runtime.storage.inputs.remote import is_remote
+from vlang.runtime.storage.inputs.spool import parts_of
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -38,12 +39,14 @@ class Source:
 
 
 def source_of(path: str | Path, options: Mapping[str, Any]) -> Source | None:
-    """The `Source` of a graph; None if a file is a stream, which cannot be read a second time."""
+    """The `Source` of a graph; None if a file is a stream, which cannot be read a second time, or remote."""
     text, vertices = os.fspath(path), options.get("vertices")
     files = [text, vertices] if isinstance(vertices, (str, os.PathLike)) else [text]
     parts = () if text == "-" else parts_of(text)
     files = [*files[1:], *map(str, parts)] if parts else files
-    if any(os.fspath(one) == "-" or (Path(one).exists() and not Path(one).is_file()) for one in files):
+    if any(os.fspath(one) == "-" or is_remote(one) for one in files):
+        return None
+    if any(Path(one).exists() and not Path(one).is_file() for one in files):
         return None
     stamps = tuple(_stamp(os.path.abspath(one)) for one in files if Path(one).is_file())
     if isinstance(vertices, (str, os.PathLike)) and Path(vertices).is_file():

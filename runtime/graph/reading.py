@@ -11,8 +11,8 @@ from vlang.runtime.graph.edges.ends import Ends, parse_column
 from vlang.runtime.graph.edges.given import given_flag, given_path, given_whole, named_types
 from vlang.runtime.graph.pickled import source_of
 from vlang.runtime.graph.sources import read
+from vlang.runtime.storage.inputs.spool import seekable_parts
 from vlang.runtime.storage.room import memory_named
-from vlang.runtime.storage.spool import seekable_parts
 from vlang.runtime.threads.activity import step
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_errors import plural
 from vlang.runtime.graph.read.vertices import column_of, header_of
+from vlang.runtime.storage.inputs.remote import local
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["VertexColumns", "columns_of_file", "columns_of_vertices", "opened_vertices"]
@@ -101,7 +102,7 @@ class _OfFile:
 
 def columns_of_file(path: str | Path) -> VertexColumns:
     """The columns of a text, Parquet or Arrow file of vertices. Raises GraphError, DiskError."""
-    file = Path(path)
+    file = path if isinstance(path, Path) else Path(path)
     files = table_files(file)
     names = header_of(TextFile(file)) if files is None else \
         VertexTable.of(FileTable.open(file, files), None, ()).names
@@ -111,9 +112,13 @@ def columns_of_file(path: str | Path) -> VertexColumns:
 def opened_vertices(vertices: object, column: object = None) -> object:
     """Read a table of vertices, which may be a stream, into a VertexTable; return any other value unchanged.
 
+    The URL of a table becomes the path of a copy.
+
     `column` is the name of the column of ids; None looks for a well-known name.
     """
-    return VertexTable.of(Frame(vertices, "the table `vertices`"), column) if is_table(vertices) else vertices
+    if is_table(vertices):
+        return VertexTable.of(Frame(vertices, "the table `vertices`"), column)
+    return local(vertices) if isinstance(vertices, str) else vertices
 
 
 def columns_of_vertices(vertices: object) -> VertexColumns | None:

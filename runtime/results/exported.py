@@ -1,13 +1,17 @@
-"""Exports of a result: tables, data frames, and files of any format."""
+"""Exports of a result: pictures, tables, data frames, and files of any format."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from vlang.runtime.results.listing import Column
+
+if TYPE_CHECKING:
+    from vlang.runtime.results.pictures.picture import Picture
+    from vlang.runtime.results.result import Result
 
 __all__ = ["Exported"]
 
@@ -27,6 +31,28 @@ class Exported(ABC):
     @abstractmethod
     def _columns(self, start: int, stop: int) -> Iterator[Column]:
         """Yield the columns for the rows start..stop-1, ids first."""
+
+    def plot(self, by: str | None = None, kind: str = "auto") -> Picture:
+        """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.
+
+        Args:
+            by: the field; by default the first that is not of type `vertex`. `x.1` is the second component of x.
+            kind: "histogram"; "rank", values in decreasing order; "bars", vertices per value; "map", vertices at the
+                coordinates x and y, which are fields or columns of the vertex table; "graph", a drawing of at most 400
+                vertices; or "auto", which takes a map if there are coordinates, draws graphs of up to 60 vertices, and
+                otherwise goes by the type and distribution of the values.
+
+        Raises BindError if the kind does not suit the field, VlangError if matplotlib is missing.
+        """
+        from vlang.runtime.results.pictures.values import plot_result  # start-up
+
+        return plot_result(cast("Result", self), by, kind)
+
+    def _repr_html_(self) -> str:
+        """How the run ended and the first rows, for notebooks."""
+        from vlang.runtime.results.html import result_html  # start-up
+
+        return result_html(cast("Result", self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file atomically, in the format of its suffix: .parquet, .arrow, .feather, .csv, .tsv, .json or .npz.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,6 @@ from vlang.runtime.results.summary import counted, summary_of, summary_text
 from vlang.runtime.storage.output import fixed_width, write_arrays, write_text
 from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.times import UNITS
-
-if TYPE_CHECKING:
-    from vlang.runtime.results.pictures.picture import Picture
 
 __all__ = ["Result"]
 
@@ -315,28 +312,6 @@ class Result(Exported):
         outputs = ", ".join([*self._raw, *self.globals])
         return f"<Result of {self.program}: {counted(len(self), 'vertex', 'vertices')}, " \
                f"{counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
-
-    def plot(self, by: str | None = None, kind: str = "auto") -> Picture:
-        """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.
-
-        Args:
-            by: the field; by default the first that is not of type `vertex`. `x.1` is the second component of x.
-            kind: "histogram"; "rank", values in decreasing order; "bars", vertices per value; "map", vertices at the
-                coordinates x and y, which are fields or columns of the vertex table; "graph", a drawing of at most 400
-                vertices; or "auto", which takes a map if there are coordinates, draws graphs of up to 60 vertices, and
-                otherwise goes by the type and distribution of the values.
-
-        Raises BindError if the kind does not suit the field, VlangError if matplotlib is missing.
-        """
-        from vlang.runtime.results.pictures.values import plot_result  # start-up
-
-        return plot_result(self, by, kind)
-
-    def _repr_html_(self) -> str:
-        """How the run ended and the first rows, for notebooks."""
-        from vlang.runtime.results.html import result_html  # start-up
-
-        return result_html(self)
 
     # ---- fields
     def _field(self, name: str) -> Any:

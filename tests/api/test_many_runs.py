@@ -10,7 +10,7 @@ import pytest
 
 import vlang
 from vlang import BindError, Graph
-from vlang.api.vertex_lists import described_list
+from vlang.api.arguments.vertex_lists import described_list
 
 KARATE = Graph.read("karate")
 LISTED = vlang.compile("program p(S: vertices)\nvertex at: int = position(self, S)\nglobal k: int = len(S)\n")

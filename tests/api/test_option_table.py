@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import vlang
-from vlang.api.bind_options import option_choices, read_option
+from vlang.api.arguments.bind_options import read_option
+from vlang.api.arguments.option_values import option_choices
 from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options
 
 

@@ -148,7 +148,7 @@ def test_a_path_that_leaves_its_type_is_warned_of(weights: tuple[int, int], far:
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     """Unreachable vertices are infinite without a warning. If all other values are small, no second run checks them."""
     if max(weights) == 1000000000:
-        monkeypatch.setattr("vlang.api.running.infinite.noting_integers", None)
+        monkeypatch.setattr("vlang.api.running.notices.infinite.noting_integers", None)
     result = run(SEARCH, _paths(*weights), s=0)
     assert result.d[3] == 2**31 - 1
     assert [warning.split(", although")[0] for warning in result.warnings] == \

@@ -12,7 +12,7 @@ import pytest
 
 import vlang
 from tests.spelled import spelled
-from vlang.api.bind_options import check_options
+from vlang.api.arguments.bind_options import check_options
 from vlang.options import Options, parse_size
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import NONE

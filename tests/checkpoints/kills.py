@@ -25,7 +25,7 @@ from tests.checkpoints.cases import CASES, assert_same, file_of, graph_of, progr
 from tests.paged.stores import streaming
 from vlang import Graph, Result
 from vlang.runtime.engine.trace import Round
-from vlang.runtime.storage import windows
+from vlang.runtime.storage.state import windows
 
 _PAUSE = 0.004  # seconds of sleep after a round, so that kills are spread over all rounds
 _START = 0.01  # approximate seconds until a child begins its run

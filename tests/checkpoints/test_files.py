@@ -18,10 +18,10 @@ import pytest
 from tests.checkpoints.cases import graph_of, program_of
 from tests.checkpoints.test_points import Stopped, stopped_after, written_at_once
 from vlang import BindError, CheckpointError, DiskError
-from vlang.runtime.storage import state_file
 from vlang.runtime.storage.memory import PAGE
-from vlang.runtime.storage.state_file import Damaged, Image, StateFile, write_image
-from vlang.runtime.storage.state_folder import StateFolder
+from vlang.runtime.storage.state import state_file
+from vlang.runtime.storage.state.state_file import Damaged, Image, StateFile, write_image
+from vlang.runtime.storage.state.state_folder import StateFolder
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.checkpoints.cases import CASES, assert_same, graph_of, program_of
 from vlang import CheckpointError, Graph, compile, load
 from vlang.runtime.engine import state
 from vlang.runtime.engine.trace import Round
-from vlang.runtime.storage.state_file import StateFile
+from vlang.runtime.storage.state.state_file import StateFile
 from vlang.runtime.threads.tasks import Task
 
 

@@ -20,8 +20,8 @@ from vlang import CheckpointError, DiskError, Graph, Result, load
 from vlang.cli import main
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.graph.topology.stored import StoredAdjacencies
-from vlang.runtime.storage import windows
 from vlang.runtime.storage.page_file import PageFile
+from vlang.runtime.storage.state import windows
 
 
 def streamed(case: str, buffers: int = 2, kept: float = 0.0, **options: Any) -> Result:

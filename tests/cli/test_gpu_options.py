@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
-from vlang.cli import doctor
+from vlang.cli.commands import doctor
 from vlang.errors import DeviceError
 from vlang.runtime.gpu.device import gpus
 

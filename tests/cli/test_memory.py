@@ -40,7 +40,7 @@ def test_other_errors_of_memory(error: MemoryError, vlang: Call, monkeypatch: py
     def short(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("vlang.cli.info.describe", short)
+    monkeypatch.setattr("vlang.cli.commands.info.describe", short)
     done = vlang("info", "karate")
     assert done.status == 1
     assert "error: out of memory: this command needs more memory" in done.err

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Call
 from vlang import BindError, Graph, Options, load
-from vlang.api.bind_options import check_options
+from vlang.api.arguments.bind_options import check_options
 from vlang.options import OPTIONS, RESEARCH
 from vlang.runtime.policies.policies import POLICIES
 

@@ -21,7 +21,7 @@ from vlang.runtime.cluster.mail import letter as letters_of
 from vlang.runtime.cluster.mail import mail_rank
 from vlang.runtime.cluster.mail.letter import Letter
 from vlang.runtime.cluster.mail.mail_rank import Mailbox, MailRank
-from vlang.runtime.cluster.transport import Transport, joined, summed
+from vlang.runtime.cluster.transports.transport import Transport, joined, summed
 
 T = TypeVar("T")
 MACHINES = ["a", "b", "a"]

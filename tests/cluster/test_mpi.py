@@ -98,8 +98,8 @@ import os, sys, time
 from pathlib import Path
 import numpy as np
 import vlang
-import vlang.runtime.cluster.watch
-vlang.runtime.cluster.watch.PATIENCE = 0.2
+import vlang.runtime.cluster.transports.watch
+vlang.runtime.cluster.transports.watch.PATIENCE = 0.2
 folder, what = Path(sys.argv[1]), sys.argv[2]
 def slow(done):
     rank = os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK"))

@@ -13,10 +13,10 @@ from tests.checkpoints.cases import CASES, assert_same, graph_of, program_of
 from tests.checkpoints.test_points import Stopped, stopped_after, written_at_once
 from vlang import CheckpointError, Result
 from vlang.runtime.cluster.saved.rank_keeper import RankKeeper
-from vlang.runtime.cluster.thread_ranks import run_ranks
-from vlang.runtime.cluster.transport import Transport
-from vlang.runtime.storage.state_file import StateFile
-from vlang.runtime.storage.state_folder import StateFolder
+from vlang.runtime.cluster.transports.thread_ranks import run_ranks
+from vlang.runtime.cluster.transports.transport import Transport
+from vlang.runtime.storage.state.state_file import StateFile
+from vlang.runtime.storage.state.state_folder import StateFolder
 
 SIZES = (3, 1, 2, 4)
 SOME = ("pull", "notify-pull", "reach", "priority", "components", "nested", "sweep, for-vertices", "repeating",

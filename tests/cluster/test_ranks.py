@@ -18,8 +18,8 @@ from vlang import BindError, Graph, Program, Result, compile, load
 from vlang.runtime.cluster.cluster_machine import ClusterMachine
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
 from vlang.runtime.cluster.rank_memory import rank_memory
-from vlang.runtime.cluster.thread_ranks import run_ranks
-from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.cluster.transports.thread_ranks import run_ranks
+from vlang.runtime.cluster.transports.transport import Transport
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.plan.plan import BLOCK
 

@@ -22,7 +22,7 @@ from tests.cpu.compare import engine_run
 from tests.reference.cases import case
 from tests.reference.graphs import family, to_graph
 from vlang import BindError, ClusterError, Error, Graph, Program, compile, load
-from vlang.api.bind_options import check_options
+from vlang.api.arguments.bind_options import check_options
 from vlang.runtime.cluster.by_ray import connect, ray_job
 from vlang.runtime.cluster.job.shared_file import stamp_of
 

@@ -14,8 +14,8 @@ from tests.cpu.compare import same_bits
 from vlang import ClusterError, Graph, Program, compile, load
 from vlang.runtime.cluster.local_graph import local_graph
 from vlang.runtime.cluster.messages import bytes_of
-from vlang.runtime.cluster.thread_ranks import run_ranks
-from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.cluster.transports.thread_ranks import run_ranks
+from vlang.runtime.cluster.transports.transport import Transport
 
 ALTERED = """program altered(rounds: int)
 vertex x: int = self.degree % 5

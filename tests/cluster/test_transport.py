@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from vlang.errors import ClusterError
 from vlang.runtime.cluster.messages import Reader, bytes_of, flag_part, joined_parts, value_part
 from vlang.runtime.cluster.ranges import Ranges, cut_ranges
-from vlang.runtime.cluster.thread_ranks import run_ranks
-from vlang.runtime.cluster.transport import Solo, Transport, agree, gathered, summed
+from vlang.runtime.cluster.transports.thread_ranks import run_ranks
+from vlang.runtime.cluster.transports.transport import Solo, Transport, agree, gathered, summed
 from vlang.runtime.plan.plan import BLOCK
 
 

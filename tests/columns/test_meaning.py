@@ -16,7 +16,7 @@ from tests.columns.drawn import ROUTES, drawn
 from tests.reference.graph import RefGraph
 from tests.reference.interpreter import run
 from vlang import Graph
-from vlang.syntax.format import format_text
+from vlang.syntax.layout.format import format_text
 from vlang.syntax.parser import parse_tree
 from vlang.times import UNITS, time_of
 

@@ -10,7 +10,7 @@ from tests.docs.diagnostics import FOLDER, LANGUAGE, index, language, page
 from tests.docs.transcripts import blocks
 from vlang.editor.service import problems_in
 from vlang.syntax.codes import Code
-from vlang.syntax.format import format_text
+from vlang.syntax.layout.format import format_text
 
 NEWS = "write it with: python -m tests.docs.diagnostics"
 

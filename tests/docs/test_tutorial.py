@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.docs.transcripts import ROOT, blocks
-from vlang.syntax.format import format_text
+from vlang.syntax.layout.format import format_text
 
 FILES = sorted((ROOT / "examples" / "tutorial").glob("*.vp"))
 

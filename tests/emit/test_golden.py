@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from tests.emit.golden import NAMES, golden, written
 from vlang import load
-from vlang.cli.explain import command
+from vlang.cli.commands.explain import command
 from vlang.runtime.gpu.kernels.choose_kernel import NAMES as KERNELS
 
 

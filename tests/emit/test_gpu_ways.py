@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 
 import vlang
-from vlang.api.bind_options import check_options
+from vlang.api.arguments.bind_options import check_options
 from vlang.emit.cuda.ways.gpu_way_text import GpuWayText
 from vlang.emit.cuda.ways.gpu_way_texts import GPU_WAY_TEXTS
-from vlang.emit.shared.dialect import Function
+from vlang.emit.shared.values.dialect import Function
 from vlang.errors import BindError
 from vlang.options import Options
 from vlang.runtime.gpu.ways import ways

@@ -8,7 +8,7 @@ import pytest
 
 import vlang
 from vlang import stdlib
-from vlang.emit.shared.dialect import SATURATED
+from vlang.emit.shared.values.dialect import SATURATED
 from vlang.ir.forms.ranges import SIZES, Sizes
 
 CALLS = {*SATURATED.values(), "sum_of_words"}

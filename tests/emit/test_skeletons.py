@@ -16,7 +16,7 @@ from vlang import stdlib
 from vlang.emit.cpu import skeleton
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons, take_apart
-from vlang.emit.shared.dialect import Function
+from vlang.emit.shared.values.dialect import Function
 from vlang.runtime.compile import intrinsics, kept
 
 FOLDER = Path(skeleton.__file__).parent / "skeletons"

@@ -16,7 +16,7 @@ import pytest
 from tests.spelled import spelled
 from vlang import Graph, Program, compile, load, stdlib
 from vlang.runtime.graph import kernels as kernel_files
-from vlang.syntax.parser import raw_tree
+from vlang.syntax.lark_tree import raw_tree
 
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:

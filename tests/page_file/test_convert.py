@@ -19,7 +19,7 @@ from vlang.runtime.convert.convert import convert
 from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.entries import Entries, Sorter
 from vlang.runtime.convert.source import Reading
-from vlang.runtime.graph.edges.numbering import rank_by_bitmap
+from vlang.runtime.graph.edges.building.numbering import rank_by_bitmap
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.storage.disk_arrays import DiskArrays

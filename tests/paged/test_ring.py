@@ -13,7 +13,7 @@ from tests.paged.stores import MemoryStore
 from vlang import Graph
 from vlang.errors import DiskError, InternalError, OutOfMemory
 from vlang.runtime.storage.memory import PAGE, page_aligned
-from vlang.runtime.storage.ring import Ring
+from vlang.runtime.storage.reading.ring import Ring
 from vlang.runtime.threads.tasks import Task
 
 

@@ -18,7 +18,7 @@ from tests.reference.graphs import all_families, to_graph
 from tests.spelled import spelled
 from vlang import Graph, Program, Result, load
 from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
-from vlang.runtime.storage import windows
+from vlang.runtime.storage.state import windows
 
 FAMILIES = dict(all_families())
 IN_MEMORY_ONLY = ("adamic_adar", "jaccard", "lcc", "lcc_directed", "lcc_weighted", "triangles")  # they call `common`

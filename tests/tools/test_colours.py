@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 import tomllib
 from importlib import import_module
 from itertools import combinations
@@ -16,7 +18,7 @@ from vlang.editor import classes
 from vlang.editor.textmate import grammar_text
 from vlang.reductions import REDUCTIONS
 from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, WORDS
-from vlang.syntax.parser import grammar
+from vlang.syntax.lark_tree import grammar
 
 ROOT = Path(__file__).resolve().parents[2]
 VSCODE = ROOT / "editors" / "vscode"
@@ -105,3 +107,28 @@ def test_the_extension_names_files_that_are_there() -> None:
     grammar_of = contributes["grammars"][0]
     assert json.loads((VSCODE / grammar_of["path"]).read_text())["scopeName"] == grammar_of["scopeName"]
     json.loads((VSCODE / "language-configuration.json").read_text())
+
+
+def test_the_extension_starts_the_language_server() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("Node.js is not installed: the extension is not run")
+    package = json.loads((VSCODE / "package.json").read_text())
+    default = package["contributes"]["configuration"]["properties"]["vlang.command"]["default"]
+    script = f"""
+        const said = [], load = require("module")._load;
+        require("module")._load = (name, ...rest) => ({{
+            "vscode": {{ workspace: {{ getConfiguration: () => ({{ get: () => {json.dumps(default)} }}) }},
+                         window: {{ showErrorMessage: text => said.push(text) }} }},
+            "vscode-languageclient/node": {{ LanguageClient: class {{
+                constructor(id, name, server, options) {{ said.push(server, options.documentSelector); }}
+                start() {{ return Promise.reject(new Error("no such file")); }} }} }},
+        }})[name] ?? load(name, ...rest);
+        require({json.dumps(str(VSCODE / package["main"]))}).activate().then(() => console.log(JSON.stringify(said)));
+    """
+    run = subprocess.run([node, "-e", script], capture_output=True, text=True, check=True)
+    server, selector, message = json.loads(run.stdout)
+    assert server == {"command": "vlang", "args": ["lsp"]}
+    assert selector == [{"language": "vp"}]
+    assert "no such file" in message
+    assert "pip install 'vlang[lsp]'" in message

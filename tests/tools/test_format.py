@@ -16,9 +16,9 @@ from tests.cli.conftest import Call, vlang
 from tests.reference.generators.programs import Generated, programs
 from vlang.check import parse
 from vlang.errors import ProgramError
-from vlang.syntax.format import format_text
-from vlang.syntax.spacing import read_rows
-from vlang.syntax.tree import dump
+from vlang.syntax.dump import dump
+from vlang.syntax.layout.format import format_text
+from vlang.syntax.layout.spacing import read_rows
 
 __all__ = ["vlang"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.check.test_robust import EXTRA, PROGRAMS, TOKEN
 from vlang.editor.service import completions, fix, hover, problems_in
 from vlang.errors import ProgramError
-from vlang.syntax.format import format_text
+from vlang.syntax.layout.format import format_text
 
 
 def mutant(chance: random.Random) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.check.test_mistakes import MISTAKES, name
 from tests.check.test_mistakes import problems_of as checked
 from vlang.check.calls import FUNCTIONS, SPECIAL
-from vlang.check.keyed import PICK
+from vlang.check.reductions.keyed import PICK
 from vlang.editor.helps import FUNCTION_HELP, REDUCTION_HELP, WORD_HELP
 from vlang.editor.positions import Places
 from vlang.editor.service import completions, fix, hover, problems_in

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vlang.api.bind_options import shadowed_note
+from vlang.api.arguments.bind_options import shadowed_note
 from vlang.ir.forms import forms as f
 from vlang.syntax.tree import Literal, Param
 

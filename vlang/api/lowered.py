@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vlang.api.bind_options import bind_options, options_by_name
+from vlang.api.arguments.bind_options import bind_options, options_by_name
 from vlang.api.calls import Stages
 from vlang.api.cost import Cost, cost_of
 from vlang.api.running.columns import columns_of

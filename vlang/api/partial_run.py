@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from vlang.api.bind import bind_parameters
-from vlang.api.named import name_run
+from vlang.api.arguments.bind import bind_parameters
+from vlang.api.arguments.named import name_run
 from vlang.api.running.columns import columns_of
 from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options

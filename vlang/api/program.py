@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
@@ -10,23 +9,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from vlang.api.bind import bind_fields, bind_parameters, kept_parameters
-from vlang.api.bind_options import bind_options
+from vlang.api.arguments.bind import bind_fields, bind_parameters, kept_parameters
+from vlang.api.arguments.bind_options import bind_options
+from vlang.api.arguments.named import name_run
 from vlang.api.calls import Call, Stages
 from vlang.api.constants import checked_values, defaults_of, described_parameters, missing, sized_types
 from vlang.api.described import FieldInfo, documented, signature_of
-from vlang.api.named import name_run
 from vlang.api.running.planned import planned
 from vlang.api.running.verified import verified_program
 from vlang.check import Problem, check, parse
-from vlang.errors import BindError, DiskError, ProgramError
+from vlang.errors import BindError
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.integer_watch import Leaving, leaving
 from vlang.ir.lower import lower
 from vlang.runtime.plan.derived import DERIVED
-from vlang.syntax.program_file import STDIN, program_bytes
 
 if TYPE_CHECKING:
     from vlang.api.lowered import Lowered
@@ -390,31 +388,10 @@ def load(name: str | Path, precision: int = 32, **constants: int) -> Program:
     Raises DiskError if there is no such file or program, ProgramError if the text is wrong, and BindError for a wrong
     argument.
     """
-    from vlang import stdlib  # start-up
+    from vlang.api.program_text import program_text  # start-up
 
     if not isinstance(name, (str, Path)) or "\0" in str(name):
         raise BindError(f"vlang.load takes the name of a program or a path, not {_shown(name)}")
     _check_precision(precision)
-    path = Path(STDIN if str(name) == "-" else name)
-    if path.suffix != ".vp" and str(name) in stdlib.names() and not path.is_file():
-        path = stdlib.path(str(name))
-    try:
-        text = program_bytes("-" if str(name) == "-" else path).decode("utf-8-sig")
-    except DiskError:
-        raise
-    except UnicodeEncodeError:
-        raise BindError(f"vlang.load takes the name of a program or a path, not {str(name)!a}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(str(name), error, stdlib.names()) from None
+    text, path = program_text(name)
     return Program(text, str(path), precision).with_constants(**constants)
-
-
-def _unreadable(name: str, error: Exception, known: tuple[str, ...]) -> Exception:
-    if isinstance(error, UnicodeDecodeError):
-        return ProgramError(f"{name}: not a program: the file is not UTF-8 text (byte {error.start + 1})")
-    if isinstance(error, FileNotFoundError):
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else "; `vlang list` shows the programs that come with vlang"
-        return DiskError(f"there is no program file {name!r}, and no program of that name{hint}")
-    assert isinstance(error, OSError)
-    return DiskError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}")

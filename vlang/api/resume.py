@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.api.bind import bind_parameters
-from vlang.api.bind_options import bind_options
+from vlang.api.arguments.bind import bind_parameters
+from vlang.api.arguments.bind_options import bind_options
+from vlang.api.arguments.named import name_run
 from vlang.api.calls import Call, Stages
 from vlang.api.constants import defaults_of
-from vlang.api.named import name_run
 from vlang.api.partial_run import run_to
 from vlang.errors import BindError, ResumeError
 from vlang.ir.going import ChangeKind, Going, going_on

@@ -20,8 +20,8 @@ from vlang.runtime.plan.plan import (
     SweepSpec,
 )
 from vlang.runtime.policies.policies import policy_lines
+from vlang.syntax.dump import dump
 from vlang.syntax.problems import Problem
-from vlang.syntax.tree import dump
 
 if TYPE_CHECKING:
     from vlang.api.lowered import Lowered

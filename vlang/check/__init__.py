@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
-from vlang.check.infinite import judge_sums
-from vlang.check.loops import judge_gathers, judge_loops
 from vlang.check.statements import Around, Statements
 from vlang.check.tables.checked import Checked, Laws, Symbol
 from vlang.check.tables.checking import Run
+from vlang.check.warnings.infinite import judge_sums
+from vlang.check.warnings.loops import judge_gathers, judge_loops
 from vlang.syntax import tree as t
 from vlang.syntax.constants import UNSET, constants_of, with_values
+from vlang.syntax.mistakes.recovery import read
 from vlang.syntax.problems import Problem, failure, in_order
-from vlang.syntax.recovery import read
 
 __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "parse", "problems_of"]
 

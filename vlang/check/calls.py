@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
-from vlang.check.foreign import NEIGHBOURS
-from vlang.check.foreign_calls import foreign_call
-from vlang.check.grouped import are_ends, between, count_between
-from vlang.check.keyed import misplaced_edge
+from vlang.check.foreign.foreign_calls import foreign_call
+from vlang.check.foreign.foreign_names import NEIGHBOURS
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
+from vlang.check.reductions.grouped import are_ends, between, count_between
+from vlang.check.reductions.keyed import misplaced_edge
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import GRAPH, Sight, Value, joined
 from vlang.check.tables.typing import a, as_read, comparable, item, numeric, spoken, unified

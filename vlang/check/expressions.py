@@ -8,9 +8,10 @@ from typing import Any
 
 from vlang.check import names
 from vlang.check.calls import call
-from vlang.check.foreign_calls import foreign_column, foreign_product
-from vlang.check.keyed import edge_key
+from vlang.check.comparisons import report_incomparable
+from vlang.check.foreign.foreign_calls import foreign_column, foreign_product
 from vlang.check.reduce import reduction
+from vlang.check.reductions.keyed import edge_key
 from vlang.check.sizes import too_deep
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -20,8 +21,7 @@ from vlang.check.vectors import component, product, vector_literal
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.recovery import MOST_LEVELS
-from vlang.times import WRITTEN
+from vlang.syntax.mistakes.recovery import MOST_LEVELS
 from vlang.types import (
     BOOL,
     CATEGORY,
@@ -29,7 +29,6 @@ from vlang.types import (
     INTEGER,
     NUMBER,
     TEXT,
-    TIMES,
     VERTEX,
     Matrix,
     Scalar,
@@ -43,7 +42,6 @@ from vlang.types import (
 
 __all__ = ["Expressions"]
 
-_TIMES = frozenset(TIMES.values())
 _BITS = frozenset({"<<", ">>", "|", "&", "^"})
 
 
@@ -344,7 +342,7 @@ class Expressions:
         if left.type is None or right.type is None:
             return joined(None, left, right)
         if not comparable(left.type, right.type, node.op not in ("==", "!=")):
-            self._incomparable(node, left.type, right.type)
+            report_incomparable(self.run, node, left.type, right.type)
             return joined(None, left, right)
         for part, mine, other in ((node.left, left.type, right.type), (node.right, right.type, left.type)):
             scalar, opposite = item(mine), item(other)
@@ -352,25 +350,6 @@ class Expressions:
             if weak and not self.fit(part, mine, opposite, f"`{node.op}` here"):
                 return joined(None, left, right)
         return joined(BOOL, left, right)
-
-    def _incomparable(self, node: t.Compare, left: Type, right: Type) -> None:
-        help_: str = ""
-        if BOOL in (left, right):
-            help_ = "a bool is not a number"
-        elif VERTEX in (left, right):
-            help_ = "a vertex is a name, not a quantity"
-        elif CATEGORY in (left, right):
-            help_ = "a category is compared with a name in double quotes, or with another category"
-        elif left in _TIMES and right in _TIMES:
-            help_ = "declare both with the same type: then they count the same unit"
-        elif left in _TIMES or right in _TIMES:
-            help_ = f"a time is compared with a text, such as \"{WRITTEN.partition(' ')[0]}\", or with another time"
-        elif TEXT in (left, right):
-            help_ = "a text stands for the name of a category, or for a time"
-        elif isinstance(left, Vector) or isinstance(right, Vector):
-            help_ = "fold a vector first: `sum(x)`, `min(x)`, `max(x)` or one component `x[0]`"
-        self.run.report(Code.WRONG_TYPE, f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,
-                        f"{spoken(left)} {node.op} {spoken(right)}", help=help_ or ())
 
     def _conditional(self, node: t.Conditional, at: Sight) -> Value:
         yes, no = self.value(node.yes, at), self.value(node.no, at)
@@ -400,7 +379,6 @@ class Expressions:
 
     def _vector(self, node: t.VectorExpr, at: Sight) -> Value:
         return vector_literal(self, node, at)
-
 
 
 def _item_of(result: Type, part: Type) -> Type:

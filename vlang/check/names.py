@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vlang.check.foreign import foreign_name
+from vlang.check.foreign.foreign_names import foreign_name
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value

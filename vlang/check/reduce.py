@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vlang.check.foreign import foreign_reduction
-from vlang.check.grouped import group_parts, of_group, of_pair, weighed
-from vlang.check.keyed import picked, picks, unkeyed
+from vlang.check.foreign.foreign_names import foreign_reduction
 from vlang.check.names import SPOKEN, applied_symbol
-from vlang.check.pointing import refused
+from vlang.check.reductions.grouped import group_parts, of_group, of_pair, weighed
+from vlang.check.reductions.keyed import picked, picks, unkeyed
+from vlang.check.reductions.pointing import refused
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
 from vlang.check.tables.typing import a, holds, item, kind_of, kinds_spoken, spoken, with_item, zero

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from vlang.check.tables.checking import Run
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.recovery import MOST_LEVELS
+from vlang.syntax.mistakes.recovery import MOST_LEVELS
 
 __all__ = ["MOST_COMPONENTS", "MOST_OPERATIONS", "Sizes", "too_deep", "too_long"]
 

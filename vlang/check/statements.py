@@ -9,13 +9,13 @@ from typing import Any
 from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
-from vlang.check.foreign import NEIGHBOURS
-from vlang.check.foreign_calls import foreign_messages
+from vlang.check.foreign.foreign_calls import foreign_messages
+from vlang.check.foreign.foreign_names import NEIGHBOURS
 from vlang.check.graphlevel import graph_level
-from vlang.check.grouped import of_group, of_pair
 from vlang.check.names import SPOKEN, applied_symbol
-from vlang.check.pointing import refused
 from vlang.check.reduce import at_vertices, over_edges, reduced
+from vlang.check.reductions.grouped import of_group, of_pair
+from vlang.check.reductions.pointing import refused
 from vlang.check.tables.scope import Loop, Scope, Sight
 from vlang.check.tables.typing import a
 from vlang.syntax import rewrite

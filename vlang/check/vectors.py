@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vlang.check.foreign_calls import foreign_index
+from vlang.check.foreign.foreign_calls import foreign_index
 from vlang.check.sizes import MOST_COMPONENTS, too_long
 from vlang.check.tables.scope import Sight, Value, joined
 from vlang.check.tables.typing import a, spoken, unified

@@ -35,7 +35,7 @@ class _Commands(click.Group):
             return None
         # The module of `list` is named `programs`: a submodule `list` would hide the builtin in this package.
         module = "programs" if name == "list" else name
-        command: click.Command = import_module(f"vlang.cli.{module}").command
+        command: click.Command = import_module(f"vlang.cli.commands.{module}").command
         return command
 
     def resolve_command(

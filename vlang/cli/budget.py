@@ -36,7 +36,7 @@ def memory_budget(
     Raises:
         OutOfMemory: the known need of the run exceeds the budget, or memory runs out inside the context.
     """
-    from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.memory import check_need, chosen_budget, need_on  # start-up
     from vlang.runtime.graph.edges.ends import Ends  # start-up
     from vlang.runtime.graph.estimate import estimate  # start-up

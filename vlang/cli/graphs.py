@@ -16,7 +16,7 @@ from vlang.errors import GraphError
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
-    from vlang.runtime.cluster.transport import Transport
+    from vlang.runtime.cluster.transports.transport import Transport
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["AS_IT_IS", "check_reading", "check_stdin", "graph_options", "read_graph", "report_reading"]
@@ -135,7 +135,7 @@ def read_graph(
         options: the options of `graph_options`, by name.
     """
     from vlang.api.running.progress import Progress  # start-up
-    from vlang.runtime.cluster.transport import Solo, here  # start-up
+    from vlang.runtime.cluster.transports.transport import Solo, here  # start-up
     from vlang.runtime.graph.graph import Graph  # start-up
     from vlang.runtime.storage.magic import is_page_file  # start-up
 

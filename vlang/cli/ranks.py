@@ -14,7 +14,7 @@ from vlang.cli.show import note
 from vlang.errors import BindError, VlangError
 
 if TYPE_CHECKING:
-    from vlang.runtime.cluster.transport import Transport
+    from vlang.runtime.cluster.transports.transport import Transport
 
 __all__ = ["as_rank", "start_ranks"]
 
@@ -44,8 +44,8 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
     if not launched_ranks() and asked is None:
         yield None
         return
-    from vlang.runtime.cluster.mpi import mpi_ranks  # start-up
-    from vlang.runtime.cluster.transport import agree, joined  # start-up
+    from vlang.runtime.cluster.transports.mpi import mpi_ranks  # start-up
+    from vlang.runtime.cluster.transports.transport import agree, joined  # start-up
 
     try:
         transport = mpi_ranks(asked)

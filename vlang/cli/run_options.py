@@ -110,7 +110,7 @@ def _read(_ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
 
 def _value(option: Option, text: str) -> Any:
     """Convert the text of an option to its value. Raises click.BadParameter."""
-    from vlang.api.bind_options import read_option  # start-up
+    from vlang.api.arguments.bind_options import read_option  # start-up
 
     value: Any = text
     if option.kind in ("whole", "precision") and text.isascii() and text.isdigit():
@@ -132,6 +132,6 @@ def _complete(_ctx: click.Context, param: click.Parameter, begun: str) -> list[C
 
 
 def _choices(option: Option) -> tuple[str, ...]:
-    from vlang.api.bind_options import option_choices  # start-up
+    from vlang.api.arguments.option_values import option_choices  # start-up
 
     return option_choices(option)

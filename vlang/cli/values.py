@@ -97,7 +97,7 @@ def _describes(text: str, graph: Graph) -> bool:
 
     A vertex with this text as its id comes first.
     """
-    from vlang.api.vertex_lists import is_described  # start-up
+    from vlang.api.arguments.vertex_lists import is_described  # start-up
 
     if not graph.ids.text:
         return is_described(text) or text.startswith("random:")  # a wrong one is an error of the binding
@@ -186,7 +186,7 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
         program: the program.
         words: the values NAME=SOURCE of the options. SOURCE has one of four forms: a .npy file; an .npz file with an
             array NAME, such as a result written by `vlang run -o`; FILE:COLUMN for a text, Parquet or Arrow file of
-            vertices; a number, true or false for all vertices.
+            vertices; a number, true or false for all vertices. Files may be URLs.
         graph: the graph of the run.
         quiet: whether to leave out notes about unused rows.
 
@@ -197,6 +197,8 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
     """
     import numpy as np  # start-up
 
+    from vlang.runtime.storage.inputs.remote import local  # start-up
+
     known = {f.name: f for f in program.fields}
     arrays: dict[str, Any] = {}
     for word in words:
@@ -206,10 +208,10 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
         if name not in known:
             raise click.UsageError(unknown(name, known, program.name).replace("parameter", "vertex field"))
         if source.endswith((".npy", ".npz")):
-            arrays[name] = _array(name, source, graph)
+            arrays[name] = _array(name, local(source), graph)
             continue
         if found := _table_column(name, source):
-            arrays[name] = _of_table(*found, graph, quiet, known[name].type)
+            arrays[name] = _of_table(local(found[0]), found[1], graph, quiet, known[name].type)
             continue
         try:
             arrays[name] = np.full(graph.n, _scalar(known[name].type, source))
@@ -230,13 +232,15 @@ def _table_column(name: str, source: str) -> tuple[str, str] | None:
 
     The source `FILE` means the column `name`. None for another source.
     """
+    from vlang.runtime.storage.inputs.remote import is_remote  # start-up
+
     path, colon, column = source.rpartition(":")
-    if colon and column and os.path.exists(path):
+    if colon and column and (is_remote(path) or os.path.exists(path)):
         return path, column
-    return (source, name) if os.path.isfile(source) else None
+    return (source, name) if is_remote(source) or os.path.isfile(source) else None
 
 
-def _of_table(path: str, column: str, graph: Graph, quiet: bool, type_: str) -> Any:
+def _of_table(path: str | Path, column: str, graph: Graph, quiet: bool, type_: str) -> Any:
     """A column of a file of vertices, in the order of the graph's vertices.
 
     Args:
@@ -274,14 +278,14 @@ def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
     return f"{source}: {'; '.join(parts)}" if parts else ""
 
 
-def _array(name: str, source: str, graph: Graph) -> Any:
+def _array(name: str, source: str | Path, graph: Graph) -> Any:
     """An array from a .npy or .npz file. The length of the array and its vertex ids, if it has ids, must fit the graph.
 
     Raises DiskError and GraphError.
     """
     import numpy as np  # start-up
 
-    from vlang.runtime.storage.spool import check_file  # start-up
+    from vlang.runtime.storage.inputs.spool import check_file  # start-up
 
     check_file(source, "a .npy or .npz file")
     array, ids = _of_archive(name, source, graph.n) if _is_zip(source) else (_of_npy(source), None)
@@ -292,7 +296,7 @@ def _array(name: str, source: str, graph: Graph) -> Any:
     return np.array(array)
 
 
-def _is_zip(source: str) -> bool:
+def _is_zip(source: str | Path) -> bool:
     try:
         with open(source, "rb") as file:
             return file.read(2) == b"PK"
@@ -300,7 +304,7 @@ def _is_zip(source: str) -> bool:
         raise DiskError(f"cannot read {source}: {(error.strerror or str(error)).lower()}") from error
 
 
-def _of_npy(source: str) -> Any:
+def _of_npy(source: str | Path) -> Any:
     """The array of a .npy file, as a memory map: its shape can be compared with the graph before data is read."""
     import tokenize  # start-up
 
@@ -314,11 +318,11 @@ def _of_npy(source: str) -> Any:
         raise GraphError(f"{source} is not a NumPy file of plain numbers: {error}") from error
 
 
-def _of_archive(name: str, source: str, n: int) -> tuple[Any, Any]:
+def _of_archive(name: str, source: str | Path, n: int) -> tuple[Any, Any]:
     """The array `name` of an .npz file, and the vertex ids in the file, or None if there are no ids."""
     from vlang.runtime.graph.formats.archive import Archive  # start-up
 
-    with Archive(Path(source)) as archive:
+    with Archive(source if isinstance(source, Path) else Path(source)) as archive:
         if name not in archive:
             raise GraphError(f"{source} has no array `{name}`; it has {', '.join(archive.names)}")
         array = archive.rows(name, "biufUSM", n)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vlang.check.calls import FUNCTIONS, SPECIAL
-from vlang.check.keyed import PICK
+from vlang.check.reductions.keyed import PICK
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import keywords as w
 

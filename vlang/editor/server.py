@@ -13,7 +13,7 @@ from vlang.editor.names import Named, named, outline, rename, signature, tokens
 from vlang.editor.positions import Places
 from vlang.editor.service import Completion, completions, fix, hover, problems_in
 from vlang.errors import BindError, ProgramError
-from vlang.syntax.format import format_text
+from vlang.syntax.layout.format import format_text
 from vlang.syntax.tree import Span
 
 __all__ = ["build_server"]

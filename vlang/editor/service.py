@@ -1,6 +1,6 @@
 """Services for editors: pure functions of a program text and a character offset in it.
 
-The services also work for programs with errors: lines that do not parse are left out (`vlang.syntax.recovery`).
+The services also work for programs with errors: `vlang.syntax.mistakes.recovery` leaves out lines that do not parse.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
 from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, VALUES
 from vlang.syntax.lines import STATEMENT_WORDS
+from vlang.syntax.mistakes.recovery import read
 from vlang.syntax.needs import NEEDS, need_of
 from vlang.syntax.problems import in_order
-from vlang.syntax.recovery import read
 from vlang.syntax.rewrite import inside
 from vlang.types import VERTEX, Type
 

@@ -9,13 +9,13 @@ from vlang.emit.cpu.numba_target import NumbaTarget
 from vlang.emit.derived_columns import with_derived
 from vlang.emit.fused import FusedWork, fused_work
 from vlang.emit.plan_notes import stage_notes
-from vlang.emit.shared.dialect import column_as, stored_as, width_of
-from vlang.emit.shared.formulas import Unwritable
-from vlang.emit.shared.frame import Frame, Times
 from vlang.emit.shared.loop_spec import LoopPlan, neighbour_reads, plan_loop
 from vlang.emit.shared.scalars import ScalarWriter
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.target import StageText, Target
+from vlang.emit.shared.values.dialect import column_as, stored_as, width_of
+from vlang.emit.shared.values.formulas import Unwritable
+from vlang.emit.shared.values.frame import Frame, Times
 from vlang.ir import stages as ir
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from vlang.emit.emitter import ContractStage
-from vlang.emit.shared.dialect import stored_as
+from vlang.emit.shared.values.dialect import stored_as
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Schedule, Stage, Write
 from vlang.runtime.plan.plan import Bound, Contract

@@ -1,79 +1,15 @@
-"""Parses a text with Lark and `grammar.lark`, and transforms Lark's tree to the dataclasses of `tree`."""
+"""Transforms Lark's tree of a text to the dataclasses of `tree`."""
 
 from __future__ import annotations
 
-import functools
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, ClassVar, cast
+from collections.abc import Callable
+from typing import Any, cast
 
-import lark
-from lark import Lark, Token, Transformer, Tree, v_args
-from lark.grammar import Rule
-from lark.indenter import Indenter
-from lark.lexer import TerminalDef
+from lark import Token, Transformer, Tree, v_args
 
-from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.syntax import tree as t
+from vlang.syntax.lark_tree import raw_tree
 from vlang.syntax.rewrite import comment_in
-
-GRAMMAR = Path(__file__).resolve().with_name("grammar.lark")
-
-_SUFFIX, _MAGIC = "lark", b"vlang tables 1\n"
-_PAIRS = "#"  # a dict whose keys are numbers is stored under this key, as a list of pairs
-
-
-class _Blocks(Indenter):
-    """Injects _INDENT and _DEDENT, except inside ( ) and [ ]."""
-
-    NL_type = "_NL"
-    OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB"]
-    CLOSE_PAREN_types: ClassVar[list[str]] = ["RPAR", "RSQB"]
-    INDENT_type = "_INDENT"
-    DEDENT_type = "_DEDENT"
-    tab_len = 8
-
-    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        # A new object for each parse holds its indentations, since all threads share one parser.
-        return cast(Iterator[Token], cast(Any, Indenter).process(_Blocks(), stream))
-
-
-@functools.cache
-def grammar() -> Lark:
-    """The parser, with tables that are built from the grammar once and stored in the cache directory as JSON."""
-    blocks = _Blocks()
-    text = GRAMMAR.read_text(encoding="utf-8")
-    key = key_of("grammar", lark.__version__, text)
-    tables = read_entry(key, _SUFFIX, _MAGIC)
-    if tables is not None:
-        data, memo = json.loads(tables, object_hook=_as_dict)
-        return cast(Lark, cast(Any, Lark)._load_from_dict(data, memo, postlex=blocks))
-    built = Lark(text, parser="lalr", lexer="contextual", postlex=blocks, propagate_positions=True,
-                 maybe_placeholders=True)
-    data, memo = built.memo_serialize([TerminalDef, Rule])
-    data["options"] = {name: value for name, value in data["options"].items() if name != "postlex"}
-    write_entry(key, _SUFFIX, _MAGIC, json.dumps(_as_json([data, memo]), separators=(",", ":")).encode())
-    return built
-
-
-def _as_json(value: Any) -> Any:
-    """Lark's tables in a form that JSON can hold: dicts whose keys are numbers become lists of pairs."""
-    if isinstance(value, dict):
-        items = {key: _as_json(one) for key, one in value.items()}
-        return items if all(isinstance(key, str) for key in items) else {_PAIRS: list(items.items())}
-    if isinstance(value, (list, tuple)):
-        return [_as_json(one) for one in value]
-    return value
-
-
-def _as_dict(items: dict[str, Any]) -> dict[Any, Any]:
-    return dict(items[_PAIRS]) if _PAIRS in items else items
-
-
-def raw_tree(text: str) -> Tree[Token]:
-    """Lark's tree of a text. Raises Lark's own errors, which `vlang.syntax.recovery` turns into problems."""
-    return grammar().parse(text if text.endswith("\n") else text + "\n")
 
 
 def parse_tree(text: str, filename: str) -> t.File:

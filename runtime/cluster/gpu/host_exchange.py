@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cluster.messages import Reader, joined_parts, value_part
-from vlang.runtime.cluster.transport import Buffer, Transport
+from vlang.runtime.cluster.transports.transport import Buffer, Transport
 from vlang.runtime.gpus.part_machine import PartMachine
 
 __all__ = ["HostExchange"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vlang.options import ALL_GPUS, Options, device_names
 from vlang.runtime.cluster.gpu.rank_gpu import RankGpuMachine
 from vlang.runtime.cluster.local_graph import local_graph
-from vlang.runtime.cluster.transport import Transport
+from vlang.runtime.cluster.transports.transport import Transport
 from vlang.runtime.gpu.device.choose import all_gpus, open_device
 from vlang.runtime.gpus.cut_graph import STEP
 from vlang.runtime.gpus.exchange_subset import SubsetExchange

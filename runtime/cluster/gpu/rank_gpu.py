@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cluster.gpu.host_exchange import HostExchange
 from vlang.runtime.cluster.local_graph import LocalGraph
-from vlang.runtime.cluster.transport import Buffer, Transport, gathered, summed
+from vlang.runtime.cluster.transports.transport import Buffer, Transport, gathered, summed
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.gpus.group_machine import GroupMachine
 from vlang.runtime.gpus.part_machine import PartMachine

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from vlang.runtime.cluster.transport import Transport, texts
+from vlang.runtime.cluster.transports.transport import Transport, texts
 
 __all__ = ["scratch_folder", "shared_file", "stamp_of"]
 

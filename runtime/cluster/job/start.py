@@ -20,7 +20,7 @@ from typing import IO
 
 from vlang.errors import ClusterError
 from vlang.runtime.cluster.job.launched import ENDED
-from vlang.runtime.cluster.mpi import INSTALL
+from vlang.runtime.cluster.transports.mpi import INSTALL
 
 __all__ = ["Ended", "job_of", "run_job"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vlang.runtime.cluster.transport import Buffer
+from vlang.runtime.cluster.transports.transport import Buffer
 
 __all__ = ["FAILED", "MOST_BYTES", "Letter", "letters"]
 

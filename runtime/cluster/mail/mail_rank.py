@@ -11,8 +11,8 @@ import numpy as np
 
 from vlang.errors import ClusterError
 from vlang.runtime.cluster.mail.letter import FAILED, Letter, letters
-from vlang.runtime.cluster.transport import Buffer, check_places
-from vlang.runtime.cluster.watch import PATIENCE, absent
+from vlang.runtime.cluster.transports.transport import Buffer, check_places
+from vlang.runtime.cluster.transports.watch import PATIENCE, absent
 
 __all__ = ["MailRank", "Mailbox"]
 

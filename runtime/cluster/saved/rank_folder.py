@@ -15,9 +15,9 @@ from pathlib import Path
 
 from vlang.errors import CheckpointError
 from vlang.runtime.cluster.saved.rank_state import RankState, part_of
-from vlang.runtime.cluster.transport import Transport, first_reason, text_of_rank_0
-from vlang.runtime.storage.state_file import Damaged, Foreign, StateFile
-from vlang.runtime.storage.state_folder import RANK_FOLDER, Generation, StateFolder
+from vlang.runtime.cluster.transports.transport import Transport, first_reason, text_of_rank_0
+from vlang.runtime.storage.state.state_file import Damaged, Foreign, StateFile
+from vlang.runtime.storage.state.state_folder import RANK_FOLDER, Generation, StateFolder
 
 __all__ = ["RankFolder"]
 

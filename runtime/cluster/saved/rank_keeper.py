@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from vlang.errors import InternalError
 from vlang.runtime.cluster.local_numbers import LocalNumbers
 from vlang.runtime.cluster.saved.rank_folder import RankFolder
-from vlang.runtime.cluster.transport import Transport, first_reason, summed
+from vlang.runtime.cluster.transports.transport import Transport, first_reason, summed
 from vlang.runtime.engine.keeper import INTERVAL, Keeper
 from vlang.runtime.engine.machine import Loop
 from vlang.runtime.engine.run_outcome import Kept
-from vlang.runtime.storage.state_file import Image
-from vlang.runtime.storage.state_folder import StateFolder, reason
+from vlang.runtime.storage.state.state_file import Image
+from vlang.runtime.storage.state.state_folder import StateFolder, reason
 
 __all__ = ["RankKeeper"]
 

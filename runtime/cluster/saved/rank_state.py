@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.cluster.transport import Transport, first_reason
+from vlang.runtime.cluster.transports.transport import Transport, first_reason
 from vlang.runtime.engine.checkpoint import HISTORY
 from vlang.runtime.storage.memory import empty
-from vlang.runtime.storage.state_file import Damaged, Foreign, StateFile, StateSource
-from vlang.runtime.storage.windows import Windows
+from vlang.runtime.storage.state.state_file import Damaged, Foreign, StateFile, StateSource
+from vlang.runtime.storage.state.windows import Windows
 
 __all__ = ["Part", "RankState", "part_of"]
 

@@ -18,8 +18,8 @@ from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.topology.stored import StoredEdges
-    from vlang.runtime.storage.page_reader import PageViews
-    from vlang.runtime.storage.ring import Ring
+    from vlang.runtime.storage.reading.page_reader import PageViews
+    from vlang.runtime.storage.reading.ring import Ring
 
 __all__ = ["CONVERTED", "Columns", "Groups", "InMemory", "PageSource", "Streamed", "converted", "source_of"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cpu.paged.source import Columns, PageSource, Streamed
 from vlang.runtime.graph.topology.pages import PageCuts
-from vlang.runtime.storage.windows import Windows
+from vlang.runtime.storage.state.windows import Windows
 
 __all__ = ["Tasks", "by_page", "by_row", "in_windows", "long_groups", "release", "tasks_of"]
 

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cpu.paged.work import Tasks
+from vlang.runtime.engine.state import whole_words
 from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.plan.plan import SEGMENT
 from vlang.runtime.storage.memory import empty
 
-__all__ = ["Lists", "one_each"]
+__all__ = ["Lists", "long_tasks", "one_each", "split_flags"]
 
 
 @dataclass
@@ -44,3 +47,35 @@ def one_each(pages: PageCuts, vertices: NDArray[np.int64]) -> Tasks:
     at = np.arange(len(vertices), dtype=np.int64)
     tasks = np.stack([page, at, at + 1], axis=1)
     return np.ascontiguousarray(tasks[np.argsort(page, kind="stable")])
+
+
+def long_tasks(pages: PageCuts, lists: Lists) -> tuple[Tasks, int]:
+    """Tasks over the segments of the listed vertices with long rows, and the number of their edges."""
+    if not lists.longs:
+        return np.zeros((0, 3), np.int64), 0
+    tasks, total = np.empty((len(pages.segments), 3), dtype=np.int64), np.zeros(1, np.int64)
+    made = frontier_kernels()["long_tasks"](
+        lists.long, lists.longs, pages.longs, pages.segments, pages.segment_pages, max(1, pages.cost // SEGMENT),
+        tasks, total)
+    return tasks[:made], int(total[0])
+
+
+def split_flags(
+    flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
+) -> None:
+    """Write flagged vertices to lists, clear all flags, and mark the vertices that must run again themselves.
+
+    Args:
+        flags: uint8[n]; cleared.
+        bit: the mask of the flag bit that selects a vertex for the lists.
+        pages: the pages, which define the long vertices.
+        lists: overwritten with the selected vertices.
+        marks: uint8[n]; set to 1 for vertices with bit 1 in their flags.
+    """
+    counts = np.zeros(2, dtype=np.int64)
+    kernels = frontier_kernels()
+    words = whole_words(flags)
+    kernels["split_flags"](words, len(words), bit, pages.longs, len(pages.longs), lists.short, lists.long, counts,
+                           marks)
+    lists.shorts, lists.longs = counts.tolist()
+    kernels["long_vertices"](lists.long, lists.longs, pages.longs, lists.long_vertices)

@@ -17,14 +17,14 @@ from vlang.runtime.cpu.passes.blocking import Blocked, Trial, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
-from vlang.runtime.cpu.passes.lists import Lists, one_each
+from vlang.runtime.cpu.passes.lists import Lists, long_tasks, one_each, split_flags
 from vlang.runtime.cpu.passes.pointed import Pointed
 from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
 from vlang.runtime.cpu.passes.script import row_kernel
 from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
-from vlang.runtime.engine.state import DTYPES, State, whole_words
+from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
@@ -33,7 +33,6 @@ from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
 from vlang.runtime.plan.plan import (
     BLOCK,
     BLOCK_MOST,
-    SEGMENT,
     SLOT_LIST,
     SLOT_LISTED,
     SLOT_LONGS,
@@ -310,7 +309,7 @@ class Passes:
             edges += int(self._degrees_of(stage.domain, pages.longs[longs, 0]).sum())
             self._whole(stage, pages, longs, tasks, edges + lists.shorts)
             return self._counted(edges)
-        segments, long_edges = self._long_tasks(pages, lists)
+        segments, long_edges = long_tasks(pages, lists)
         kernel = stage.kernels.get("listed", stage.kernels["pull"])
         self._by_page(stage, kernel, tasks, segments, edges + lists.shorts + long_edges)
         if lists.longs:
@@ -344,16 +343,6 @@ class Passes:
             lists.short, lists.shorts, rows, pages.firsts, pages.count, pages.cost, tasks, self._total)
         return tasks[:made], int(self._total[0])
 
-    def _long_tasks(self, pages: PageCuts, lists: Lists) -> tuple[Tasks, int]:
-        """Tasks over the segments of the listed vertices with long rows, and the number of their edges."""
-        if not lists.longs:
-            return np.zeros((0, 3), np.int64), 0
-        tasks = np.empty((len(pages.segments), 3), dtype=np.int64)
-        made = frontier_kernels()["long_tasks"](
-            lists.long, lists.longs, pages.longs, pages.segments, pages.segment_pages, max(1, pages.cost // SEGMENT),
-            tasks, self._total)
-        return tasks[:made], int(self._total[0])
-
     def send_all(self, stage: StageSpec) -> None:
         """Compute the messages of all vertices, unless fused work has already computed them."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
@@ -377,22 +366,8 @@ class Passes:
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
     ) -> None:
-        """Write flagged vertices to lists, clear all flags, and mark the vertices that must run again themselves.
-
-        Args:
-            flags: uint8[n]; cleared.
-            bit: the mask of the flag bit that selects a vertex for the lists.
-            pages: the pages, which define the long vertices.
-            lists: overwritten with the selected vertices.
-            marks: uint8[n]; set to 1 for vertices with bit 1 in their flags.
-        """
-        counts = np.zeros(2, dtype=np.int64)
-        kernels = frontier_kernels()
-        words = whole_words(flags)
-        kernels["split_flags"](words, len(words), bit, pages.longs, len(pages.longs), lists.short, lists.long,
-                               counts, marks)
-        lists.shorts, lists.longs = counts.tolist()
-        kernels["long_vertices"](lists.long, lists.longs, pages.longs, lists.long_vertices)
+        """Write flagged vertices to lists; arguments as for `split_flags`."""
+        split_flags(flags, bit, pages, lists, marks)
 
     def notify(self, kind: str, lists: Lists, marks: NDArray[np.uint8]) -> int:
         """Mark the neighbours of listed vertices in one adjacency direction; returns the number of edges traversed."""
@@ -401,7 +376,7 @@ class Passes:
         if table is None:
             table = self.tables[kind] = self.source.table(kind, ())
         tasks, edges = self._short_tasks(kind, lists)
-        segments, more = self._long_tasks(pages, lists)
+        segments, more = long_tasks(pages, lists)
         cost = edges + lists.shorts + more
         for short, long in by_page(self.source, kind, (), table, tasks, segments):
             self.cpu.launch(kernels["notify_vertices"], (table, lists.short), short, len(short), cost, (marks,))

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from vlang.errors import OutOfMemory
 
-__all__ = ["Arena", "Block", "Source", "in_bytes"]
+__all__ = ["Arena", "Block", "Source", "budget_help", "in_bytes"]
 
 GRAIN = 512  # bytes: sizes are rounded up to a multiple, so that a freed block fits requests of similar sizes
 
@@ -145,3 +145,10 @@ def in_bytes(count: int) -> str:
         if count >= unit:
             return f"{count / unit:.2f} {name}"
     return f"{count} bytes"
+
+
+def budget_help(gpu_memory: int | None, free: int) -> str:
+    """Advice for a budget that is too small."""
+    if gpu_memory is not None and gpu_memory < free:
+        return f"; a larger gpu_memory helps (up to {in_bytes(free)} now), and so may a smaller page_size"
+    return '; free memory on the GPU, take a smaller page_size, or run on the CPU (device="cpu")'

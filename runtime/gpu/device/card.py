@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from vlang.errors import DeviceError
+from vlang.runtime.gpu.device.device import DeviceInfo
 from vlang.runtime.gpu.device.gpus import FORKED, check_gpu, free_memory, look
 from vlang.runtime.gpu.device.shelf import Shelf
 from vlang.runtime.gpu.device.staging import Staging
@@ -85,6 +86,17 @@ class Card:
         self._blocks: dict[int, deque[int]] = {}  # idle memory by size
         self._idle = 0  # bytes of idle memory
         self._reached: dict[int, bool] = {}  # by the number of another GPU, whether this one can read its memory
+
+    def described(self) -> DeviceInfo:
+        """The properties of the GPU on which the choice of kernels depends."""
+        def attribute(name: str) -> int:
+            return int(self.runtime.deviceGetAttribute(getattr(self.runtime, f"cudaDevAttr{name}"), self.gpu.index))
+
+        return DeviceInfo(
+            name=self.gpu.name, architecture=self.gpu.architecture, multiprocessors=attribute("MultiProcessorCount"),
+            shared=attribute("MaxSharedMemoryPerBlockOptin"), memory=self.gpu.total,
+            unified=bool(attribute("UnifiedAddressing") and attribute("CanMapHostMemory")),
+        )
 
     def select(self) -> None:
         """Make this the current device of the calling thread, if the process uses other devices, too."""

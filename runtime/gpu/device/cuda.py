@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from vlang.errors import DeviceError
 from vlang.runtime.compile.nvrtc import Compiler, CupyCompiler, compile_cubin
-from vlang.runtime.gpu.device.arena import Arena, Block, in_bytes
+from vlang.runtime.gpu.device.arena import Arena, Block, budget_help
 from vlang.runtime.gpu.device.card import card_of
 from vlang.runtime.gpu.device.cuda_objects import CudaEvent, CudaKernel, CudaStream, Guard, Owner
-from vlang.runtime.gpu.device.device import Buffer, DeviceInfo, Event, Kernel, Stream
-from vlang.runtime.gpu.device.gpus import Gpu
+from vlang.runtime.gpu.device.device import Buffer, Event, Kernel, Stream
 from vlang.runtime.gpu.device.results import result_array
 from vlang.runtime.gpu.device.staging import LEAST
 from vlang.runtime.storage.ledger import ledger
@@ -30,13 +29,6 @@ __all__ = ["CudaDevice"]
 RESERVE = 300 << 20  # bytes of device memory left free: kernels' local memory, code, the driver's queues
 _HOST_TO_DEVICE, _DEVICE_TO_HOST, _DEVICE_TO_DEVICE = 1, 2, 3
 _NO_TIMING = 2  # flag of an event
-
-
-def _help(gpu_memory: int | None, free: int) -> str:
-    """Advice for a budget that is too small."""
-    if gpu_memory is not None and gpu_memory < free:
-        return f"; a larger gpu_memory helps (up to {in_bytes(free)} now), and so may a smaller page_size"
-    return '; free memory on the GPU, take a smaller page_size, or run on the CPU (device="cpu")'
 
 
 class CudaDevice:
@@ -77,26 +69,14 @@ class CudaDevice:
         with self._guard:
             if ledger.limit is not None:
                 self._staging.close()  # new buffers are counted in the budget
-            self.info = self._described(gpu)
+            self.info = card.described()
             self._before = runtime.getDevice()
             if self._before != index:
                 runtime.setDevice(index)
             self._main = self.stream()
         free = max(0, self._free - RESERVE)
         wanted = free if gpu_memory is None else min(gpu_memory, free)
-        self._arena = Arena(self, wanted, _help(gpu_memory, free))
-
-    def _described(self, gpu: Gpu) -> DeviceInfo:
-        runtime = self._runtime
-
-        def attribute(name: str) -> int:
-            return int(runtime.deviceGetAttribute(getattr(runtime, f"cudaDevAttr{name}"), self._index))
-
-        return DeviceInfo(
-            name=gpu.name, architecture=gpu.architecture, multiprocessors=attribute("MultiProcessorCount"),
-            shared=attribute("MaxSharedMemoryPerBlockOptin"), memory=gpu.total,
-            unified=bool(attribute("UnifiedAddressing") and attribute("CanMapHostMemory")),
-        )
+        self._arena = Arena(self, wanted, budget_help(gpu_memory, free))
 
     # ------------------------------------------------------------------------ memory
     def allocate(self, nbytes: int, what: str) -> Block:

@@ -13,9 +13,10 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.arena import GRAIN, in_bytes
 from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS
-from vlang.runtime.gpu.topology.cut import Cut, Sharding, Shards, long_rows
+from vlang.runtime.gpu.topology.cut import Cut, Part, Sharding, Shards, long_rows
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, Values
 from vlang.runtime.plan.plan import ROW_WORDS, SEGMENT
+from vlang.runtime.storage.reading.page_reader import PageViews
 
 __all__ = ["LAYOUT_WORDS", "TARGETS", "Footprint", "Stored", "Use", "footprint", "share_memory", "stored_arrays"]
 
@@ -69,6 +70,14 @@ class Stored:
         Values that are not copied are computed on the device by kernels.
         """
         return self.source is not None or self.read is not None
+
+    def piece(self, part: Part, views: PageViews | None) -> NDArray[Any]:
+        """The values for the edges of a page; `views` has the page if it was read from disk."""
+        if self.source is not None:
+            return self.source[part.begin : part.end]
+        assert self.read is not None
+        assert views is not None
+        return self.read(views)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.engine.state import DTYPES
-from vlang.runtime.gpu.device.device import Device
+from vlang.runtime.gpu.device.device import Device, Event
 from vlang.runtime.graph.edges.columns import cast
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.kernels import kernels
@@ -25,10 +25,10 @@ from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.pages import cut_segments
 from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import SEGMENT
-from vlang.runtime.storage.page_reader import PageReader, PageViews
-from vlang.runtime.storage.ring import Reading, Ring
+from vlang.runtime.storage.reading.page_reader import PageReader, PageViews
+from vlang.runtime.storage.reading.ring import Reading, Ring
 
-__all__ = ["DiskPages", "DiskSide", "Side", "side_of"]
+__all__ = ["DiskPages", "DiskSide", "Side", "arriving_pages", "side_of"]
 
 Int64s = NDArray[np.int64]
 Values = Callable[[PageViews], NDArray[Any]]
@@ -36,7 +36,8 @@ Values = Callable[[PageViews], NDArray[Any]]
 
 
 class DiskPages:
-    """The pages of a graph on disk, for one run on a device. Implements `vlang.runtime.storage.ring.PageReader`.
+    """The pages of a graph on disk, for one run on a device. Implements `PageReader`, see
+    `vlang.runtime.storage.reading.ring`.
 
     Args:
         device: the device that the pages are copied to.
@@ -186,3 +187,24 @@ def _degrees(stored: StoredEdges, kind: str) -> NDArray[np.uint32]:
 
 def _column(name: str, stored: StoredEdges, dtype: str, views: PageViews) -> NDArray[Any]:
     return np.ascontiguousarray(cast(name, views.columns[name], stored.columns[name], DTYPES[dtype]))
+
+
+def arriving_pages(device: Device, side: Side, pages: Sequence[int], copied: list[Event]
+                   ) -> Generator[tuple[int, PageViews]]:
+    """Read pages from disk, and yield them as they arrive. A buffer is reused only after the copy of its page.
+
+    Args:
+        device: the device to which the caller copies the pages.
+        side: the edges, which are on disk if there are any pages.
+        pages: the numbers of the pages.
+        copied: events after the copies that the caller has queued; cleared after each batch.
+    """
+    if not pages:
+        return
+    assert isinstance(side, DiskSide)
+    with closing(side.batches(pages)) as batches:
+        for batch in batches:
+            yield from batch
+            for event in copied:
+                device.reach(event)
+            copied.clear()

@@ -13,10 +13,9 @@ that reads the row next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +26,11 @@ from vlang.runtime.gpu.topology.footprint import Stored, Use, footprint, stored_
 from vlang.runtime.gpu.topology.page_rows import Table, make_table
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, upload_own, upload_tables
-from vlang.runtime.gpu.topology.sides import DiskSide, Side
+from vlang.runtime.gpu.topology.sides import DiskSide, Side, arriving_pages
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, Transfer
 from vlang.runtime.graph.topology.adjacency import Adjacency
-from vlang.runtime.storage.page_reader import PageViews
+from vlang.runtime.storage.reading.page_reader import PageViews
 from vlang.runtime.threads.activity import timed
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
@@ -240,7 +239,7 @@ class Topology:
             awaited.discard(page)
             slot, work = self._bring(table, self.parts[page], awaited, begin)
             slot.used = self._run(launch, table, page, work, ends)
-        with closing(self._arriving(missing)) as arriving:
+        with closing(arriving_pages(self.device, self.side, missing, self._copied)) as arriving:
             for page, views in arriving:
                 slot, work = self._bring(table, self.parts[page], awaited, begin, views)
                 slot.used = self._run(launch, table, page, work, ends)
@@ -256,21 +255,6 @@ class Topology:
         event = self.device.record(work)
         ends[id(work)] = work, event
         return event
-
-    def _arriving(self, pages: Sequence[int]) -> Generator[tuple[int, PageViews]]:
-        """Read pages from disk, and yield them as they arrive.
-
-        A buffer is reused only after the copy of its page has ended.
-        """
-        if not pages:
-            return
-        assert isinstance(self.side, DiskSide)
-        with closing(self.side.batches(pages)) as batches:
-            for batch in batches:
-                yield from batch
-                for event in self._copied:
-                    self.device.reach(event)
-                self._copied.clear()
 
     def _bring(
         self, table: Table, part: Part, awaited: set[int], begin: Event, views: PageViews | None = None
@@ -315,18 +299,10 @@ class Topology:
         if not array.copied:
             self._make_places(table, part, place - array.itemsize * part.begin, work)
         elif part.edges:
-            piece = self._piece(array, part, views)
+            piece = array.piece(part, views)
             with timed("copy", f"page {part.page}", array=array.key, bytes=piece.nbytes, queued=True):
                 self.device.upload(place, piece, work)
             self.traffic.copied += piece.nbytes
-
-    def _piece(self, array: Stored, part: Part, views: PageViews | None) -> NDArray[Any]:
-        """The values of an array for the edges of a page."""
-        if array.source is not None:
-            return array.source[part.begin : part.end]
-        assert array.read is not None
-        assert views is not None
-        return array.read(views)
 
     def _aim(self, table: Table, page: int, slot: int, work: Stream) -> None:
         """Let the row of a page point to the slot with address `slot`."""

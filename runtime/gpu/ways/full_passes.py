@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from vlang.errors import BindError, OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Stream
-from vlang.runtime.gpu.kernels.calibrate import constants_of
-from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernel, choose_kernels, grid
+from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernels, grid
 from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes
-from vlang.runtime.gpu.kernels.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.kernels.row_lengths import page_rows, whole_rows
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.passes.gpu_scratch import GpuScratch, whole_name
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
-from vlang.runtime.gpu.topology.cut import Part, Sharding, long_rows
-from vlang.runtime.gpu.topology.footprint import Use, share_memory
+from vlang.runtime.gpu.topology.cut import Part, long_rows
+from vlang.runtime.gpu.topology.footprint import share_memory
 from vlang.runtime.gpu.topology.marking import choose_pages, count_in_place, mark_items, sort_items
 from vlang.runtime.gpu.topology.packer import Packer
 from vlang.runtime.gpu.topology.resident import Resident
@@ -30,13 +28,14 @@ from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
-from vlang.runtime.gpu.ways.way import NOTIFY, Way, pushed_use
+from vlang.runtime.gpu.ways.page_uses import use_name, uses_of
+from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.ways.ways import attempts, candidates, shortfalls
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
 from vlang.runtime.policies.cost_models import StreamedPages
-from vlang.runtime.storage.ring import Reading
+from vlang.runtime.storage.reading.ring import Reading
 from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.runtime.threads.processors import available_threads
 
@@ -99,7 +98,7 @@ class FullPasses:
         self._parts = Resident(device, machine.graph.device_copies)
         if any(way.measured for way, _ in self._taken()):
             self.rates = rates_of(device, machine.plan.text, machine.graph.m)
-        uses = _uses(machine)
+        uses = uses_of(machine)
         sides = {kind: machine.side(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
                  for kind, needs in uses.items()}
         for spec in machine.plan.arrays:
@@ -247,7 +246,7 @@ class FullPasses:
 
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
         """An adjacency direction with the columns that a stage reads, or no columns if the stage is None."""
-        topology, name = self.topologies[kind], _use(kind, stage)
+        topology, name = self.topologies[kind], use_name(kind, stage)
         reading = self.reading(kind)
         rows = topology.table(name).address if reading == "pages" else topology.rows(name)
         gathers = kind != (stage and stage.domain) and isinstance(topology.side, Adjacency)
@@ -279,11 +278,11 @@ class FullPasses:
         topology, options = self.topologies[kind], self.machine.options
         asked = "auto" if options.transfer == "compact" else options.transfer
         marks = mark_items(topology, items, count, queued=queued)
-        return choose_pages(topology, _use(kind, stage), marks, asked, options.switching == "published")
+        return choose_pages(topology, use_name(kind, stage), marks, asked, options.switching == "published")
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
         """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
-        topology, options, name = self.topologies[kind], self.machine.options, _use(kind, stage)
+        topology, options, name = self.topologies[kind], self.machine.options, use_name(kind, stage)
         packer = self._packer(kind, name)
         marks = mark_items(topology, queue, count, queued=True)
         transfer = choose_pages(topology, name, marks, options.transfer, options.switching == "published",
@@ -294,12 +293,12 @@ class FullPasses:
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
         """Call `launch`, which queues a kernel, for each slice of a sorted queue."""
-        name = _use(kind, stage)
+        name = use_name(kind, stage)
         sweep_slices(self.topologies[kind], name, sliced, launch, self._packer(kind, name))
 
     def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
         """Count edges that a launch has read through the rows of the pages (see `SparseMachine`)."""
-        count_in_place(self.topologies[kind], _use(kind, stage), edges)
+        count_in_place(self.topologies[kind], use_name(kind, stage), edges)
 
     def moved(self, reading: Reading | None) -> Moved:
         """The edges that were moved in all directions; `reading` counts the pages read from disk."""
@@ -351,7 +350,7 @@ class FullPasses:
             transfer: the pages.
             launch: queues the kernel of a page.
         """
-        self.topologies[kind].sweep(_use(kind, stage), lambda row, part, stream: launch(row, stream), transfer)
+        self.topologies[kind].sweep(use_name(kind, stage), lambda row, part, stream: launch(row, stream), transfer)
 
     def close(self) -> None:
         """Free the topology of the run."""
@@ -368,44 +367,3 @@ class FullPasses:
         if self._parts is not None:
             self._parts.close()
             self._parts = None
-
-
-def _use(kind: str, stage: StageSpec | None) -> str:
-    """The name of the `Use` with which a stage reads a direction; stage None stands for notifications."""
-    if stage is None:
-        return NOTIFY
-    return stage.name if stage.domain == kind else pushed_use(stage.name)
-
-
-def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
-    """The `Use` of every pass, by adjacency direction and name."""
-    uses: dict[str, dict[str, Use]] = {}
-    for stage in machine.plan.stages:
-        if stage.domain is None or stage.gpu is None:
-            continue
-        uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
-    for loop in machine.plan.loops:
-        for way in candidates(machine.ways, loop, machine.graph, machine.options):
-            for kind, name, use in way.uses(loop):
-                uses.setdefault(kind, {})[name] = use
-    return uses
-
-
-def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
-    """The rule for shards, if the kernel chosen for the whole graph is pull_shards."""
-    gpu, options = stage.gpu, machine.options
-    assert gpu is not None
-    assert stage.domain is not None
-    if not gpu.cell or options.kernel not in ("auto", "edge"):
-        return None
-    rows = whole_rows(machine.side(stage.domain))
-    choice = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows)
-    if choice.template != "pull_shards":
-        return None
-    shared, asked = machine.device.info.shared, options.replication
-    rule = DEFAULTS[class_of(gpu)]
-    if asked == "auto":
-        rule = constants_of(machine.device, machine.plan.text)[class_of(gpu)]
-    return Sharding(lambda density: shard_vertices(asked, density, gpu.cell, shared, rule),
-                    lambda vertices, edges: replicas_of(vertices, edges, asked, gpu.cell, shared, rule),
-                    (asked, gpu.cell, shared, rule))

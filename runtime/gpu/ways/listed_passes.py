@@ -22,7 +22,7 @@ from vlang.runtime.gpu.ways.gpu_superstep import in_place
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import THREADS, StageSpec
 from vlang.runtime.policies.cost_models import StreamedPages
-from vlang.runtime.storage.ring import Reading
+from vlang.runtime.storage.reading.ring import Reading
 from vlang.runtime.threads.moved import NOTHING, Moved
 
 __all__ = ["TABLE_BYTES", "ListedPasses"]

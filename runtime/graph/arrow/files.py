@@ -12,9 +12,9 @@ from typing import Any
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.arrow.tables import check_names
+from vlang.runtime.storage.inputs.spool import parts_of
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.room import hold
-from vlang.runtime.storage.spool import parts_of
 
 __all__ = ["FileTable", "table_files"]
 
@@ -32,12 +32,12 @@ def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     text = os.fspath(path)
     if os.path.isfile(text):
         return (path if isinstance(path, Path) else Path(path),) if _kind(Path(text)) else None
-    found = parts_of(text)
+    found = parts_of(path)
     other = [file for file in found if _kind(file) is None]
     if not found or len(other) == len(found):
         return None
     if other:
-        raise GraphError(f"{text}: {other[0].name} is neither Parquet nor Arrow, as {found[0].name} is\n  expected: "
+        raise GraphError(f"{path}: {other[0].name} is neither Parquet nor Arrow, as {found[0].name} is\n  expected: "
                          "files of one format; a glob such as '*.parquet' chooses some")  # fmt: skip
     return found
 

@@ -1,4 +1,4 @@
-"""Tables of powers of ten for the float parser (kernels/decimals.py)."""
+"""Tables of powers of ten for the float parser (kernels/texts/decimals.py)."""
 
 from __future__ import annotations
 

@@ -15,13 +15,13 @@ from numpy.typing import DTypeLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.packed_text import Damaged, packing_of
-from vlang.runtime.storage.spool import parts_of
+from vlang.runtime.storage.inputs.spool import parts_of
 
 if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.building.space import Space
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.shape import Shape
-    from vlang.runtime.graph.edges.space import Space
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
     from vlang.runtime.graph.topology.transform import WeightRule
@@ -184,9 +184,9 @@ class ListFormat(GraphFormat):
             GraphError: the content is wrong; the message gives the line, its text and what was expected.
             DiskError: the file is missing or cannot be read.
         """
+        from vlang.runtime.graph.edges.building.space import IN_MEMORY  # start-up
         from vlang.runtime.graph.edges.given import named_types  # start-up
         from vlang.runtime.graph.edges.pool import Workers  # start-up
-        from vlang.runtime.graph.edges.space import IN_MEMORY  # start-up
         from vlang.runtime.graph.read.asked import Asked, parse_missing  # start-up
 
         asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing), ends,

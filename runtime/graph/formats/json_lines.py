@@ -19,10 +19,10 @@ from vlang.runtime.graph.formats.format import Beginning, ListFormat
 from vlang.runtime.graph.formats.tables import refuse_taken
 
 if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.building.space import Space
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.ends import Ends
     from vlang.runtime.graph.edges.pool import Workers
-    from vlang.runtime.graph.edges.space import Space
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
 

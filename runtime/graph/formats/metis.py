@@ -19,10 +19,10 @@ from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.formats.format import Beginning, ListFormat
 
 if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.building.space import Space
+    from vlang.runtime.graph.edges.building.store import Store
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.pool import Workers
-    from vlang.runtime.graph.edges.space import Space
-    from vlang.runtime.graph.edges.store import Store
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
     from vlang.runtime.graph.read.source import TextFile

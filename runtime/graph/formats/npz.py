@@ -101,9 +101,9 @@ def _own(graph: Graph, empty: Empty, threads: int) -> StoredEdges:
 
 def _matrix(path: Path, archive: Archive, empty: Empty) -> StoredEdges:
     """The edges of a sparse matrix. Raises GraphError."""
+    from vlang.runtime.graph.edges.building.from_arrays import refuse_nan  # start-up
     from vlang.runtime.graph.edges.columns import narrowed_dtype  # start-up
     from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds  # start-up
-    from vlang.runtime.graph.edges.from_arrays import refuse_nan  # start-up
     from vlang.runtime.graph.formats.npz_arrays import matrix_entries, matrix_note  # start-up
 
     kind, n, row, col, data = matrix_entries(archive, path)

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.building.from_arrays import MOST, edges_of_entries
 from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
-from vlang.runtime.graph.edges.from_arrays import MOST, edges_of_entries
 from vlang.runtime.graph.edges.kinds import Kind, Names, Times
 from vlang.runtime.graph.formats.archive import Archive
 from vlang.runtime.graph.kernels import kernels

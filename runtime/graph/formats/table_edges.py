@@ -14,10 +14,10 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.arrow import cells
 from vlang.runtime.graph.arrow.named import NamedColumn, named_type
 from vlang.runtime.graph.arrow.tables import ArrowTable
+from vlang.runtime.graph.edges.building.numbering import BadText, Ids, MixedSigns, RawEnds
+from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
-from vlang.runtime.graph.edges.numbering import BadText, Ids, MixedSigns, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import Facts, finish

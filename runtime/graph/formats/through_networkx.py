@@ -15,9 +15,9 @@ from vlang.runtime.graph.formats.format import Beginning, ListFormat
 from vlang.runtime.storage.room import hold
 
 if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.building.space import Space
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.pool import Workers
-    from vlang.runtime.graph.edges.space import Space
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
 
@@ -54,8 +54,8 @@ class _Foreign(ListFormat):
         return self._begins.match(beginning.text.removeprefix(b"\xef\xbb\xbf").lstrip()) is not None
 
     def edges(self, path: Path, asked: Asked, workers: Workers, space: Space) -> EdgeList:
+        from vlang.runtime.graph.edges.building.from_arrays import edges_of_networkx  # start-up
         from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight  # start-up
-        from vlang.runtime.graph.edges.from_arrays import edges_of_networkx  # start-up
         from vlang.runtime.graph.read.direction import both_directions  # start-up
         from vlang.runtime.graph.read.finish import Facts, finish  # start-up
         from vlang.runtime.graph.read.scan import Scanned  # start-up

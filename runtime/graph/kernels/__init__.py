@@ -1,4 +1,4 @@
-"""Compiled loops over edges. The other files of this folder are kernel text; library code never imports them.
+"""Compiled loops over edges. The other files here and in `texts/` are kernel text; library code never imports them.
 
 Each file lists its exported functions and their signatures in `EXPORTS`; `kernels("sort")` returns the functions of
 `sort.py` as callables. A file without `EXPORTS` is an include file: its text replaces every import from it, so that one
@@ -18,7 +18,7 @@ from pathlib import Path
 __all__ = ["kernels", "kernel_files"]
 
 _HERE = Path(__file__).parent
-_PART = re.compile(r"^from vlang\.runtime\.graph\.kernels\.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
+_PART = re.compile(r"^from vlang\.runtime\.graph\.kernels\.(?:\w+\.)?(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
 _FUTURE = "from __future__ import annotations\n"  # permitted only at the top of the combined text
 
 
@@ -36,15 +36,20 @@ def kernels(name: str, key: str = "i64") -> Mapping[str, Callable[..., int]]:
 
 def kernel_files() -> tuple[str, ...]:
     """The names that `kernels` accepts."""
-    return tuple(sorted(path.stem for path in _HERE.glob("*.py") if _exports(path.read_text(encoding="utf-8"))))
+    return tuple(sorted(path.stem for path in _HERE.rglob("*.py") if _exports(path.read_text(encoding="utf-8"))))
 
 
 @cache
 def _loaded(name: str, key: str) -> Mapping[str, Callable[..., int]]:
     from vlang.runtime.compile.objects import load_kernels  # start-up
 
-    text = _whole((_HERE / f"{name}.py").read_text(encoding="utf-8"))
+    text = _whole(_text(name))
     return load_kernels(text, {export: signature.replace("key", key) for export, signature in _exports(text).items()})
+
+
+def _text(name: str) -> str:
+    """The text of the kernel file `name`, in whichever folder it is."""
+    return next(_HERE.rglob(f"{name}.py")).read_text(encoding="utf-8")
 
 
 def _whole(text: str) -> str:
@@ -55,7 +60,7 @@ def _whole(text: str) -> str:
         if found[1] in done:
             return ""
         done.add(found[1])
-        return (_HERE / f"{found[1]}.py").read_text(encoding="utf-8").replace(_FUTURE, "", 1)
+        return _text(found[1]).replace(_FUTURE, "", 1)
 
     return _PART.sub(part, text)
 

@@ -17,11 +17,11 @@ from vlang.runtime.graph.paged.in_memory import order_of, rows_of
 from vlang.runtime.graph.paged.merged import MergedPages
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
-from vlang.runtime.storage.direct import DirectFiles
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file import PageFile, PageView
+from vlang.runtime.storage.reading.direct import DirectFiles
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph

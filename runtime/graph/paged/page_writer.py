@@ -36,7 +36,8 @@ from vlang.runtime.storage.page_file.form import (
 )
 from vlang.runtime.storage.page_file.header import Description, Header, Place, bounds, fingerprint_of, stripe_to_bytes
 from vlang.runtime.storage.page_file.named import kinds_to
-from vlang.runtime.storage.page_file.page_file import PageFile, stripe_name
+from vlang.runtime.storage.page_file.page_file import PageFile
+from vlang.runtime.storage.page_file.places import stripe_name
 
 __all__ = ["DEFAULT_PAGE_BYTES", "IdTable", "PageWriter"]
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.graph.edges.numbering import RawEnds
+from vlang.runtime.graph.edges.building.numbering import RawEnds
 from vlang.runtime.graph.edges.powers import exact_tens, leading_bits
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.read.asked import MISSING
@@ -30,7 +30,7 @@ _ROWS, _LINES, _PLACE, _FIELD, _ODD, _SMALLEST, _LARGEST, _NEGATIVE, _BIG = rang
 
 
 class Status(IntEnum):
-    """The status of a scan. The numbers up to MIXED_SIGNS must be the same as in kernels/tokenize.py."""
+    """The status of a scan. The numbers up to MIXED_SIGNS must be the same as in kernels/texts/tokenize.py."""
 
     FINE = 0
     SHORT = 1

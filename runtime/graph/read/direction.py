@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.graph.edges.space import Space
+from vlang.runtime.graph.edges.building.space import Space
 from vlang.runtime.graph.read.scan import Scanned
 
 __all__ = ["as_undirected", "both_directions", "imbalance"]

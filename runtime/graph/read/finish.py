@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
-from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import as_undirected
 from vlang.runtime.graph.read.scan import Scanned

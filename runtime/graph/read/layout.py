@@ -15,7 +15,7 @@ _FIELD = re.compile(r'"(?:[^"]|"")*"|\S+')
 
 
 class Role(IntEnum):
-    """The role of a field. The numbers must be the same as in kernels/digits.py."""
+    """The role of a field. The numbers must be the same as in kernels/texts/digits.py."""
 
     SKIP = 0
     SOURCE = 1

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.building.tables import TokenTable
 from vlang.runtime.graph.edges.kinds import Kind, Names, Times
-from vlang.runtime.graph.edges.tables import TokenTable
 from vlang.runtime.graph.read.asked import is_missing
 from vlang.runtime.graph.read.layout import Field, Role
 from vlang.runtime.graph.read.table import INTEGER, NUMBER

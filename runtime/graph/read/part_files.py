@@ -9,7 +9,7 @@ from pathlib import Path
 from vlang.errors import GraphError
 from vlang.runtime.graph.read.source import TextFile, Window
 from vlang.runtime.graph.read.text_errors import problem
-from vlang.runtime.storage.spool import parts_of
+from vlang.runtime.storage.inputs.spool import parts_of
 
 __all__ = ["TextParts", "opened_text"]
 

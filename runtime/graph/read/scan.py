@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.building.numbering import BadText, DeclaredIds, Ids
+from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.kinds import Kind
-from vlang.runtime.graph.edges.numbering import BadText, DeclaredIds, Ids
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_chunk
 from vlang.runtime.graph.read.layout import Layout, Role
 from vlang.runtime.graph.read.named_cells import NamedCells, WrongCell

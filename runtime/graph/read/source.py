@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.packed_text import Damaged, Packing, TextBytes, packing_of
 from vlang.runtime.graph.read.text_errors import problem
+from vlang.runtime.storage.inputs.spool import check_file
 from vlang.runtime.storage.passing import passing
-from vlang.runtime.storage.spool import check_file
 
 __all__ = ["READ_AHEAD", "TextFile", "Window", "last_line_end", "line_end"]
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.vertex_table import VertexTable
+from vlang.runtime.graph.edges.building.from_arrays import ends_of, vertex_ids
+from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.ends import VERTEX_NAMES, plain_name, vertex_column
-from vlang.runtime.graph.edges.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.kinds import named_values
 from vlang.runtime.graph.edges.naming import located
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
 from vlang.runtime.graph.read.named_cells import typed
@@ -27,7 +27,7 @@ from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
-from vlang.runtime.storage.spool import seekable_parts
+from vlang.runtime.storage.inputs.spool import seekable_parts
 from vlang.times import UNITS
 
 __all__ = ["Vertices", "column_of", "header_of", "parse_vertices", "within"]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.building.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import VertexIds
-from vlang.runtime.graph.edges.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.given import given_array
 from vlang.runtime.graph.topology.build import Rows
 

@@ -14,7 +14,7 @@ from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.storage.memory import Empty, empty, page_aligned
-from vlang.runtime.storage.page_reader import PageReader
+from vlang.runtime.storage.reading.page_reader import PageReader
 
 __all__ = ["StoredEdges", "StoredAdjacencies"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from vlang.runtime.storage.page_file.directory import Directory
 from vlang.runtime.storage.page_file.form import ColumnInfo
-from vlang.runtime.storage.page_file.page_file import Extent, PageFile, PageView
+from vlang.runtime.storage.page_file.page_file import PageFile
+from vlang.runtime.storage.page_file.places import Extent, PageView
 
 __all__ = ["ColumnInfo", "Directory", "Extent", "PageFile", "PageView"]

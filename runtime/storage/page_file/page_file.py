@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +32,7 @@ from vlang.runtime.storage.page_file.form import (
 )
 from vlang.runtime.storage.page_file.header import Description, Header, fingerprint_of, stripe_from_bytes
 from vlang.runtime.storage.page_file.named import NAMED, kinds_from
+from vlang.runtime.storage.page_file.places import Extent, PageView, stripe_name
 from vlang.runtime.storage.page_file.sections import (
     DEGREES,
     DIRECTORIES,
@@ -45,44 +45,12 @@ from vlang.runtime.storage.page_file.sections import (
     within_bounds,
 )
 
-__all__ = ["Extent", "PageFile", "PageView", "stripe_name"]
+__all__ = ["PageFile"]
 
 _MOST_DESCRIPTION = 1 << 26
 _BLOCK = 1 << 18  # vertices that are checked at a time
 _FAULTS = ("", "its offsets do not begin at 0", "its offsets fall", "its offsets do not end at its edges",
            "a vertex number is too large")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Extent:
-    """The place of a page: the index of its file in `stripes`, its first byte and its length in bytes.
-
-    Both the first byte and the length are multiples of 4096.
-    """
-
-    stripe: int
-    offset: int
-    nbytes: int
-
-
-@dataclass(frozen=True)
-class PageView:
-    """The arrays of a page, as views of the buffer that the page was read into.
-
-    Attributes:
-        offsets: uint32[rows + 1], the first edge of each row, relative to the page, and the number of edges.
-        targets: uint32[edges], the neighbours.
-        columns: the values of each edge column by name, array[edges].
-    """
-
-    offsets: NDArray[np.uint32]
-    targets: NDArray[np.uint32]
-    columns: dict[str, Array]
-
-
-def stripe_name(file: str, fingerprint: bytes, number: int) -> str:
-    """The file name of a stripe, with a part of the fingerprint so that new files do not replace old stripes."""
-    return f"{file}.{fingerprint.hex()[:8]}.{number + 1}"
 
 
 class PageFile:

@@ -22,8 +22,8 @@ from vlang import Graph, GraphError, Program, ProgramError, Result, compile
 from vlang.api.stage_text import STAGES
 from vlang.cli import main
 from vlang.editor.service import completions, hover, problems_in
-from vlang.syntax.format import format_text
 from vlang.syntax.keywords import PREDEFINED, RESERVED
+from vlang.syntax.layout.format import format_text
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from tests.cpu.both import assert_both
 from tests.reference.cases import Case
 from tests.reference.graphs import family, to_graph
 from vlang import CheckError, compile
-from vlang.syntax.format import format_text
+from vlang.syntax.layout.format import format_text
 
 DOUBLE_SWEEP = """program double_sweep(s: vertex, target: vertex = none)
 vertex depth: int = 0 if self == s else inf

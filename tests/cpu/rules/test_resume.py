@@ -13,7 +13,7 @@ import pytest
 from tests.reference.cases import without_needs
 from tests.spelled import spelled
 from vlang import BindError, Graph, GraphError, Program, Result, compile, load, stdlib
-from vlang.api.bind import bind_parameters
+from vlang.api.arguments.bind import bind_parameters
 from vlang.api.calls import Call
 from vlang.errors import ResumeError
 from vlang.ir.going import ChangeKind, going_on

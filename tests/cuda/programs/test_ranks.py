@@ -15,7 +15,7 @@ from tests.cuda.programs.test_several import assert_same
 from tests.cuda.runs import APPROXIMATE, assert_right, emulated, given, program, run
 from tests.reference.cases import STDLIB
 from vlang import BindError, Graph, Result, load
-from vlang.runtime.cluster.thread_ranks import run_ranks
+from vlang.runtime.cluster.transports.thread_ranks import run_ranks
 
 pytestmark = needs_compiler
 

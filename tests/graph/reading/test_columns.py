@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.graph.reading import read_edges
 from vlang.errors import GraphError
-from vlang.runtime.graph.edges.space import Space
+from vlang.runtime.graph.edges.building.space import Space
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.read.asked import MISSING, parse_missing
 

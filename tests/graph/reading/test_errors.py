@@ -14,7 +14,7 @@ import pytest
 
 from tests.graph.reading import read_edges
 from vlang.errors import DiskError, GraphError
-from vlang.runtime.graph.edges.space import Space
+from vlang.runtime.graph.edges.building.space import Space
 from vlang.runtime.graph.read import source
 
 MATRIX = b"%%MatrixMarket matrix coordinate "

@@ -15,7 +15,7 @@ import pytest
 
 from tests.graph.reading import read_edges
 from vlang import Graph
-from vlang.runtime.graph.edges.space import IN_MEMORY
+from vlang.runtime.graph.edges.building.space import IN_MEMORY
 from vlang.runtime.graph.formats.texts.estimate_text import estimate_text
 from vlang.runtime.graph.read.scan import reading_bytes
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.graph.reading.test_ends import edges, written
 from vlang.errors import GraphError
-from vlang.runtime.graph.edges.space import IN_MEMORY
+from vlang.runtime.graph.edges.building.space import IN_MEMORY
 from vlang.runtime.graph.graph import Graph
 
 

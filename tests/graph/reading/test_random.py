@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graph.reading import read_edges
-from vlang.runtime.graph.edges.space import Space
+from vlang.runtime.graph.edges.building.space import Space
 from vlang.runtime.graph.read import chunk
 from vlang.runtime.graph.read.layout import Field, Layout, Role
 from vlang.runtime.graph.read.source import READ_AHEAD

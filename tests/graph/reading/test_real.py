@@ -62,7 +62,7 @@ def test_a_symmetric_list_read_as_undirected_is_not_doubled() -> None:
 
 def test_the_numbers_of_roles_and_states_are_those_of_the_kernel() -> None:
     assert "scan" in kernels("tokenize")
-    folder = ROOT / "runtime" / "graph" / "kernels"
+    folder = ROOT / "runtime" / "graph" / "kernels" / "texts"
     texts = [(folder / name).read_text(encoding="utf-8") for name in ("digits.py", "tokenize.py")]
     names: dict[str, int] = {}
     for node in (node for text in texts for node in ast.parse(text).body):

@@ -15,14 +15,14 @@ import numpy as np
 from vlang import __version__
 from vlang.errors import BindError, CheckpointError, DiskError
 from vlang.options import OPTIONS
-from vlang.runtime.cluster.transport import here
+from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.engine.checkpoint import Restorable, Saved, loaded
 from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.engine.position import describe
 from vlang.runtime.graph.fingerprint import SEAL, fingerprint
 from vlang.runtime.plan.plan import Plan, column_between, every_step
-from vlang.runtime.storage.state_file import Damaged, digest
-from vlang.runtime.storage.state_folder import Generation, StateFolder, reason
+from vlang.runtime.storage.state.state_file import Damaged, digest
+from vlang.runtime.storage.state.state_folder import Generation, StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.processors import available_threads
 

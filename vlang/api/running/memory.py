@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, parse_size
-from vlang.runtime.cluster.transport import here
+from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.storage.available import default_budget, in_bytes, most_bytes, size_option
 from vlang.runtime.storage.ledger import budget

@@ -10,9 +10,9 @@ from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
 from vlang.runtime.cluster.job.launched import launched_ranks, note_end
 from vlang.runtime.cluster.job.ray_address import is_ray
-from vlang.runtime.cluster.mpi import mpi_ranks
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
-from vlang.runtime.cluster.transport import here, joined
+from vlang.runtime.cluster.transports.mpi import mpi_ranks
+from vlang.runtime.cluster.transports.transport import here, joined
 from vlang.runtime.gpus.refusals import refuse_options as refuse_gpu_options
 from vlang.runtime.gpus.refusals import refuse_plan as refuse_gpu_plan
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vlang.runtime.engine.keeper import Keeper
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
-    from vlang.runtime.storage.state_folder import StateFolder
+    from vlang.runtime.storage.state.state_folder import StateFolder
 
 __all__ = ["as_mpi_rank", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
 

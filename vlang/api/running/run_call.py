@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vlang.api.running.columns import columns_of
-from vlang.api.running.input_notes import input_notes
 from vlang.api.running.memory import within_budget
+from vlang.api.running.notices.input_notes import input_notes
 from vlang.api.running.observed import observed
 from vlang.api.running.planned import planned
 from vlang.api.running.ran import Ran
@@ -19,7 +19,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting
 from vlang.options import ALL_GPUS, device_names
-from vlang.runtime.cluster.transport import here
+from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.machines import open_machine
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from vlang.runtime.machines import Opened
     from vlang.runtime.plan.plan import Plan, Watch
     from vlang.runtime.results.result import Result
-    from vlang.runtime.storage.state_folder import StateFolder
+    from vlang.runtime.storage.state.state_folder import StateFolder
 
 __all__ = ["check_call", "ran_call", "run_call"]
 
@@ -196,7 +196,7 @@ def _not_numbers(outcome: Outcome, graph: Graph) -> tuple[str, ...]:
     """The warnings about outputs that are NaN."""
     if not outcome.nan:
         return ()
-    from vlang.api.running.nan_outputs import nan_warnings  # start-up
+    from vlang.api.running.notices.nan_outputs import nan_warnings  # start-up
 
     return tuple(nan_warnings(outcome, graph))
 
@@ -206,7 +206,7 @@ def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...
 
     Raises RangeError if the outputs do not show the overflow.
     """
-    from vlang.api.running.overflow import reported  # start-up
+    from vlang.api.running.notices.overflow import reported  # start-up
 
     watched, places = noting(program.stages(call.precision).program, frozenset({**call.fields, **call.old}))
     return reported(outcome, places, lambda: _noted(call, watched), call.graph)
@@ -239,7 +239,7 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
 
 def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
     """The warning after a run in which an integer became infinite from finite operands; () without such an integer."""
-    from vlang.api.running.infinite import integer_warnings  # start-up
+    from vlang.api.running.notices.infinite import integer_warnings  # start-up
 
     given = frozenset({**call.fields, **call.old})
     ranges, found = program.leaving(call.precision, given, sizes_of(call.graph.n, call.graph.m))

@@ -25,7 +25,7 @@ from vlang.runtime.cluster.job.rank_error import error_form
 from vlang.runtime.cluster.job.shared_file import scratch_folder, stamp_of
 from vlang.runtime.cluster.mail.letter import Letter
 from vlang.runtime.cluster.mail.mail_rank import Mailbox, MailRank
-from vlang.runtime.cluster.transport import agree, joined
+from vlang.runtime.cluster.transports.transport import agree, joined
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph

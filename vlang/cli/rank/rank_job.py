@@ -18,8 +18,8 @@ from vlang.errors import VlangError
 from vlang.runtime.cluster.job.form import read_form, write_form
 from vlang.runtime.cluster.job.launched import note_end
 from vlang.runtime.cluster.job.rank_error import error_form
-from vlang.runtime.cluster.mpi import mpi_ranks
-from vlang.runtime.cluster.transport import agree, joined
+from vlang.runtime.cluster.transports.mpi import mpi_ranks
+from vlang.runtime.cluster.transports.transport import agree, joined
 
 __all__ = ["main"]
 

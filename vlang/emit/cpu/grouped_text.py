@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from vlang.emit.cpu.numba_dialect import NumbaDialect
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.dialect import Function, stored_as
-from vlang.emit.shared.formulas import Writer
-from vlang.emit.shared.grouped import Grouped
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function, stored_as
+from vlang.emit.shared.values.formulas import Writer
 from vlang.ir.forms import forms as f
 from vlang.types import BOOL, VERTEX, Scalar
 

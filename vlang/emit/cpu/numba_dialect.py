@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from vlang.emit.cpu.skeleton import skeletons
-from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
-from vlang.emit.shared.wide import LEAST, Element, Part, joined
+from vlang.emit.shared.values.dialect import SATURATED, Dialect, Entry, Function
+from vlang.emit.shared.values.wide import LEAST, Element, Part, joined
 from vlang.maths import MATHS
 from vlang.types import Scalar, Type
 

@@ -10,15 +10,16 @@ from vlang.emit.cpu.grouped_text import closed, opened, taken
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.dialect import Function
-from vlang.emit.shared.formulas import located
-from vlang.emit.shared.grouped import Grouped
-from vlang.emit.shared.holistic import FIRST_PLACE, Holistic, conclude, prepare
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.grouped import Grouped
+from vlang.emit.shared.reductions.holistic import FIRST_PLACE, Holistic, conclude, prepare
+from vlang.emit.shared.reductions.packed import parts_of, put_and_get
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.sending import decided, early_of, is_final
-from vlang.emit.shared.stage import StageWriter, parts_of, put_and_get
+from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.target import Module, StageText
+from vlang.emit.shared.values.dialect import Function
+from vlang.emit.shared.values.formulas import located
 from vlang.types import BOOL, OPPOSITE, Scalar
 
 __all__ = ["NumbaTarget"]

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vlang.emit.cuda.unified import Places, places
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.dialect import Dialect
-from vlang.emit.shared.formulas import Writer
-from vlang.emit.shared.holistic import Holistic
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.holistic import Holistic
+from vlang.emit.shared.values.dialect import Dialect
+from vlang.emit.shared.values.formulas import Writer
 from vlang.ir.forms import forms as f
 from vlang.reductions import identity
 from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
+from vlang.emit.shared.values.dialect import SATURATED, Dialect, Entry, Function
 from vlang.maths import MATHS
 from vlang.types import BOOL, Scalar, Type
 

@@ -6,7 +6,7 @@ import textwrap
 
 from vlang.emit.cuda.cells import groups
 from vlang.emit.cuda.unified import Place, places
-from vlang.emit.shared.holistic import Holistic
+from vlang.emit.shared.reductions.holistic import Holistic
 from vlang.emit.shared.sending import Early
 from vlang.emit.shared.stage import StageWriter
 from vlang.runtime.plan.gpu_stage import GpuStage

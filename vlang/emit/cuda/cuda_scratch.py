@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vlang.emit.cuda.cuda_dialect import CudaDialect
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.dialect import Function
-from vlang.emit.shared.formulas import Writer
-from vlang.emit.shared.holistic import Holistic
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.holistic import Holistic
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function
+from vlang.emit.shared.values.formulas import Writer
 from vlang.types import Scalar
 
 __all__ = ["lifted", "scratch_members"]

@@ -10,12 +10,13 @@ from vlang.emit.cuda.cuda_notes import stage_notes
 from vlang.emit.cuda.cuda_scratch import lifted, scratch_members
 from vlang.emit.cuda.ways.gpu_way_text import GpuPass
 from vlang.emit.cuda.ways.gpu_way_texts import GPU_WAY_TEXTS
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.dialect import Function, scalars_of
-from vlang.emit.shared.formulas import Writer, located
-from vlang.emit.shared.holistic import Holistic
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.holistic import Holistic
+from vlang.emit.shared.reductions.packed import put_and_get
 from vlang.emit.shared.sending import decided, early_of, is_final
-from vlang.emit.shared.stage import StageWriter, put_and_get
+from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function, scalars_of
+from vlang.emit.shared.values.formulas import Writer, located
 from vlang.ir.forms import forms as f
 from vlang.reductions import REDUCTIONS
 from vlang.runtime.plan.gpu_stage import GpuStage

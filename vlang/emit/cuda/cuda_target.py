@@ -7,11 +7,11 @@ from pathlib import Path
 
 from vlang.emit.cuda.cuda_dialect import CudaDialect, indented
 from vlang.emit.cuda.cuda_stage import StageStruct, from_lane
-from vlang.emit.shared.dialect import Function
-from vlang.emit.shared.formulas import Unwritable
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.target import Module, StageText
+from vlang.emit.shared.values.dialect import Function
+from vlang.emit.shared.values.formulas import Unwritable
 from vlang.runtime.plan import plan as kernelset
 
 __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from vlang.emit.shared.accumulate import Accumulation
-from vlang.emit.shared.dialect import Dialect, Function, stored_as
-from vlang.emit.shared.formulas import Writer, located
-from vlang.emit.shared.frame import Environment, Frame, Scope, Times, parts_of_name
-from vlang.emit.shared.stage import merged, parts_of, put_and_get
+from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.packed import merged, parts_of, put_and_get
+from vlang.emit.shared.values.dialect import Dialect, Function, stored_as
+from vlang.emit.shared.values.formulas import Writer, located
+from vlang.emit.shared.values.frame import Environment, Frame, Scope, Times, parts_of_name
 from vlang.ir.forms import forms as f
 from vlang.runtime.plan.plan import Fault, Fold, ScalarSpec
 from vlang.syntax.tree import Span

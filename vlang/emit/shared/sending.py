@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Write
 from vlang.reductions import identity

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from vlang.emit.shared.dialect import Dialect
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Dialect
 
 if TYPE_CHECKING:  # start-up: a run on a CPU loads no code for GPUs
     from vlang.runtime.plan.gpu_stage import GpuStage

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
 from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked, is_missing
 from vlang.runtime.graph.read.end_columns import EndColumns, choose_ends, names_ends
 from vlang.runtime.graph.read.finish import Facts, finish

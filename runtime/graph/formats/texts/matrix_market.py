@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost, only_column
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import both_directions
 from vlang.runtime.graph.read.finish import Facts, finish

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vlang.runtime.graph.edges.building.space import Space
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.formats.texts.dimacs import dimacs_counts, read_dimacs
 from vlang.runtime.graph.formats.texts.edge_text import read_edge_text
 from vlang.runtime.graph.formats.texts.matrix_market import matrix_counts, read_matrix_market

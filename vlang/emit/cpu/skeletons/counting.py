@@ -1,4 +1,4 @@
-"""The structures that hold all contributions of one vertex (see vlang.emit.shared.holistic), in scratch memory.
+"""Structures in scratch memory that hold all contributions of one vertex (`vlang.emit.shared.reductions.holistic`).
 
 Scratch memory consists of u64 words. room: the memory, the number of edges of the vertex, the number of bits of a hash
 table's index, then the offset of each structure. ..._clear returns the offset after a structure. ..._take inserts a

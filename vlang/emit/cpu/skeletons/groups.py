@@ -1,4 +1,4 @@
-"""The table of the groups of one vertex (see vlang.emit.shared.grouped), in scratch memory of u64 words.
+"""The table of the groups of one vertex (see vlang.emit.shared.reductions.grouped), in scratch memory of u64 words.
 
 The first word is the number of groups. The second word is the number of index bits of the hash table, or 0 for few
 edges, when keys are searched one by one. The third word is the number of the current segment. The slots of a hash table

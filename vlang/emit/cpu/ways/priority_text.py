@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from vlang.emit.cpu.ways.push_text import Pushing, joining, pushing, sender_function
 from vlang.emit.cpu.ways.way_text import CREW, Added
-from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.sending import early_of, joined_writes
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function
 from vlang.ir.forms import forms as f
 from vlang.reductions import identity
 from vlang.runtime.plan.plan import PrioritySpec

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from vlang.emit.cpu.ways.packed_words import Words, words_of
 from vlang.emit.cpu.ways.way_text import SPARSE, Added
-from vlang.emit.shared.dialect import Dialect, Function, scalars_of
-from vlang.emit.shared.formulas import located
+from vlang.emit.shared.reductions.packed import parts_of
 from vlang.emit.shared.sending import early_of, joined_writes, silent
-from vlang.emit.shared.stage import StageWriter, parts_of
+from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Dialect, Function, scalars_of
+from vlang.emit.shared.values.formulas import located
 from vlang.ir.forms import forms as f
 from vlang.ir.rules.pass_rules import only_neighbour
 from vlang.ir.stages import Mask, Write

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from vlang.emit.cpu.ways.push_text import Pushing, pushing, sender_texts
 from vlang.emit.cpu.ways.way_text import CREW, SPARSE, Added
-from vlang.emit.shared.dialect import Function, stored_as
 from vlang.emit.shared.sending import early_of, is_final
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function, stored_as
 from vlang.reductions import identity
 
 __all__ = ["ReachText"]

@@ -9,9 +9,10 @@ these accumulators.
 from __future__ import annotations
 
 from vlang.emit.cpu.ways.way_text import SPARSE, Added
-from vlang.emit.shared.dialect import scalars_of
 from vlang.emit.shared.loop_spec import LoopPlan, changes_read
-from vlang.emit.shared.stage import StageWriter, put_and_get
+from vlang.emit.shared.reductions.packed import put_and_get
+from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import scalars_of
 from vlang.ir.forms import forms as f
 from vlang.runtime.plan.plan import SumSpec
 from vlang.types import BOOL

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function
 
 __all__ = ["CREW", "SPARSE", "Added", "WayText"]
 

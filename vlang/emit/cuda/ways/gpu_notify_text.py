@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vlang.emit.cuda.ways.gpu_way_text import GpuWayText
-from vlang.emit.shared.dialect import Function
+from vlang.emit.shared.values.dialect import Function
 
 __all__ = ["NotifyText"]
 

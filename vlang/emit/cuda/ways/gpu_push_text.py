@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from vlang.emit.cuda.ways.gpu_sending import Push, push_of
 from vlang.emit.cuda.ways.gpu_way_text import GpuPass, GpuWayText
-from vlang.emit.shared.dialect import Function, stored_as
 from vlang.emit.shared.sending import silent
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function, stored_as
 from vlang.ir.forms import forms as f
 from vlang.types import F64, Scalar
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vlang.emit.shared.dialect import stored_as
 from vlang.emit.shared.sending import joined_writes, one_write
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import stored_as
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Write
 from vlang.types import VERTEX, Vector

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.values.dialect import Function
 
 if TYPE_CHECKING:
     from vlang.emit.cuda.cells import Cell

@@ -1,0 +1,1 @@
+"""Transports between ranks: MPI, and threads of one process."""

@@ -1,0 +1,161 @@
+"""Ranks that are processes of an MPI job (mpi4py; Open MPI or MPICH)."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from vlang.errors import BindError, ClusterError
+from vlang.runtime.cluster.transports.transport import Buffer, check_places
+from vlang.runtime.cluster.transports.watch import Watch
+from vlang.runtime.threads.processors import available_threads
+
+__all__ = ["INSTALL", "MOST_BYTES", "Mpi", "mpi_ranks"]
+
+INSTALL = "pip install 'vlang[cluster]'"
+
+MOST_BYTES = 1 << 30
+"""The most bytes of one message between two ranks; longer ones are sent in rounds. Open MPI 5.0.11 fails from 2^31."""
+
+_RECORD = 1024  # bytes that every rank sends to every other one in each exchange
+_SIZE, _PLACE = 8, 504  # of these: the length of the message, and the place of the rank
+_INSIDE = _RECORD - _SIZE - _PLACE  # messages up to this length are in the record
+_FAILED = "!"  # begins the place of a rank that has failed
+_SPINS = 2000  # tests before a rank that waits gives its processor to others, if each rank has one
+_GRACE = 1.0  # seconds that a rank that failed waits for others before it ends the job
+
+
+class Mpi:
+    """The transport of a process of an MPI job (see `Transport`).
+
+    An exchange begins with a collective of short records, which contain the place of the rank in the run and messages
+    of up to _INSIDE bytes. Longer messages follow, each from one rank to another. So ranks at different places of the
+    run still call the same collective, and get an error.
+    """
+
+    def __init__(self) -> None:
+        from mpi4py import MPI  # optional
+
+        self._mpi: Any = MPI
+        self._comm: Any = MPI.COMM_WORLD.Dup()
+        self._watch = Watch(MPI.COMM_WORLD.Dup(), MPI)
+        self.rank, self.size = int(self._comm.Get_rank()), int(self._comm.Get_size())
+        shared = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.beside, self.lead = int(shared.Get_size()), int(shared.bcast(self.rank))
+        self.place = int(shared.Get_rank())
+        shared.Free()
+        self.calls = self.sent = 0
+        self._spins = _SPINS if self.beside <= available_threads() else 1
+        self.failed = False
+        self._out = np.zeros((self.size, _RECORD), np.uint8)
+        self._in = np.zeros((self.size, _RECORD), np.uint8)
+
+    def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
+        """See `Transport`."""
+        self.calls += 1
+        lengths = [0 if rank == self.rank else len(buffer) for rank, buffer in enumerate(buffers)]
+        self.sent += sum(lengths)
+        self._write(where)
+        for rank, length in enumerate(lengths):
+            self._out[rank, :_SIZE].view(np.int64)[0] = length
+            if 0 < length <= _INSIDE:
+                self._out[rank, _SIZE + _PLACE : _SIZE + _PLACE + length] = buffers[rank]
+        self._watch.enter(self.calls, where)
+        self._wait(self._comm.Ialltoall(self._out, self._in))
+        self._check(where)
+        coming = self._in[:, :_SIZE].copy().view(np.int64)[:, 0].tolist()
+        found = [np.empty(0 if rank == self.rank else length, np.uint8) for rank, length in enumerate(coming)]
+        requests = []
+        for rank, buffer in enumerate(found):
+            if len(buffer) > _INSIDE:
+                requests += [self._comm.Irecv(part, rank) for part in _rounds(buffer)]
+            else:
+                buffer[:] = self._in[rank, _SIZE + _PLACE : _SIZE + _PLACE + len(buffer)]
+        for rank, length in enumerate(lengths):
+            if length > _INSIDE:
+                requests += [self._comm.Isend(part, rank) for part in _rounds(buffers[rank])]
+        for request in requests:
+            self._wait(request)
+        return found
+
+    def abort(self, reason: str) -> None:
+        """See `Transport`.
+
+        The other ranks get the reason in their next exchange. If a rank makes no exchange for 1 s, the job is ended.
+        """
+        if self.failed or self.size == 1:
+            return
+        self.failed = True
+        self._write(_FAILED + reason)
+        request = self._comm.Ialltoall(self._out, self._in)
+        begin = time.monotonic()
+        while not request.Test():
+            if time.monotonic() - begin > _GRACE:
+                print(f"error: rank {self.rank} failed, and the others have not noticed: {reason}",
+                      file=sys.__stderr__, flush=True)
+                self._comm.Abort(1)
+            time.sleep(0.001)
+
+    def _write(self, place: str) -> None:
+        raw = place.encode()[:_PLACE]
+        self._out[:, : _SIZE + _PLACE] = 0
+        self._out[:, _SIZE : _SIZE + len(raw)] = np.frombuffer(raw, np.uint8)
+
+    def _places(self) -> list[str]:
+        return [row.tobytes().rstrip(b"\0").decode(errors="ignore") for row in self._in[:, _SIZE : _SIZE + _PLACE]]
+
+    def _check(self, where: str) -> None:
+        """Raise ClusterError if another rank has failed, or is at another place in the run."""
+        places = self._places()
+        for rank, place in enumerate(places):
+            if place.startswith(_FAILED):
+                self.failed = True
+                raise ClusterError(f"rank {rank} failed: {place[1:]}")
+        try:
+            check_places(places)
+        except ClusterError:
+            self.failed = True
+            raise
+
+    def _wait(self, request: Any) -> None:
+        """Wait for a request; after a while, print which ranks wait and which are missing (see `Watch`)."""
+        for _ in range(self._spins):
+            if request.Test():
+                return
+        self._watch.begin()
+        while not request.Test():
+            time.sleep(0)
+            self._watch.look()
+
+
+def _rounds(buffer: Buffer) -> list[Buffer]:
+    return [buffer[at : at + MOST_BYTES] for at in range(0, len(buffer), MOST_BYTES)]
+
+
+def mpi_ranks(asked: int | str | None) -> Mpi:
+    """The transport of the MPI job of this process; a process without mpiexec is a job of one rank.
+
+    `asked` is the option `cluster`. Raises ClusterError if mpi4py is missing or MPI does not load, and BindError if
+    `asked` is a number and the job has another number of ranks.
+    """
+    if find_spec("mpi4py") is None:
+        raise ClusterError(f"a run on several ranks needs mpi4py, which is not installed: {INSTALL}")
+    transport = _joined()
+    if isinstance(asked, int) and asked != transport.size:
+        raise BindError(f"{asked} ranks were asked for, and this job has {transport.size}: start it by `mpiexec -n "
+                        f"{asked}`, or leave the number out")
+    return transport
+
+
+@cache
+def _joined() -> Mpi:
+    try:
+        return Mpi()
+    except (ImportError, RuntimeError) as error:
+        raise ClusterError(f"MPI does not load: {' '.join(str(error).split())[:200]}; {INSTALL}") from None

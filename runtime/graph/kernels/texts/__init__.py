@@ -1,0 +1,1 @@
+"""Kernels that scan lines of text."""

@@ -1,0 +1,1 @@
+"""Reads of pages from disk into aligned buffers."""

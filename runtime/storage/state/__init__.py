@@ -1,0 +1,1 @@
+"""Saved states: files of arrays, and arrays over vertices in files."""

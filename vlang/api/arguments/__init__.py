@@ -1,0 +1,1 @@
+"""The arguments of a call: values of parameters and fields, and options."""

@@ -1,0 +1,1 @@
+"""Warnings about the values of a run."""

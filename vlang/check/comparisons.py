@@ -1,0 +1,41 @@
+"""The message for values that cannot be compared."""
+
+from __future__ import annotations
+
+from vlang.check.tables.checking import Run
+from vlang.check.tables.typing import a, spoken
+from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
+from vlang.times import WRITTEN
+from vlang.types import BOOL, CATEGORY, TEXT, TIMES, VERTEX, Type, Vector
+
+__all__ = ["report_incomparable"]
+
+_TIMES = frozenset(TIMES.values())
+
+
+def report_incomparable(run: Run, node: t.Compare, left: Type, right: Type) -> None:
+    """Report that two values cannot be compared, with what to write instead.
+
+    Args:
+        run: receives the problem.
+        node: the comparison.
+        left, right: the types of the two values.
+    """
+    help_: str = ""
+    if BOOL in (left, right):
+        help_ = "a bool is not a number"
+    elif VERTEX in (left, right):
+        help_ = "a vertex is a name, not a quantity"
+    elif CATEGORY in (left, right):
+        help_ = "a category is compared with a name in double quotes, or with another category"
+    elif left in _TIMES and right in _TIMES:
+        help_ = "declare both with the same type: then they count the same unit"
+    elif left in _TIMES or right in _TIMES:
+        help_ = f"a time is compared with a text, such as \"{WRITTEN.partition(' ')[0]}\", or with another time"
+    elif TEXT in (left, right):
+        help_ = "a text stands for the name of a category, or for a time"
+    elif isinstance(left, Vector) or isinstance(right, Vector):
+        help_ = "fold a vector first: `sum(x)`, `min(x)`, `max(x)` or one component `x[0]`"
+    run.report(Code.WRONG_TYPE, f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,
+                    f"{spoken(left)} {node.op} {spoken(right)}", help=help_ or ())

@@ -1,0 +1,1 @@
+"""Names and calls of other languages, and what to write in vlang instead."""

@@ -1,0 +1,1 @@
+"""Checks of particular kinds of reductions."""

@@ -1,0 +1,1 @@
+"""The commands of vlang, one file each."""

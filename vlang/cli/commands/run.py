@@ -1,0 +1,401 @@
+"""`vlang run PROGRAM GRAPH [name=value ...]`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vlang.cli.budget import memory_budget
+from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
+from vlang.cli.ranks import as_rank, start_ranks
+from vlang.cli.run_options import RunCommand, run_options, taken_options
+from vlang.cli.show import global_text, note, say, table
+from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
+from vlang.errors import BindError, GraphError
+from vlang.options import ALL_GPUS, EVERYDAY, device_names
+from vlang.runtime.cluster.job.ray_address import is_ray
+
+if TYPE_CHECKING:
+    from vlang.api.program import Program
+    from vlang.runtime.cluster.transports.transport import Transport
+    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.plan.plan import Plan
+    from vlang.runtime.results.result import Result
+
+__all__ = ["command", "warn"]
+
+
+class _Run(RunCommand):
+    """The command `run`. The help also describes the program, if the command line names a program."""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        name = ctx.params.get("program")
+        if name:
+            from vlang.api.program import load  # start-up
+
+            formatter.write(describe(load(name)) + "\n\n")
+        super().format_help(ctx, formatter)
+
+
+@click.command(cls=_Run, add_help_option=False)
+@click.argument("program", required=False)
+@click.argument("graph", required=False)
+@click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("-o", "--output", metavar="FILE",
+              help="Write every row to a .parquet, .arrow, .csv, .tsv, .json or .npz file; also .csv.gz and "
+              ".csv.zst; - is csv on stdout. DIR/ takes a Parquet file of each rank.")
+@click.option("--plot", "picture", metavar="FILE",
+              help="Draw the first field to a .png or .svg file, or write a page about the run to a .html file; needs "
+              "the extra plot.")
+@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
+@click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
+              help="Values of a vertex field: FILE:COLUMN of a table of vertices, a .npy or .npz file, or one "
+              "value for all.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the run, and without -o all values.")
+@click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors and warnings of the run.")
+@run_options(*(name for name, option in EVERYDAY.items() if option.command))
+@graph_options
+@click.option("-h", "--help", "wants_help", is_flag=True, help="Show this, and what PROGRAM computes and takes.")
+@click.pass_context
+def command(
+    ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
+    picture: str | None, top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool,
+    wants_help: bool, **given: Any,
+) -> None:
+    """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
+
+    Without -o the first rows are shown as a table. Vertices are written with the ids of the graph's file.
+    """
+    if wants_help:
+        say(ctx.get_help())
+        return
+    cluster, restarts = given.pop("cluster"), given.pop("restarts")
+    if cluster is not None or restarts is not None:
+        _start(cluster, restarts, given["checkpoint"])
+    if is_ray(cluster):  # this process collects the results of the ranks
+        given |= {"cluster": cluster, "restarts": restarts}
+    with nullcontext() if is_ray(cluster) else as_rank(cluster) as rank:
+        if rank is not None and rank.rank:  # only rank 0 writes files, but every rank a part
+            output = output if output is not None and output.endswith("/") else None
+            picture = given["trace"] = None
+        _run(program, graph, parameters, output, picture, top, fields, as_json, verify, quiet, rank, given)
+
+
+def _start(cluster: int | str | None, restarts: int | None, checkpoint: str | None) -> None:
+    """Start the ranks of the option --cluster, unless this process is one of them."""
+    from vlang.runtime.cluster.job.launched import launched_ranks, restarted  # start-up
+
+    inside = launched_ranks() > 0
+    if restarts is not None and not is_ray(cluster) and (inside or not isinstance(cluster, int)) and not restarted():
+        raise click.UsageError("--restarts starts the ranks again if one is killed, so vlang must have started them: "
+                               "give --cluster N as well, outside of mpiexec and srun, or --cluster ray:N")
+    if restarts is not None and checkpoint is None:
+        raise click.UsageError("--restarts goes on from the last checkpoint of all ranks: give --checkpoint DIR as "
+                               "well")
+    if isinstance(cluster, int) and not inside:
+        start_ranks(cluster, restarts or 0, sys.argv[1:])
+
+
+def _run(
+    program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None, picture: str | None,
+    top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, rank: Transport | None,
+    given: dict[str, Any],
+) -> None:
+    """Run the command, with its options, in this process.
+
+    `rank` is None unless this process is one of several ranks.
+    """
+    if program is None or graph is None:
+        missing = "a program and a graph" if program is None else "a graph"
+        raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
+                               f"{program or 'pagerank'} karate")  # fmt: skip
+    check_stdin(program, graph, given["vertices"], *("-" for word in parameters if word.endswith("=@-")))
+    if output == "-" and as_json:
+        raise click.UsageError("`-o -` and --json both write to stdout; choose one")
+    from vlang.api.program import load  # start-up
+
+    if output is not None and output != "-":
+        _check_output(output, rank)
+    if picture is not None:
+        _check_picture(picture)
+    options = taken_options(given)
+    reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
+    apart = is_ray(options.get("cluster"))  # the ranks are other processes
+    if verify and (rank is not None or apart):
+        raise click.UsageError("--verify compares runs on one machine; leave out --verify, or the ranks")
+    if verify and "target" in options:
+        raise click.UsageError("--verify compares whole results, and one that stops at a target is none; leave one of "
+                               "them out")
+    _check_device(options)
+    loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
+    check_reading(loaded, reading)
+    if options.get("checkpoint") is not None and rank is None and not apart:  # each rank checks the folder itself
+        from vlang.runtime.storage.state.state_folder import check_folder  # start-up
+
+        check_folder(options["checkpoint"])
+    if not quiet:
+        warn(loaded)
+    size = 0 if rank is None else rank.size
+    if rank is not None or apart:
+        from vlang.api.arguments.bind_options import check_options  # start-up
+        from vlang.api.running.on_ranks import refuse_early  # start-up
+
+        refuse_early(loaded, check_options(options))
+        if apart:
+            from vlang.runtime.cluster.by_ray.connect import rank_count  # start-up
+
+            size = rank_count(options["cluster"])
+        if not quiet:
+            note(_ranks_note(size, graph, apart))
+    _refuse_gpus(loaded, options)
+    words = bindings(loaded, parameters, f"vlang run {program} {graph}")
+    loaded, words = with_constants(loaded, words)
+    with memory_budget(loaded, graph, reading, options, quiet), \
+            _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
+        paged = size > 1 or apart
+        read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, paged=paged, **reading)
+        keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read, quiet)
+        if not quiet and (said := unused_columns(loaded, read, keywords)):
+            note(said)
+        if "target" in options:
+            options["target"] = vertex_of("--target", options["target"], read)
+        if size and (rank is None or rank.rank == 0) and not quiet:
+            note(_rank_memory(loaded, read, options, keywords, size))
+        notes: list[str] = []
+        if read.stored is not None and not size:
+            _place(loaded, read, options, keywords, quiet)
+        shown: dict[str, Any] = {} if quiet else {"progress": True, "notices": partial(_say, notes)}
+        result = loaded(read, {**options, **shown}, **keywords)
+        if "target" in options and not as_json:
+            for name, value in list(result.row(options["target"]).items())[1:]:
+                say(f"{name} of {options['target']} = {value}", err=output == "-")
+        mine = range(size or 1) if rank is None else [rank.rank]
+        _write(result, output, top, as_json, quiet, mine, size or 1)
+        if picture is not None:
+            _draw(result, picture, quiet)
+        for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
+            if text not in notes:
+                note(f"warning: {_as_options(text)}")
+        for text in () if quiet else result.notes:
+            note(f"note: {text}")
+        if result.interrupted:
+            raise KeyboardInterrupt
+        if "device" in options and not quiet:
+            note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
+        for line in () if result.chaos is None else result.chaos.lines():
+            note(line)
+        if verify:
+            from vlang.cli.verify import verify_run  # start-up
+
+            for line in verify_run(loaded, read, keywords, options, result):
+                note(line)
+
+
+def _traced(path: str | None, name: str) -> AbstractContextManager[None]:
+    """A context manager that writes the trace of reading and running, if `path` names a file."""
+    if path is None:
+        return nullcontext()
+    from vlang.runtime.engine.recorder import recorded  # start-up
+
+    return recorded(path, name)
+
+
+def _check_output(path: str, rank: Transport | None) -> None:
+    """Raise an error before the run if a file, or a folder of part files, cannot be written."""
+    from vlang.runtime.results.files import check_output  # start-up
+    from vlang.runtime.results.parts import is_folder, prepare_folder  # start-up
+    from vlang.runtime.storage.output import check_writable  # start-up
+
+    try:
+        if not is_folder(path):
+            check_output(path)
+        elif rank is None or rank.rank == 0:
+            prepare_folder(path)
+    except GraphError as error:
+        other = "; or write -o -" if "unknown format" in str(error) else ""
+        raise click.UsageError(f"{error}{other}") from None
+    if not is_folder(path):
+        check_writable(path)
+
+
+def _check_picture(path: str) -> None:
+    """Raise an error before the run if a picture cannot be written to a file."""
+    from vlang.runtime.results.pictures.picture import check_picture  # start-up
+    from vlang.runtime.storage.output import check_writable  # start-up
+
+    try:
+        check_picture(path)
+    except BindError as error:
+        raise click.UsageError(str(error)) from None
+    check_writable(path)
+
+
+def _draw(result: Result, path: str, quiet: bool) -> None:
+    """Write the picture of a result."""
+    from vlang.runtime.results.report import save_report  # start-up
+
+    save_report(result, path)
+    if not quiet:
+        note(f"wrote {path}")
+
+
+def _ranks_note(size: int, graph: str, apart: bool) -> str:
+    """A line with the number of ranks, and with the file from which each rank reads its edges.
+
+    `apart`: whether the ranks are actors of Ray, and this process reads the graph and prints.
+    """
+    writer = "this process" if apart else "one rank of each machine"
+    share = "" if graph.endswith(".vg") else f" from a page file that {writer} writes first"
+    return f"{size} ranks{' of Ray' if apart else ', rank 0 prints'}; each reads the edges of its vertices{share}"
+
+
+def _rank_memory(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int) -> str:
+    """A line with the memory that each rank takes."""
+    from vlang.api.arguments.bind_options import check_options  # start-up
+    from vlang.api.running.columns import columns_of  # start-up
+    from vlang.runtime.cluster.rank_memory import rank_memory  # start-up
+
+    given = frozenset(field.name for field in program.fields if field.name in keywords)
+    columns = columns_of(program.stages().program, graph)
+    plan = program.plan(columns, given, without=check_options(options).without, renumbered=True)
+    return str(rank_memory(plan, graph, size))
+
+
+def _say(notes: list[str], text: str) -> None:
+    """Print a message of the run, and add it to `notes`."""
+    notes.append(text)
+    note(text)
+
+
+def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
+    """Print whether the edges of a graph on disk are read or streamed. If streamed, store the budget in `options`."""
+    from vlang.api.arguments.bind_options import check_options  # start-up
+    from vlang.api.running.columns import columns_of  # start-up
+    from vlang.api.running.on_disk import placed  # start-up
+
+    chosen = check_options(options)
+    given = frozenset(field.name for field in program.fields if field.name in keywords)
+
+    def plan_for(target: str) -> Plan:
+        return program.plan(columns_of(program.stages().program, graph), given, target=target, without=chosen.without)
+
+    found = placed(program, plan_for, graph, chosen)
+    if found is not None and found.streams:
+        options["memory"] = found.limit
+    if found is not None and not quiet:
+        note(found.text)
+
+
+def _check_device(options: dict[str, Any]) -> None:
+    """Check the device and the options that it supports before a graph is read.
+
+    Raises click.UsageError for wrong options, and DeviceError.
+    """
+    from vlang.api.arguments.bind_options import check_options  # start-up
+    from vlang.runtime.gpu.device.choose import check_device  # start-up
+
+    try:
+        check_options(options)
+    except BindError as error:
+        text = str(error).replace('device="gpu"', "--device gpu").replace("checkpoint=FOLDER", "--checkpoint FOLDER")
+        raise click.UsageError(text.replace("on_interrupt is", "--on-interrupt is")) from None
+    check_device(options.get("device", "cpu"))
+
+
+def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
+    """Refuse what several GPUs cannot run, before a graph is read. Raises BindError."""
+    if options.get("device") == ALL_GPUS or len(device_names(options.get("device", "cpu"))) > 1:
+        from vlang.api.arguments.bind_options import check_options  # start-up
+        from vlang.api.running.on_gpus import refuse_early  # start-up
+
+        refuse_early(loaded, check_options(options))
+
+
+def _as_options(text: str) -> str:
+    """A warning with Python option names rewritten as command-line options."""
+    return re.sub(r'weights="(.*)"', lambda found: f"--weights {shlex.quote(found[1])}", text)
+
+
+def _write(
+    result: Result, output: str | None, top: int, as_json: bool, quiet: bool, mine: Iterable[int], parts: int
+) -> None:
+    """Write the values of a result to its file, or the parts `mine` of so many `parts`, and print the rest."""
+    count = len(result) if result.final is None else int(result.final.sum())
+    if output == "-":
+        result.to_csv(sys.stdout)
+        sys.stdout.flush()  # printed before the summary
+    elif output is not None and output.endswith("/"):
+        from vlang.runtime.results.parts import save_part  # start-up
+
+        for part in mine:
+            save_part(result, output, part, parts)
+        if not quiet:
+            note(f"wrote {output}: {count:,} rows, in a file of each rank")
+    elif output is not None:
+        result.save(output)
+        if not quiet:
+            note(f"wrote {output}: {count:,} rows")
+    if as_json and output is None:
+        result.to_json(sys.stdout)
+    elif as_json:
+        click.echo(json.dumps(result.summary_dict()))
+    elif output is None and top and result.fields:
+        rows = result.top(top)
+        say(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
+        if count > len(rows) and not quiet:
+            final = "" if result.final is None else "final "
+            note(f"the first {len(rows)} of {count:,} {final}vertices; -o FILE.csv writes all")
+    if not as_json:
+        for name, value in result.globals.items():
+            say(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
+    if not quiet:
+        note(result.summary())
+
+
+def warn(program: Program) -> None:
+    """Show the warnings of a program, as `check` does."""
+    from vlang.syntax.problems import report  # start-up
+
+    if program.warnings:
+        note(report(program.warnings, program.source, program.filename))
+
+
+def describe(program: Program) -> str:
+    """A description of a program, its parameters and its outputs, for `vlang run PROGRAM --help`."""
+    lines = [f"{program.name}: {program.doc}" if program.doc else program.name]
+    if program.params:
+        rows = [
+            (f"{p.name}: {p.type}", "required" if p.required else f"default {_literal(p.default)}")
+            for p in program.params
+        ]
+        lines += ["", "Parameters:", *_pairs(rows)]
+    inputs = [(f"--field {f.name}=...", f"{f.type}, required") for f in program.fields if f.required]
+    if inputs:
+        lines += ["", "Values that the caller passes, one per vertex:", *_pairs(inputs)]
+    if program.edges:
+        rows = [(f"{e.name}: {e.type}", "the graph must have it" if e.required else "optional") for e in program.edges]
+        lines += ["", "Edge columns:", *_pairs(rows)]
+    outputs = [(f"{f.name}: {f.type}", "one per vertex") for f in program.fields]
+    outputs += [(g, "one for the graph") for g in program.globals]
+    lines += ["", "Gives:", *_pairs(outputs)]
+    return "\n".join(lines)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value)
+
+
+def _pairs(rows: list[tuple[str, str]]) -> list[str]:
+    width = max(len(left) for left, _ in rows)
+    return [f"  {left.ljust(width)}  {right}" for left, right in rows]

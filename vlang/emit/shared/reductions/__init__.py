@@ -1,0 +1,1 @@
+"""Code of reductions, for any target."""

@@ -1,0 +1,1 @@
+"""Code of values and operations, for any target."""

@@ -1,0 +1,1 @@
+"""Recovery from syntax errors, and messages that explain them."""
