@@ -90,10 +90,14 @@ def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
 def local_graph(plan: Plan, graph: Graph, transport: Transport, step: int = 1) -> LocalGraph:
     """The part of a graph that a rank needs to run a plan; all ranks call this with the same graph.
 
-    Ranges begin at multiples of `step`.
-
     The rows of a graph on disk are read from the page file, and the rows of a graph in memory are copied. The part
     stays in memory as long as the graph, for the next run that needs the same rows and columns.
+
+    Args:
+        plan: the plan.
+        graph: the whole graph.
+        transport: the transport of the rank.
+        step: ranges begin at multiples of this number of vertices.
 
     Raises DiskError, GraphError and OutOfMemory.
     """

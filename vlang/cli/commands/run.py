@@ -81,8 +81,7 @@ def command(
     cluster, restarts = given.pop("cluster"), given.pop("restarts")
     if cluster is not None or restarts is not None:
         _start(cluster, restarts, given["checkpoint"])
-    if is_ray(cluster):  # this process collects the results of the ranks
-        given |= {"cluster": cluster, "restarts": restarts}
+    given |= {"cluster": cluster, "restarts": restarts} if is_ray(cluster) else {}
     with nullcontext() if is_ray(cluster) else as_rank(cluster) as rank:
         if rank is not None and rank.rank:  # only rank 0 writes files, but every rank a part
             output = output if output is not None and output.endswith("/") else None
@@ -161,8 +160,8 @@ def _run(
     loaded, words = with_constants(loaded, words)
     with memory_budget(loaded, graph, reading, options, quiet), \
             _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
-        paged = size > 1 or apart
-        read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, paged=paged, **reading)
+        reading["paged"] = size > 1 or apart
+        read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
         keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read, quiet)
         if not quiet and (said := unused_columns(loaded, read, keywords)):
             note(said)
@@ -178,8 +177,7 @@ def _run(
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
-        mine = range(size or 1) if rank is None else [rank.rank]
-        _write(result, output, top, as_json, quiet, mine, size or 1)
+        _write(result, output, top, as_json, quiet, [rank.rank] if rank else range(size or 1), size or 1)
         if picture is not None:
             _draw(result, picture, quiet)
         for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
