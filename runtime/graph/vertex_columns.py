@@ -104,7 +104,7 @@ def columns_of_file(path: str | Path) -> VertexColumns:
     """The columns of a text, Parquet or Arrow file of vertices. Raises GraphError, DiskError."""
     file = path if isinstance(path, Path) else Path(path)
     files = table_files(file)
-    names = header_of(TextFile(file)) if files is None else \
+    names = header_of(TextFile(file, "a table of vertices")) if files is None else \
         VertexTable.of(FileTable.open(file, files), None, ()).names
     return _OfFile(file, names, _stamp(file))
 

@@ -70,7 +70,7 @@ def expected_rounds(plan: Plan, rounds: Sequence[Round], streamed: Mapping[str, 
     for row in rounds:
         loop = plan.counted[row.loop]
         stages = loop.stages if isinstance(loop, LoopSpec) else ()
-        domain = next((stage.domain for stage in stages if stage.domain is not None), None)
+        domain = next((stage.side for stage in stages if stage.side is not None), None)
         used = row.pages_cached + row.pages_copied
         kind = domain if domain is None or row.mode == "pull" else OPPOSITE[domain]
         pages = streamed.get(kind or "")

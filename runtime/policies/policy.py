@@ -82,6 +82,8 @@ def listed_only(plan: Plan, deterministic: bool) -> str:
     for stage in plan.stages:
         if stage.domain is None or stage.gpu is None:
             continue
+        if stage.pointer:
+            return f"a pass gathers along `{stage.pointer}`, and a list of edges has no such rows"
         if any(name == "common()" for name, _ in stage.columns):
             return "`common` intersects lists of neighbours, and a list of edges has none"
         if deterministic and not stage.gpu.exact:

@@ -38,7 +38,8 @@ def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     if not found or len(other) == len(found):
         return None
     if other:
-        raise GraphError(f"{path}: {other[0].name} is neither Parquet nor Arrow, as {found[0].name} is\n  expected: "
+        table = next(file for file in found if file not in other)
+        raise GraphError(f"{path}: {other[0].name} is neither Parquet nor Arrow, as {table.name} is\n  expected: "
                          "files of one format; a glob such as '*.parquet' chooses some")  # fmt: skip
     return found
 

@@ -84,7 +84,7 @@ def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, co
                 return _between(int(ends[1]), int(ends[2]))
         with seekable_parts(given, "a file of vertices") as path:
             files = table_files(path)
-            return _of_file(TextFile(path), workers, space) if files is None else \
+            return _of_file(TextFile(path, "a list of vertices"), workers, space) if files is None else \
                 _of_table(VertexTable.of(FileTable.open(path, files), column, ()))
     if given is None or isinstance(given, (bool, float, complex)):
         raise GraphError(f"vertices={given!r}: write a count, \"LO..HI\", the name of a file, or an array of ids")
