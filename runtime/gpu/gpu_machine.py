@@ -256,7 +256,8 @@ class GpuMachine:
         return self.gather(stage)
 
     def send(self, stage: StageSpec) -> None:
-        """Begin a pass over all vertices: clear its counts, and compute its messages."""
+        """Begin a pass over all vertices: bring its lists up to date, clear its counts, and compute its messages."""
+        self.passes.pointed.follow(stage.pointer)
         if stage.loop_end:
             self.state.clear_stats()
         if stage.domain is not None and "messages" in stage.kernels:
@@ -354,9 +355,8 @@ class GpuMachine:
         self.device.copy(buffers[slot].pointer, buffers[source].pointer, buffers[source].nbytes)
 
     def fill(self, slot: str, byte: int) -> None:
-        """Set every byte of a vertex array."""
-        state = self.state  # the padding of the array stays 0
-        self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
+        """Set every byte of a vertex array; its padding stays 0."""
+        self.device.fill(self.pointer(slot), self.state.lengths[slot] * self.state.dtypes[slot].itemsize, byte)
 
     def keep(self, slots: Sequence[str]) -> object:
         """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vlang.runtime.gpu.device.device import Device
-from vlang.runtime.gpus.exchange import Exchange
+from vlang.runtime.gpus.exchange import Exchange, Updates
 from vlang.runtime.gpus.exchange_all import WholeExchange
 from vlang.runtime.gpus.exchange_refined import RefinedExchange
 from vlang.runtime.gpus.exchange_subset import SubsetExchange
@@ -45,7 +45,7 @@ class Mirrors:
         read: the same.
     """
 
-    def __init__(self, read: frozenset[str], exchange: Exchange) -> None:
+    def __init__(self, read: frozenset[str], exchange: Updates) -> None:
         self.read, self._exchange = read, exchange
         self._fresh: set[str] = set()  # the arrays whose mirrors have the values of their owners
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, given, seed, settings
 
 from tests.cpu.language import names
+from tests.cpu.reductions.test_grouped import KEYS
 from tests.cpu.reductions.wholes import BESIDE, KCORE, all_types
 from tests.reference.cases import STDLIB
 from tests.reference.generators.programs import Generated, programs
@@ -179,7 +180,7 @@ def corpus() -> tuple[Generated, ...]:
 
     @seed(SEED)
     @settings(max_examples=CORPUS, deadline=None, database=None, phases=(Phase.generate,))
-    @given(programs(on_gpu=True))
+    @given(programs())
     def collect(drawn: Generated) -> None:
         found.append(drawn)
 
@@ -234,7 +235,7 @@ def test_messages_of_a_frontier(text: str, template: str) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_all_contributions_at_once(architecture: str) -> None:
     """The newest architecture compiles every type. Architectures otherwise differ only in the templates."""
-    rest = (BESIDE, all_types(("i64", "u8", "vertex"))) if architecture == ARCHITECTURES[-1] else ()
+    rest = (BESIDE, all_types(("i64", "u8", "vertex")), KEYS.source) if architecture == ARCHITECTURES[-1] else ()
     for text in (KCORE, *rest):
         plan = plan_of(compile(text))
         assert log_of(plan.text, kernels_of(plan), architecture) == ""
