@@ -154,9 +154,10 @@ class Options:
         "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
         "converged (in Python: return them).", devices="cpu"))
     cluster: int | str | None = field(default=None, metadata=_about(
-        "cluster", "N",
+        "cluster", "N|ray:N|ray://HOST:PORT",
         "Run on N ranks, which are processes that MPI starts on this machine, with the same results. Under mpiexec or "
-        "srun it is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job.",
+        "srun it is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job. ray:N runs N "
+        "ranks on Ray, and ray://HOST:PORT runs one on each machine of a Ray cluster.",
         devices="cpu"))
     restarts: int | None = field(default=None, metadata=_about(
         "whole", "N",

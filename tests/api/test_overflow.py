@@ -11,6 +11,7 @@ import pytest
 
 from vlang import Graph, Result, compile, load
 from vlang.api.running import run_call
+from vlang.api.running.notices import infinite
 from vlang.cli import main
 from vlang.errors import RangeError
 from vlang.ir.integer_watch import noting_integers
@@ -247,14 +248,14 @@ def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) 
     """Conversions by `int`, vectors, sums and products of vectors, tuples, and -(-127), which is `inf` in 8 bits."""
     places: list[Place] = []
     noted: list[Mapping[str, Any]] = []
-    run_noted = run_call._noted
+    noting, run_noted = noting_integers, run_call._noted
 
     def noting_here(*given: Any) -> Any:
-        program, found = noting_integers(*given)
+        program, found = noting(*given)
         places.extend(found)
         return program, found
 
-    monkeypatch.setattr("vlang.api.running.notices.infinite.noting_integers", noting_here)
+    monkeypatch.setattr(infinite, "noting_integers", noting_here)
     def run_here(*given: Any) -> Mapping[str, Any]:
         noted.append(run_noted(*given))
         return noted[-1]

@@ -9,7 +9,7 @@ overflow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce as fold
 
 from vlang.ir.facts import Facts
@@ -19,6 +19,7 @@ from vlang.ir.forms.ranges import Ranges
 from vlang.ir.forms.visible import statements
 from vlang.ir.overflow_watch import Place
 from vlang.maths import WHOLE
+from vlang.records import dataclass
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, I64, Scalar, Tuple, Type, Vector
 
