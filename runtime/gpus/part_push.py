@@ -66,6 +66,10 @@ class PartPushWay(PushWay):
             return "several GPUs send each other one field of active vertices, and it reads other values of neighbours"
         return ""
 
+    def pulls(self, loop: LoopSpec, options: Options) -> bool:
+        """True, as all GPUs run full passes if one of them cannot push."""
+        return True
+
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """The edges by sender."""
         (stage,) = loop.stages
