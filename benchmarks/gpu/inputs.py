@@ -4,7 +4,9 @@ Names and parameters are those of the peers' measurements:
 - rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;
 - rmat22s: rmat22 in both directions;
 - urand22: uniformly random, of the same size as rmat22;
-- grid2000: 2000 x 2000, both directions.
+- grid2000: 2000 x 2000, both directions;
+- rmat23, rmat26, urand23 and strip (a grid of 200 x 20000): graphs that nothing was tuned on; rmat26 has 1.07 G edges
+  and takes 60 GB of host memory.
 
 The weight of an edge, a whole number 1..64, is a hash of its two vertices. The source is the vertex of largest
 out-degree; in a grid it is a corner.
@@ -78,6 +80,10 @@ INPUTS = {
     "urand22": Kind("uniform", "22", directed=True),
     "grid2000": Kind("grid", "2000x2000", directed=False, corner=True),
     "rmat22s": Kind("rmat", "22", directed=True, symmetrize=True),
+    "rmat23": Kind("rmat", "23", directed=True),
+    "urand23": Kind("uniform", "23", directed=True),
+    "strip": Kind("grid", "200x20000", directed=False, corner=True),
+    "rmat26": Kind("rmat", "26", directed=True),
 }
 
 QUICK = {
@@ -86,6 +92,10 @@ QUICK = {
     "urand22": Kind("uniform", "13", directed=True),
     "grid2000": Kind("grid", "60x60", directed=False, corner=True),
     "rmat22s": Kind("rmat", "13", directed=True, symmetrize=True),
+    "rmat23": Kind("rmat", "13", directed=True),
+    "urand23": Kind("uniform", "13", directed=True),
+    "strip": Kind("grid", "20x200", directed=False, corner=True),
+    "rmat26": Kind("rmat", "15", directed=True),
 }
 
 

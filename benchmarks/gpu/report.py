@@ -15,8 +15,9 @@ from vlang.runtime.threads.processors import available_threads
 __all__ = ["HEADER", "Row", "conditions", "markdown", "save", "table_line"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-_WIDTHS = (17, 8, 9, 8, 8, 16, 8, 4, 6, 8, 9, 9)
-HEADER = ("work", "graph", "ms", "must", "aim", "best peer", "limit", "met", "rounds", "M edges", "steps", "call")
+_WIDTHS = (19, 8, 9, 8, 8, 16, 8, 4, 6, 8, 9, 9, 8)
+HEADER = ("work", "graph", "ms", "must", "aim", "best peer", "limit", "met", "rounds", "M edges", "steps", "call",
+          "us/step")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Row:
         """The cells of the row in the table."""
         peer = "" if self.peer is None else f"{self.peer[1]:g} {self.peer[0]}"
         return (self.work, self.graph, _short(self.ms), _short(self.must), _short(self.aim), peer, _short(self.limit),
-                self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.steps), _short(self.call))
+                self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.steps), _short(self.call),
+                _short(self.steps * 1e3 / self.rounds if self.rounds else None))
 
     def __str__(self) -> str:
         return table_line(self.cells()) + (f"  {self.problem}" if self.problem else "")

@@ -84,6 +84,8 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
     if work.kind == "pagerank":
         arguments["tol"] = 0.0
     call = Call(program(work.kind), given, arguments)
+    if work.budget:
+        return replace(call, arguments={**arguments, "gpu_memory": work.budget})
     if work.streamed:
         edges = bytes_of_edges(work, given)
         budget = least_budget(call) + max(int(work.resident * edges), min(BUFFERS, edges // 8))
@@ -93,7 +95,7 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
 
 def bytes_of_edges(work: Work, given: Input) -> int:
     """Bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses them."""
-    return given.graph.m * (8 if work.kind == "sssp" else 4)
+    return len(given.graph.adjacency("in")) * (8 if work.kind == "sssp" else 4)
 
 
 def least_budget(call: Call) -> int:

@@ -7,10 +7,13 @@ without a GPU.
 from __future__ import annotations
 
 import json
+import os
+import sys
 import tempfile
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from vlang import __version__
 from vlang.errors import DeviceError, InternalError
@@ -21,6 +24,8 @@ from vlang.runtime.threads.activity import step
 __all__ = ["Compiler", "CupyCompiler", "Rejected", "compile_cubin", "options_for", "whole_source"]
 
 _MAGIC = b"vlang cubin 1\n"
+_LIBRARY = b"vlang nvrtc 1\n"
+_PLACES = ("CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "LD_LIBRARY_PATH")  # variables by which the library is found
 _LINES = 12  # number of lines of the compiler's log in a message
 
 
@@ -99,18 +104,43 @@ def _kept(source: str, key: str) -> Path:
 
 
 class CupyCompiler:
-    """NVRTC, called through CuPy, which locates the library. Raises DeviceError if the library cannot be loaded."""
+    """NVRTC, called through CuPy, which locates the library.
+
+    The library is loaded only if something must be compiled: loading it takes a tenth of a second, and a warm run needs
+    only its version, which the cache directory keeps.
+    """
 
     def __init__(self) -> None:
-        from cupy.cuda import nvrtc  # optional
+        self._loaded: Any = None
 
-        self._nvrtc = nvrtc
-        try:
-            self.version = ".".join(map(str, nvrtc.getVersion()))
-        except (RuntimeError, OSError, ImportError) as error:
-            lines = str(error).strip().splitlines()
-            raise DeviceError(f"NVRTC, the compiler of the GPU's code, cannot be loaded: pip install 'vlang[gpu]' "
-                              f"({lines[0] if lines else type(error).__name__})") from None
+    @cached_property
+    def version(self) -> str:
+        """The version of the library, such as "13.0". Raises DeviceError if the library cannot be loaded."""
+        kept = read_entry(_library_key(), "nvrtc", _LIBRARY)
+        if kept is not None:
+            version, *file = json.loads(kept)
+            if file == _identity(file[0]):
+                return str(version)
+        version = ".".join(map(str, self._nvrtc.getVersion()))
+        path = _library_path()
+        if path:
+            write_entry(_library_key(), "nvrtc", _LIBRARY, json.dumps([version, *_identity(path)]).encode())
+        return version
+
+    @property
+    def _nvrtc(self) -> Any:
+        """CuPy's module of NVRTC, whose library has been loaded. Raises DeviceError."""
+        if self._loaded is None:
+            try:
+                from cupy_backends.cuda.libs import nvrtc  # optional
+
+                nvrtc.getVersion()  # loads the library
+            except (RuntimeError, OSError, ImportError) as error:
+                lines = str(error).strip().splitlines()
+                raise DeviceError(f"NVRTC, the compiler of the GPU's code, cannot be loaded: pip install 'vlang[gpu]' "
+                                  f"({lines[0] if lines else type(error).__name__})") from None
+            self._loaded = nvrtc
+        return self._loaded
 
     def supports(self, architecture: str) -> bool:
         """Whether NVRTC can generate machine code for an architecture such as "sm_90"."""
@@ -127,3 +157,27 @@ class CupyCompiler:
             raise Rejected(nvrtc.getProgramLog(program) or str(error)) from None
         finally:
             nvrtc.destroyProgram(program)
+
+
+def _library_key() -> str:
+    """The key of the kept version: all that decides which library CuPy finds."""
+    return key_of("nvrtc", sys.prefix, *(os.environ.get(name, "") for name in _PLACES))
+
+
+def _identity(path: str) -> list[Any]:
+    """The path, size and time of change of a file; only the path if there is no such file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return [path]
+    return [path, status.st_size, status.st_mtime_ns]
+
+
+def _library_path() -> str:
+    """The path of the NVRTC library that this process has loaded; "" if it cannot be found out."""
+    try:
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    paths = [line.split(maxsplit=5)[-1] for line in lines if "/libnvrtc.so" in line]
+    return paths[0] if paths else ""

@@ -17,7 +17,7 @@ HYTGRAPH = Policy(
         ),
     },
     left_out=(
-        "whole partitions combined by four (V-B), and partitions of 32 MB: pages have 4 to 64 MiB",
+        "whole partitions combined by four (V-B), and partitions of 32 MB: pages have 8 to 16 MiB",
         "the choice made on the GPU (V-A): the host chooses from counts that the GPU made",
         "priority of hubs and of large changes (VI-A); `vlang convert --layout hubs` sorts hubs to the front",
         "a second round on loaded partitions (VI-A)",

@@ -133,7 +133,7 @@ def address_of(array: NDArray[Any]) -> int:
 @cache
 def process_locks() -> PageLocks:
     """The page locks of this process, made through CuPy."""
-    from cupy.cuda import runtime  # optional
+    from cupy_backends.cuda.api import runtime  # optional
 
     def mapped(address: int) -> int:
         return int(runtime.pointerGetAttributes(address).devicePointer)

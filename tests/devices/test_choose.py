@@ -106,7 +106,7 @@ def test_a_stand_in_is_gone_afterwards_and_nowhere_else() -> None:
 
 
 def test_a_gpu_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("cupy", "cupy.cuda"):
+    for name in ("cupy_backends", "cupy_backends.cuda", "cupy_backends.cuda.api"):
         monkeypatch.setitem(sys.modules, name, None)
     for ask in (open_device, check_device):
         with pytest.raises(DeviceError) as caught:

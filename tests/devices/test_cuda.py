@@ -15,6 +15,7 @@ import pytest
 from vlang.errors import DeviceError, OutOfMemory
 from vlang.runtime.gpu.device.card import close_cards
 from vlang.runtime.gpu.device.cuda import RESERVE, CudaDevice
+from vlang.runtime.gpu.device.gpus import open_early
 from vlang.runtime.gpu.device.staging import staging_bytes
 from vlang.runtime.storage.ledger import budget
 from vlang.runtime.storage.pagelock import process_locks
@@ -200,11 +201,11 @@ class Compiler:
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cuda]:
-    made, package, home = Cuda(), ModuleType("cupy.cuda"), ModuleType("cupy")
+    made, package = Cuda(), ModuleType("cupy_backends.cuda.api")
     vars(package).update(runtime=made, driver=made)
-    vars(home).update(cuda=package)
-    for name, module in (("cupy", home), ("cupy.cuda", package)):
-        monkeypatch.setitem(sys.modules, name, module)
+    for name in ("cupy_backends", "cupy_backends.cuda"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, package.__name__, package)
     process_locks.cache_clear()
     yield made
     made.fail = 0
@@ -451,3 +452,15 @@ def test_a_device_that_cannot_be_opened_leaves_the_thread_as_it_was(cuda: Cuda) 
     with pytest.raises(DeviceError, match="there is no gpu:2: this machine has 2 GPUs, gpu:0 to gpu:1"):
         opened(2)
     assert cuda.device == 0
+
+
+def test_a_context_is_created_early_in_another_thread(cuda: Cuda) -> None:
+    open_early([1]).join()
+    assert cuda.calls == [("setDevice", (1,)), ("memGetInfo", ())]
+
+
+def test_an_early_error_is_left_to_later_calls(cuda: Cuda) -> None:
+    cuda.fail = 46
+    open_early([0]).join()
+    cuda.fail = 0
+    opened(0).close()

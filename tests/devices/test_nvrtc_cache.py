@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -139,3 +140,47 @@ def test_a_new_process_compiles_nothing(cache: Path) -> None:
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
                               env={**os.environ, "VLANG_CACHE": str(cache)})  # fmt: skip
         assert (done.returncode, done.stderr, done.stdout.strip()) == (0, "", expected)
+
+
+# ------------------------------------------------------------------------ the version of the library
+class Library(ModuleType):
+    """A stand-in for CuPy's module of NVRTC. asked: how often its version was asked for, which loads it."""
+
+    def __init__(self, version: tuple[int, int]) -> None:
+        super().__init__("cupy_backends.cuda.libs.nvrtc")
+        self.told, self.asked = version, 0
+
+    def getVersion(self) -> tuple[int, int]:
+        """The version, as CuPy names this function."""
+        self.asked += 1
+        return self.told
+
+
+def version_of(library: Library, path: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The version that a new process finds if CuPy loads this library from a path."""
+    package = ModuleType("cupy_backends.cuda.libs")
+    vars(package).update(nvrtc=library)
+    for name in ("cupy_backends", "cupy_backends.cuda"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, package.__name__, package)
+    monkeypatch.setattr(nvrtc, "_library_path", lambda: path)
+    return nvrtc.CupyCompiler().version
+
+
+def test_the_library_is_loaded_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "libnvrtc.so.13"
+    path.write_bytes(b"first")
+    first = Library((13, 0))
+    assert [version_of(first, str(path), monkeypatch) for _ in range(3)] == ["13.0"] * 3
+    assert first.asked == 2  # one call loads the library
+    path.write_bytes(b"a newer library")
+    newer = Library((13, 1))
+    assert version_of(newer, str(path), monkeypatch) == "13.1"
+    assert newer.asked
+    path.unlink()
+    assert version_of(Library((12, 9)), "", monkeypatch) == "12.9"
+    again = Library((12, 9))
+    assert version_of(again, "", monkeypatch) == "12.9"
+    assert again.asked  # a library whose file is unknown is asked in every process
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    assert version_of(Library((14, 0)), "", monkeypatch) == "14.0"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.gpu import checks
 from benchmarks.gpu.inputs import INPUTS, QUICK, Input, build, weights
-from benchmarks.gpu.works import WORKS, chosen
+from benchmarks.gpu.works import LARGE, WORKS, chosen
 from vlang import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +82,8 @@ def test_weights_are_1_to_64_and_alike_in_both_directions() -> None:
 def test_works_name_graphs_and_are_grouped_by_them() -> None:
     assert {work.graph for work in WORKS} <= set(INPUTS) == set(QUICK)
     graphs = [work.graph for work in chosen([], [])]
-    assert len(graphs) == len(WORKS)
+    assert len(graphs) == sum(work.graph not in LARGE for work in WORKS)
+    assert {work.graph for work in chosen([], list(LARGE))} == set(LARGE)
     assert sum(a != b for a, b in pairwise(graphs)) == len(set(graphs)) - 1
     assert {work.name for work in chosen(["streamed-bfs"], [])} == {"streamed-bfs"}
 
@@ -92,5 +93,5 @@ def test_the_script_runs_on_the_cpu() -> None:
                "--only", "pagerank,bfs,components"]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
     lines = [line for line in done.stdout.splitlines() if line.split()[:1] in (["pagerank"], ["bfs"], ["components"])]
-    assert len(lines) == 7, done.stdout
+    assert len(lines) == 8, done.stdout
     assert "Error" not in done.stdout, done.stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from vlang.emit.cpu.numba_target import NumbaTarget
 from vlang.emit.derived_columns import with_derived
 from vlang.emit.fused import FusedWork, fused_work
 from vlang.emit.plan_notes import stage_notes
@@ -73,9 +72,12 @@ def emit(
 
 
 def _target(name: str) -> Target:
+    """The target of a name; a run on one device does not load the text of the other."""
     if name == "numba":
+        from vlang.emit.cpu.numba_target import NumbaTarget  # start-up
+
         return NumbaTarget()
-    from vlang.emit.cuda.cuda_target import CudaTarget  # start-up: a run on a CPU does not load it
+    from vlang.emit.cuda.cuda_target import CudaTarget  # start-up
 
     return CudaTarget()
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 
 from vlang.errors import DeviceError
@@ -10,6 +15,7 @@ from vlang.runtime.gpu.device.faults import fault, lost
 
 __all__ = [
     "FORKED", "INSTALL", "Gpu", "check_gpu", "count_gpus", "cuda", "cuda_version", "free_memory", "gpus", "look",
+    "open_early",
 ]
 
 INSTALL = "pip install 'vlang[gpu]'"
@@ -38,17 +44,31 @@ class Gpu:
 
 
 def cuda() -> tuple[Any, Any]:
-    """CuPy's modules for the CUDA runtime and driver. Raises DeviceError with the command that installs CuPy."""
+    """CuPy's modules for the CUDA runtime and driver. Raises DeviceError with the command that installs CuPy.
+
+    Importing them takes 10 ms; importing the package `cupy`, which has arrays and their functions, takes 0.2 to 0.3 s.
+    """
     try:
-        from cupy.cuda import driver, runtime  # optional
+        from cupy_backends.cuda.api import driver, runtime  # optional
     except ModuleNotFoundError as error:
-        if error.name not in ("cupy", "cupy.cuda"):
+        if error.name not in ("cupy_backends", "cupy_backends.cuda", "cupy_backends.cuda.api"):
             raise DeviceError(f"CuPy is not installed as a whole ({error}): {INSTALL}") from None
         raise DeviceError(f"a GPU needs CuPy, which is not installed: {INSTALL}") from None
     except Exception as error:  # a missing or broken library raises various exceptions
         lines = str(error).strip().splitlines()
         raise DeviceError(f"CuPy cannot be loaded ({lines[0] if lines else type(error).__name__}): {INSTALL}") from None
+    _load_nothing_more()
     return runtime, driver
+
+
+def _load_nothing_more() -> None:
+    """Keep CuPy's loader of libraries from importing all of CuPy, which it does only to write to its debug log."""
+    if "cupy" not in sys.modules and "CUPY_DEBUG_LIBRARY_LOAD" not in os.environ:
+        with suppress(ImportError):
+            from cupy_backends.cuda import _softlink  # optional
+
+            if hasattr(_softlink, "_log"):
+                _softlink._log = lambda message: None
 
 
 def cuda_version(number: int) -> str:
@@ -92,6 +112,24 @@ def check_gpu(index: int) -> tuple[Any, Any]:
         have = "one GPU, gpu:0" if count == 1 else f"{count} GPUs, gpu:0 to gpu:{count - 1}"
         raise DeviceError(f"there is no gpu:{index}: this machine has {have}")
     return runtime, driver
+
+
+def open_early(indices: Iterable[int]) -> Thread:
+    """Create the CUDA contexts of GPUs in another thread, so that this one can go on meanwhile; returns the thread.
+
+    A context takes some tenths of a second, in which the driver does not hold the interpreter. Errors are left to the
+    calls that use the GPU later.
+    """
+    def work() -> None:
+        with suppress(Exception):
+            runtime, _ = cuda()
+            for index in indices:
+                runtime.setDevice(index)
+                runtime.memGetInfo()  # needs the context, and so creates it
+
+    thread = Thread(target=work, name="vlang-gpu", daemon=True)  # an early error of the command does not wait for it
+    thread.start()
+    return thread
 
 
 def gpus() -> list[Gpu]:

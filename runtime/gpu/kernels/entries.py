@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from vlang.runtime.gpu.kernels.sparse_layout import SPARSE_BOUNDS, SPARSE_PREPARATIONS, SPARSE_SIGNATURES
 from vlang.runtime.plan.gpu_stage import GpuStage
@@ -112,6 +113,7 @@ SCRATCH_WORDS = 1024  # 32-bit words of shared memory per warp, for passes that 
 FOLD_BYTES = 1024  # space for the accumulators of one reduction over vertices
 
 
+@cache
 def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     """The name and the text of an entry point.
 

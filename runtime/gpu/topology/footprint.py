@@ -24,8 +24,9 @@ TARGETS = "targets"
 LAYOUT_WORDS = 3 * ROW_WORDS  # for each word of a row: bytes per edge, offset in the slot, address in host memory
 
 _ALIGNED = 256  # bytes: alignment of arrays
-_LEAST, _MOST = 4 << 20, 64 << 20  # bytes of a page: smaller ones waste bandwidth, larger ones delay the first kernel
-_SLOTS = 8  # the desired number of slots, if pages of the least size allow it
+_LEAST, _MOST = 8 << 20, 16 << 20  # bytes of a page: the host needs 20 to 100 us a page, the link 150 us for 8 MiB
+_ALONE = 5 << 19  # bytes of a page if all pages are copied; the larger the share on the device, the larger the pages
+_UNREAD = 8  # 1 / _UNREAD of the memory is for directions that no loop is expected to read
 _FEW = 4  # a sufficient number of slots: one in use, and the others being filled
 
 
@@ -164,7 +165,7 @@ def footprint(
     if whole.least <= free:
         return whole
     fixed = SEGMENT if isinstance(side, DiskSide) else None if page_size is None else _edges(page_size)
-    sizes = _sizes(arrays, free - whole.table_bytes) if fixed is None else (fixed,)
+    sizes = _sizes(arrays, len(side), free - whole.table_bytes) if fixed is None else (fixed,)
     for size in sizes:
         found = _laid_out(side, uses, arrays, Cut.of(side, size), resident=False)
         slots = min(found.cut.pages, (free - found.table_bytes) // found.slot_bytes)
@@ -176,12 +177,13 @@ def footprint(
 
 def share_memory(
     sides: Mapping[str, Side], uses: Mapping[str, Mapping[str, Use]], free: int,
-    page_size: int | None = None, taken: int = 0,
+    page_size: int | None = None, taken: int = 0, unread: frozenset[str] = frozenset(),
 ) -> dict[str, int]:
     """Divide `free` bytes among several adjacency directions; returns the bytes of each.
 
     If not all directions fit completely, the smallest directions stay on the device, as long as the others can still be
-    streamed. The remaining bytes are divided among the other directions in proportion to their sizes.
+    streamed. The remaining bytes are divided among the other directions in proportion to their sizes. Directions that
+    no loop is expected to read get memory for few pages only, unless the others are on the device completely.
 
     Args:
         sides: the edges of each direction.
@@ -189,6 +191,7 @@ def share_memory(
         free: the bytes that are available.
         page_size: bytes of neighbours in a page; None for the best size.
         taken: the bytes that the vertex state uses, for the error message.
+        unread: the directions that no loop is expected to read.
 
     Raises:
         OutOfMemory: not all directions can be streamed.
@@ -208,11 +211,16 @@ def share_memory(
         n = max(len(side.offsets) - 1 for side in sides.values())
         raise _refusal(f"the {names}", n, list(least.values()), sum(whole.values()), free, taken)
     shares = dict(need)
-    for kind in sorted(whole, key=whole.__getitem__):
+    first = [kind for kind in whole if kind not in unread] or list(whole)
+    for kind in whole if len(first) < len(whole) else ():
+        some = min(whole[kind] - need[kind], left // _UNREAD) if kind in unread else 0
+        shares[kind], left = shares[kind] + some, left - some
+    for kind in sorted(first, key=whole.__getitem__):
         if whole[kind] - need[kind] <= left:
             left -= whole[kind] - need[kind]
             shares[kind] = whole[kind]
-    wanted = {kind: whole[kind] for kind in whole if shares[kind] < whole[kind]}
+    partial = [kind for kind in whole if shares[kind] < whole[kind]]
+    wanted = {kind: whole[kind] for kind in [kind for kind in partial if kind in first] or partial}
     return shares | {kind: shares[kind] + left * size // sum(wanted.values()) for kind, size in wanted.items()}
 
 
@@ -234,9 +242,15 @@ def _edges(page_size: int) -> int:
 def _whole(
     side: Side, uses: Mapping[str, Use], arrays: Sequence[Stored], page_size: int | None
 ) -> Footprint:
-    """The layout with all edges on the device."""
+    """The layout with all edges on the device, which is cached in `side`."""
     cut = Cut.of(side, None if page_size is None else _edges(page_size))
-    return _laid_out(side, uses, arrays, cut, resident=True)
+    rules = [use.sharding.key for use in uses.values() if use.sharding]
+    if None in rules:  # its shards are not kept with the graph
+        return _laid_out(side, uses, arrays, cut, resident=True)
+    read = tuple((name, use.columns, use.sharding is not None) for name, use in uses.items())
+    key = ("whole", page_size, read, *rules)
+    found: Footprint = side.derived(key, lambda: _laid_out(side, uses, arrays, cut, resident=True))
+    return found
 
 
 def _fewest(cut: Cut) -> int:
@@ -244,10 +258,20 @@ def _fewest(cut: Cut) -> int:
     return min(2, cut.pages)
 
 
-def _sizes(arrays: Iterable[Stored], free: int) -> list[int]:
-    """Page sizes to try, in edges, from the best one down to the smallest."""
+def _sizes(arrays: Iterable[Stored], edges: int, free: int) -> list[int]:
+    """Page sizes to try, in edges, from the best one down to the smallest.
+
+    The host must queue all pages of a sweep while the link copies the pages that are not on the device. So pages are
+    larger, and fewer, if more of the edges are on the device.
+
+    Args:
+        arrays: the arrays of a page.
+        edges: the number of edges.
+        free: the bytes of device memory for pages.
+    """
     each = sum(array.itemsize for array in arrays)
-    best = min(max(free // _SLOTS, _LEAST), _MOST) // each
+    missing = max(1 / 64, 1 - free / (each * max(1, edges)))
+    best = min(max(int(_ALONE / missing), _LEAST), _MOST) // each
     return [size for size in (best >> k for k in range(best.bit_length())) if size > SEGMENT] + [SEGMENT]
 
 

@@ -47,7 +47,7 @@ def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice
     while the CPU gathers rows.
 
     Args:
-        topology: the adjacency, which is not resident.
+        topology: the adjacency. It may be resident if a loop reads another direction that is not.
         name: the name of the `Use`.
         sliced: the slices.
         launch: queues the kernel of a slice.
@@ -57,7 +57,7 @@ def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice
     used = sum(map(len, (sliced.transfer.whole, sliced.transfer.direct, sliced.transfer.packed)))
     skipped = traffic.skipped + topology.pages - used
     begin = device.record()
-    ends: list[tuple[Stream, Event]] = []
+    ends: list[Event] = []
 
     def work(piece: Slice, rows: int, pages: int, packed: int = 0) -> SliceWork:
         return SliceWork(rows, pages, sliced.queue + 8 * piece.first, piece.heavy, piece.light, packed)
@@ -69,7 +69,7 @@ def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice
         for piece in (sliced.direct, sliced.rest):
             if piece.count:
                 launch(work(piece, rows, topology.pages), stream)
-        ends.append((stream, device.record(stream)))
+        ends.append(device.record(stream))
     if sliced.transfer.whole:
         topology.sweep(name, lambda row, part, stream: launch(work(sliced.pages[part.page], row, 1), stream),
                        Transfer(sliced.transfer.whole))
@@ -77,13 +77,13 @@ def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice
     if sliced.packed.count:
         assert packer is not None
         _packed(topology, sliced, launch, packer, begin, ends)
-    for _, event in ends:
+    for event in ends:
         device.wait(event)
 
 
 def _packed(
     topology: Topology, sliced: Sliced, launch: OneSlice, packer: Packer, begin: Event,
-    ends: list[tuple[Stream, Event]],
+    ends: list[Event],
 ) -> None:
     """Gather the rows of the packed slice in batches, and queue their copies and kernels."""
     device, whole = topology.device, sliced.packed
@@ -100,5 +100,5 @@ def _packed(
         launch(SliceWork(slot.address, 1, sliced.queue + 8 * piece.first, piece.heavy, piece.light,
                          slot.address + batch.places), stream)
         slot.used = device.record(stream)
-        ends.append((stream, slot.used))
+        ends.append(slot.used)
     topology.returned()

@@ -35,7 +35,7 @@ from vlang.runtime.threads.activity import timed
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 
-AUTO_STREAMS = 3
+AUTO_STREAMS = 2  # one copies while the kernels of the other run; more gain nothing (docs/internals/gpu-performance.md)
 
 Launch = Callable[[int, Part, Stream | None], None]
 """A function (row, page, stream) that queues the kernels of a pass for one page; `row` is the address of its row."""
@@ -50,7 +50,7 @@ class Topology:
         side: the edges.
         uses: the arrays of a page that passes read, by name of the `Use`.
         memory: the bytes that the topology may use; None for the rest of the budget.
-        page_size: bytes of neighbours in a page; None for one page if all edges fit, otherwise 4 to 64 MiB.
+        page_size: bytes of neighbours in a page; None for one page if all edges fit, otherwise 8 to 16 MiB.
         streams: the number of streams for copies and kernels; 0 for the best number.
         link: the cost of moving edges; None for the default.
         resident: the parts of the graph that the run uses on the device; None for a topology that leaves no part on the
@@ -343,9 +343,9 @@ class Topology:
         return self._at(name)
 
     @property
-    def beside(self) -> Stream:
-        """The stream for kernels over pages that need no copies."""
-        return self._cached
+    def beside(self) -> Stream | None:
+        """The stream for kernels over pages that need no copies: the default stream if all edges are resident."""
+        return None if self.resident else self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:
         """Take slot `number` for data other than a page; returns the slot and its stream.

@@ -38,6 +38,7 @@ class Link:
 
 HOST_PAGE = 4096  # bytes
 _GATHER = 200e-6  # seconds: a superstep over gathered rows takes so much longer than its rows
+_SORTING = 400e-6  # seconds: marking pages and sorting the queue by page, with the decision of the host
 ROW_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
 
 
@@ -144,10 +145,11 @@ class Packing:
 
 
 def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None) -> int:
-    """The number of active edges from which a copy of all pages takes no longer than direct reads of the active rows.
+    """The number of active edges from which it pays off to determine the needed pages, and to sort the queue by page.
 
-    With at least this number of active edges, it pays off to determine the needed pages. Active vertices are assumed to
-    have the average degree.
+    Rows in the order of the queue are at random places, and the first access to each of them misses the device's
+    translation caches. In the order of pages it hardly ever does, or whole pages are copied. Active vertices are
+    assumed to have the average degree.
 
     Args:
         edges: edges of the adjacency.
@@ -158,7 +160,7 @@ def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packin
     """
     degree = max(1.0, edges / max(1, vertices))
     row = 1 / link.touched + (degree * edge_bytes + ROW_ENDS) / link.direct
-    rows = edges * edge_bytes / link.copied / row
+    rows = min(edges * edge_bytes / link.copied / row, _SORTING * link.touched)
     size = degree * edge_bytes
     packed = np.inf if packing is None else max(packing.seconds(1, size), size / link.copied)
     if packed < row:

@@ -50,6 +50,10 @@ class BitmapWay(PushWay):
         cells = not others and stage.gpu is not None and stage.gpu.push == "cells"
         return super().refused(loop, graph, options) or ("contributions are pushed to cells" if cells else "")
 
+    def pulls(self, loop: LoopSpec, options: Options) -> bool:
+        """Whether supersteps may be full passes."""
+        return True
+
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The bytes for the bitmaps and for the queue of a part."""
         (stage,) = loop.stages

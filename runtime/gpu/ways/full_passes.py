@@ -30,7 +30,7 @@ from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copyin
 from vlang.runtime.gpu.ways.notifying import lanes_of
 from vlang.runtime.gpu.ways.page_uses import use_name, uses_of
 from vlang.runtime.gpu.ways.way import Way
-from vlang.runtime.gpu.ways.ways import attempts, candidates, shortfalls
+from vlang.runtime.gpu.ways.ways import attempts, candidates, read_by, shortfalls
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
@@ -114,7 +114,8 @@ class FullPasses:
                 for sizes in way.sizes(loop, machine.n, sides):
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
             taken = device.allocated()
-            shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken)
+            shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken,
+                                  frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options))
             for kind, side in sides.items():
                 self.topologies[kind] = Topology(
                     device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,

@@ -75,6 +75,10 @@ class ComponentsWay:
         directed = graph is not None and graph.directed
         return "the graph is directed" if directed and loop.copied.domain != "both" else ""
 
+    def pulls(self, loop: LoopSpec, options: Options) -> bool:
+        """Whether the loop may read the edges along which its passes gather: it always does."""
+        return True
+
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """No `Use`, as the way reads the same edges as full passes."""
         return iter(())

@@ -40,6 +40,10 @@ class NotifyWay:
             return "another mode was requested"
         return "" if any(stage.notify is not None for stage in loop.stages) else loop.skip_reason
 
+    def pulls(self, loop: LoopSpec, options: Options) -> bool:
+        """Whether the loop may read the edges along which its passes gather: it always does."""
+        return True
+
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """The edges along which changed vertices notify their receivers."""
         for stage in loop.stages:
@@ -88,6 +92,10 @@ class FullWay:
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
         """Always "", as every loop can run this way."""
         return ""
+
+    def pulls(self, loop: LoopSpec, options: Options) -> bool:
+        """Whether the loop may read the edges along which its passes gather: it always does."""
+        return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """No `Use`, as the way reads only the edges of full passes."""

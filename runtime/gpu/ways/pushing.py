@@ -23,7 +23,7 @@ from vlang.runtime.gpu.kernels.sparse_layout import (
 )
 from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, table_words
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
-from vlang.runtime.gpu.passes.sparse import SparseMachine
+from vlang.runtime.gpu.passes.sparse import SparseMachine, SparseTopology
 from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.paged import PagedPush, paged_kernels
@@ -104,6 +104,14 @@ class PushWay:
         ahead = stage.gpu.push == "direct" and stage.gpu.early != "frontier"
         return "supersteps are limited, and a push in place may be ahead of the count" \
             if options.max_rounds is not None and ahead else ""
+
+    def pulls(self, loop: LoopSpec, options: Options) -> bool:
+        """Whether supersteps may be full passes, or search for a neighbour in the frontier.
+
+        Supersteps in priority order never are, and there are none if whole pages must be copied.
+        """
+        (stage,) = loop.stages
+        return is_uniform(stage) or not _by_priority(stage) or options.transfer in ("pages", "compact")
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """The edges of the opposite direction, along which vertices push, unless the relation is symmetric."""
@@ -224,7 +232,8 @@ class PushLoop:
         self._kind = stage.domain
         self._uniform = is_uniform(stage)
         out = machine.sparse_topology(OPPOSITE[stage.domain], stage)
-        ways = {out.reading} | ({machine.sparse_topology(stage.domain, stage).reading} if self._uniform else set())
+        pull = machine.sparse_topology(stage.domain, stage) if self._uniform else None
+        ways = {out.reading} | ({pull.reading} if pull is not None else set())
         self._paged_only = "pages" in ways
         self._priority = 0 if self._paged_only else _by_priority(stage)
         n = machine.n
@@ -234,7 +243,7 @@ class PushLoop:
         returns = full and stage.notify is not None and not self._priority and not self._uniform
         self._full_from = out.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
         self._leave = min(self._full_from, NEVER if self._uniform else out.leave)
-        machine.device.upload(self._arena["table"], table_words(self._table(self._leave)))
+        machine.device.upload(self._arena["table"], table_words(self._table(out, pull)))
         self._paged = PagedPush(machine, stage, OPPOSITE[stage.domain],
                                 {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]", "sorted")},
                                 self._control, self._priority)
@@ -245,18 +254,21 @@ class PushLoop:
         self._done = Done(0, MODES[0], 0)
         machine.in_place(stage, True)
 
-    def _table(self, leave: int) -> dict[str, int]:
-        machine, stage, arena, costs = self._machine, self._stage, self._arena, self._costs
-        assert stage.domain is not None
-        out = machine.sparse_topology(OPPOSITE[stage.domain], stage)
+    def _table(self, out: SparseTopology, pull: SparseTopology | None) -> dict[str, int]:
+        """The words of the loop's table.
+
+        Args:
+            out: the edges along which vertices push.
+            pull: the edges along which unreached vertices search; None if they do not.
+        """
+        machine, arena, costs = self._machine, self._arena, self._costs
         words = {"vertices": machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
                  "edges": out.edges}
-        if self._uniform:
-            pull = machine.sparse_topology(stage.domain, stage)
+        if pull is not None:
             words |= {"pull_rows": pull.rows, "pull_pages": pull.pages, "pull_offsets": pull.offsets,
                       "segments": pull.segments, "segment_count": pull.segment_count}
         words |= {name: arena[name] for name in TABLE if arena[name]}
-        return words | {"records": self._control.records, "solo": costs.solo, "leave": leave,
+        return words | {"records": self._control.records, "solo": costs.solo, "leave": self._leave,
                         "rule": RULES[costs.rule], "push_cost": costs.push, "pull_cost": costs.pull,
                         "scan_cost": costs.scan}
 

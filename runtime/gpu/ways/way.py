@@ -55,6 +55,9 @@ class Way(Protocol):
         `graph` is None if it is not known yet.
         """
 
+    def pulls(self, loop: LoopSpec, options: Options) -> bool:
+        """Whether a run of the loop may read the edges along which its passes gather, if the values allow the way."""
+
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """The edges that the way reads in addition to full passes: triples of direction, name and `Use`."""
 

@@ -17,10 +17,10 @@ from vlang.runtime.gpu.ways.gpu_superstep import FullWay, NotifyWay
 from vlang.runtime.gpu.ways.pushing import PushWay
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.plan.plan import LoopSpec
+from vlang.runtime.plan.plan import LoopSpec, Plan, StageSpec
 from vlang.runtime.storage.available import in_bytes
 
-__all__ = ["WAYS", "attempts", "candidates", "modes", "said", "shortfalls"]
+__all__ = ["WAYS", "attempts", "candidates", "modes", "read_by", "said", "shortfalls"]
 
 WAYS: Sequence[Way] = (ComponentsWay(), PushWay(), BitmapWay(), NotifyWay(), FullWay())
 
@@ -64,6 +64,28 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
             yield way
             if way.sure:
                 return
+
+
+def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> set[str]:
+    """The adjacency directions whose edges are read more than once: by blocks, and by loops in the ways they may run.
+
+    A pass that runs once, such as a `require`, copies all of its pages once however many of them stay on the device.
+
+    Args:
+        ways: the ways in order of preference.
+        plan: the program.
+        graph: the graph.
+        options: the options of the run.
+    """
+    known = {stage.name for loop in plan.loops for stage in loop.stages}
+    known |= {step.name for step in plan.steps if isinstance(step, StageSpec)}
+    found = {stage.domain for stage in plan.stages if stage.name not in known}
+    for loop in plan.loops:
+        for way in candidates(ways, loop, graph, options):
+            found |= {kind for kind, _, _ in way.uses(loop)}
+            if way.pulls(loop, options):
+                found |= {stage.domain for stage in loop.stages}
+    return {kind for kind in found if kind is not None}
 
 
 def shortfalls(

@@ -10,10 +10,12 @@ import pytest
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, least_memory, program, run
 from tests.spelled import spelled
-from vlang import BindError, Graph, OutOfMemory
+from vlang import BindError, Graph, Options, OutOfMemory
+from vlang.runtime.gpu.topology.footprint import share_memory
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, worth_copying
 from vlang.runtime.gpu.ways import full_passes
+from vlang.runtime.gpu.ways.ways import WAYS, read_by
 
 pytestmark = needs_compiler
 
@@ -129,7 +131,9 @@ def test_pages_with_much_to_do_are_copied_and_others_read_in_place(watched: list
 def test_when_copying_pays() -> None:
     link = Link(start=2e-6, copied=50e9, direct=25e9, touched=50e6)
     # A row of 16 edges takes 20 + 6.4 ns directly; its share of a copy takes 1.28 ns.
-    assert worth_copying(16_000_000, 1_000_000, 4, link) == pytest.approx(16_000_000 * 1.28 / 26.4, rel=1e-6)
+    assert worth_copying(160_000, 10_000, 4, link) == pytest.approx(160_000 * 1.28 / 26.4, rel=1e-3)
+    # Sorting 20,000 rows by page takes as long as the 20 ns by which each of them is read faster after it.
+    assert worth_copying(16_000_000, 1_000_000, 4, link) == pytest.approx(16 * 20_000, rel=1e-3)
     assert worth_copying(0, 5, 4, link) == 1
 
 
@@ -139,3 +143,24 @@ def test_an_unknown_way_is_refused() -> None:
         program("bfs")(graph, source=0, device="gpu", research={"transfer": "page"})
     with pytest.raises(BindError, match="transfer is for runs on a GPU"):
         program("bfs")(graph, source=0, research={"transfer": "pages"})
+
+
+def test_directions_that_are_read_once_or_never() -> None:
+    """Supersteps in priority order never pull, and a `require` over the weights runs once."""
+    graph, options = Graph.read("rmat:6"), Options(device="gpu")
+    for name, present, read in (("sssp", {"weight"}, {"out"}), ("bfs", set[str](), {"in", "out"}),
+                                ("pagerank", set[str](), {"in"})):
+        assert read_by(WAYS, program(name).plan(frozenset(present), target="cuda"), graph, options) == read, name
+
+
+def test_one_direction_on_the_device_and_the_other_streamed(
+    watched: list[tuple[str, int, Traffic]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search whose pushes find all edges on the device, while the edges of its early exits are streamed."""
+    def uneven(sides: Any, uses: Any, free: int, page_size: int | None, *more: Any) -> dict[str, int]:
+        whole = share_memory(sides, uses, 1 << 40, page_size)
+        return {**whole, "in": whole["in"] - 1000}
+
+    monkeypatch.setattr(full_passes, "share_memory", uneven)
+    assert_right("bfs", "skewed", run("bfs", "skewed", page_size=PAGE, mode="push", transfer="pages"))
+    assert [kind for kind, _, _ in watched] == ["in"]

@@ -15,7 +15,7 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.topology.cut import Cut, Part, Sharding, Shards, long_rows
 from vlang.runtime.gpu.topology.engines import choose_transfer
-from vlang.runtime.gpu.topology.footprint import footprint, share_memory, stored_arrays
+from vlang.runtime.gpu.topology.footprint import Use, footprint, share_memory, stored_arrays
 from vlang.runtime.gpu.topology.marking import choose_pages, mark_items
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Link, Marks, Packing, Transfer
@@ -379,3 +379,19 @@ def test_a_failed_start_gives_everything_back(seed: int) -> None:
     with pytest.raises(RuntimeError, match="row_blocks"):
         Topology(device, fails, adjacency, USES)
     assert device.allocated() == 0
+
+
+def test_a_direction_that_no_loop_reads_leaves_its_memory_to_the_others() -> None:
+    graph = Graph.read("rmat:12")
+    sides = {kind: graph.adjacency(kind) for kind in ("in", "out")}
+    uses = {kind: {"read": Use()} for kind in sides}
+    whole = share_memory(sides, uses, 1 << 40, 1024)
+    free = sum(whole.values()) * 3 // 4
+    even, uneven = (share_memory(sides, uses, free, 1024, unread=frozenset(unread)) for unread in ((), ("in",)))
+    assert min(even.values()) < whole["in"]
+    assert uneven["out"] == whole["out"]
+    assert uneven["in"] < whole["in"]
+    half, small = (share_memory(sides, uses, free // 2, 1024, unread=frozenset(unread)) for unread in ((), ("in",)))
+    assert small["in"] < half["in"] < half["out"] + 1024 < small["out"]
+    assert share_memory(sides, uses, free, 1024, unread=frozenset(sides)) == even
+    assert share_memory(sides, uses, sum(whole.values()), 1024, unread=frozenset({"in"})) == whole

@@ -79,6 +79,7 @@ def command(
         say(ctx.get_help())
         return
     cluster, restarts = given.pop("cluster"), given.pop("restarts")
+    _open_gpus(given.get("device"))
     if cluster is not None or restarts is not None:
         _start(cluster, restarts, given["checkpoint"])
     given |= {"cluster": cluster, "restarts": restarts} if is_ray(cluster) else {}
@@ -121,6 +122,7 @@ def _run(
     if output == "-" and as_json:
         raise click.UsageError("`-o -` and --json both write to stdout; choose one")
     from vlang.api.program import load  # start-up
+    from vlang.runtime.gpu.device.choose import check_device  # start-up
 
     if output is not None and output != "-":
         _check_output(output, rank)
@@ -134,8 +136,9 @@ def _run(
     if verify and "target" in options:
         raise click.UsageError("--verify compares whole results, and one that stops at a target is none; leave one of "
                                "them out")
-    _check_device(options)
+    _check_options(options)
     loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
+    check_device(options.get("device", "cpu"))
     check_reading(loaded, reading)
     if options.get("checkpoint") is not None and rank is None and not apart:  # each rank checks the folder itself
         from vlang.runtime.storage.state.state_folder import check_folder  # start-up
@@ -293,20 +296,25 @@ def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: di
         note(found.text)
 
 
-def _check_device(options: dict[str, Any]) -> None:
-    """Check the device and the options that it supports before a graph is read.
+def _open_gpus(device: str | None) -> None:
+    """Begin to open the GPUs that `device` names, while this thread loads the compiler and reads the graph."""
+    names = device_names(device) if device else ()
+    numbers = [name.partition(":")[2] or "0" for name in names if name.partition(":")[0] == "gpu"]
+    if numbers and all(number.isdecimal() for number in numbers):
+        from vlang.runtime.gpu.device.gpus import open_early  # start-up
 
-    Raises click.UsageError for wrong options, and DeviceError.
-    """
+        open_early(map(int, numbers))
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Check options before a graph is read. Raises click.UsageError for wrong options."""
     from vlang.api.arguments.bind_options import check_options  # start-up
-    from vlang.runtime.gpu.device.choose import check_device  # start-up
 
     try:
         check_options(options)
     except BindError as error:
         text = str(error).replace('device="gpu"', "--device gpu").replace("checkpoint=FOLDER", "--checkpoint FOLDER")
         raise click.UsageError(text.replace("on_interrupt is", "--on-interrupt is")) from None
-    check_device(options.get("device", "cpu"))
 
 
 def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
