@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError
 from vlang.options import Options, device_names
+from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
@@ -166,7 +167,6 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
     from vlang.runtime.gpus.part_machine import PartMachine  # start-up
 
     names = device_names(options.device)
-    chosen = replace(options, mode="pull")
     with ExitStack() as stack:
         devices = []
         for name in names:
@@ -176,7 +176,7 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
         exchange, why = choose_exchange(options.exchange, devices)
         parts = []
         for device, part in zip(devices, cut_graph(plan, graph, len(names))):
-            parts.append(PartMachine(device, plan, part, chosen, graph, exchange))
+            parts.append(PartMachine(device, plan, part, options, graph, exchange))
             stack.callback(parts[-1].close)
         machine = GroupMachine(parts, exchange)
         stack.callback(machine.synchronize)

@@ -26,11 +26,11 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
          "hyperanf", "influence", "katz", "pagerank", "pagerank_delta", "pagerank_rounds", "pagerank_weighted",
          "php", "ppr", "rwr"),
     ),
-    "components": ("what hangs together", ("bipartite", "components", "components_jump", "scc")),
+    "components": ("what hangs together", ("bipartite", "boruvka", "components", "components_jump", "scc")),
     "cohesion": (
         "where a graph is dense",
         ("adamic_adar", "cdlp", "cross_edges", "egonet", "jaccard", "kcore", "kcore_members", "kcore_peel", "lcc",
-         "lcc_directed", "lcc_weighted", "triangles"),
+         "lcc_directed", "lcc_weighted", "louvain", "triangles", "weighted_cdlp"),
     ),
     "selection": ("vertices and edges that keep apart", ("coloring", "matching", "mis")),
     "learning": (

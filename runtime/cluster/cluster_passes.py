@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.cluster.exchange import Exchange
 from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
 from vlang.runtime.cluster.transports.transport import Transport, gathered, summed

@@ -16,7 +16,6 @@ from vlang.runtime.cpu.paged.source import PageSource, source_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.passes.pointed import most_segments
 from vlang.runtime.cpu.ways.cpu_way import FULL, CpuWay
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
@@ -25,6 +24,7 @@ from vlang.runtime.engine.state import State, in_order
 from vlang.runtime.engine.way import begin_loop, way_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
+from vlang.runtime.graph.topology.pointers import most_segments
 from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.storage.state.windows import WINDOW, Windows

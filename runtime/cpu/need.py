@@ -7,15 +7,16 @@ Tests compare the estimate with the bytes that the ledger (`vlang.runtime.storag
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
-from vlang.runtime.cpu.passes.pointed import bytes_of_pointers
+from vlang.records import dataclass
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.build import bytes_in_flight
+from vlang.runtime.graph.topology.pointers import bytes_of_pointers
 from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, column_between, every_step, field_of
 from vlang.runtime.storage.available import in_bytes

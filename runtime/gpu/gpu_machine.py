@@ -54,16 +54,18 @@ class GpuMachine:
 
     Attributes:
         folding: the kernels that compute a reduction over vertices.
+        known_ways: the ways to run a loop, in order of preference; `ways` has those for which there is memory.
     """
 
     folding: tuple[str, ...] = ("fold_scalar",)
+    known_ways: Sequence[Way] = WAYS
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None
     ) -> None:
         self.device, self.plan, self.graph, self.options = device, plan, graph, options
         self.n, self._disk = graph.n, disk
-        self.ways: Sequence[Way] = WAYS
+        self.ways: Sequence[Way] = self.known_ways
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._copies = GpuCopies(self)
         self._in_place: dict[str, tuple[str, ...]] = {}
@@ -254,7 +256,8 @@ class GpuMachine:
         return self.gather(stage)
 
     def send(self, stage: StageSpec) -> None:
-        """Begin a pass over all vertices: clear its counts, and compute its messages."""
+        """Begin a pass over all vertices: bring its lists up to date, clear its counts, and compute its messages."""
+        self.passes.pointed.follow(stage.pointer)
         if stage.loop_end:
             self.state.clear_stats()
         if stage.domain is not None and "messages" in stage.kernels:
@@ -352,9 +355,8 @@ class GpuMachine:
         self.device.copy(buffers[slot].pointer, buffers[source].pointer, buffers[source].nbytes)
 
     def fill(self, slot: str, byte: int) -> None:
-        """Set every byte of a vertex array."""
-        state = self.state  # the padding of the array stays 0
-        self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
+        """Set every byte of a vertex array; its padding stays 0."""
+        self.device.fill(self.pointer(slot), self.state.lengths[slot] * self.state.dtypes[slot].itemsize, byte)
 
     def keep(self, slots: Sequence[str]) -> object:
         """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""

@@ -12,6 +12,7 @@ from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
 from vlang.runtime.gpus.exchange import Exchange, Updates
 from vlang.runtime.gpus.group_loop import GroupLoop
+from vlang.runtime.gpus.group_push import GroupPush
 from vlang.runtime.gpus.mirrors import Mirrors
 from vlang.runtime.gpus.part_machine import PartMachine
 from vlang.runtime.gpus.traffic import Move, Traffic
@@ -29,6 +30,11 @@ class GroupMachine:
     Args:
         parts: the machines of the GPUs, in the order of their ranges; the caller closes them.
         exchange: the exchange for which the parts were opened.
+
+    Attributes:
+        traffic: the copies between the GPUs.
+        mirrors: the mirrors of all GPUs.
+        activated: the number of values of active vertices that loops over frontiers have sent.
     """
 
     def __init__(self, parts: Sequence[PartMachine], exchange: type[Exchange]) -> None:
@@ -37,14 +43,15 @@ class GroupMachine:
 
     def _begin(self, parts: Sequence[PartMachine], exchange: Updates) -> None:
         """Begin a run of some parts with their exchange."""
-        self._parts, self._exchange = parts, exchange
+        self._parts, self._exchange, self.activated = parts, exchange, 0
         self.plan = parts[0].plan
         self.mirrors = Mirrors(frozenset(parts[0].mirrored), exchange)
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about the exchange between the GPUs so far."""
-        return (f"exchange {self._exchange.name}: {self._exchange.note()}; {self.traffic.nbytes:,} bytes were copied "
-                "between GPUs",)
+        pushed = f"; {self.activated:,} values of active vertices were sent" if self.activated else ""
+        return (f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; {self.traffic.nbytes:,} bytes were "
+                "copied between GPUs",)
 
     # ------------------------------------------------------------------------------------------- values of the run
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -109,7 +116,9 @@ class GroupMachine:
         return edges
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop of supersteps of full passes."""
+        """Begin a loop over frontiers if every GPU can push, else a loop of supersteps of full passes."""
+        if all(part.pushes(spec) for part in self._parts):
+            return GroupPush(self, self._parts, spec.stages[0])
         return GroupLoop(self, spec, start)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:

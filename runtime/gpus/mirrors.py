@@ -65,6 +65,13 @@ class Mirrors:
         self._fresh.add(slot)
         self._exchange.forget(slot)
 
+    def pushed(self, stage: StageSpec) -> None:
+        """Note that a loop has pushed, and has sent values of its own to mirrors."""
+        self.ran(stage)
+        for slot in stage.near:
+            if not self._stays(slot, stage):
+                self._exchange.forget(slot)
+
     def ran(self, stage: StageSpec) -> None:
         """Note that a pass has run. Fields that it does not write keep their values; other arrays may have changed."""
         self._fresh = {slot for slot in self._fresh if self._stays(slot, stage)}

@@ -68,6 +68,24 @@ class EverydayGraph(HeldGraph):
 
         return component_graph(cast("Graph", self))
 
+    def contracted(self, groups: Any, weight: str = "weight") -> Graph:
+        """The graph of the groups of vertices, such as the communities of a result.
+
+        Its ids are the different values of `groups`, in increasing order. The edges between two groups are one edge
+        with the sum of their values in the column `weight` (float64), or their number if there is no such column; edges
+        inside a group are a self-loop. Other columns are left out. In an undirected graph each edge counts once.
+
+        Args:
+            groups: the group of each vertex, array[n] of ids, numbers or texts.
+            weight: the edge column that is added up, and the column of the sums.
+
+        Raises:
+            GraphError: `groups` has another shape or holds floats, or the column holds no numbers.
+        """
+        from vlang.runtime.graph.derived.contraction import contracted_graph  # start-up
+
+        return contracted_graph(cast("Graph", self), groups, weight)
+
     def on_device(self) -> tuple[DeviceCopy, ...]:
         """The parts of this graph that GPUs keep between runs, each with `device`, `what`, `nbytes` and `used`.
 

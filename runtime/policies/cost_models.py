@@ -6,8 +6,9 @@ Source: Kim et al., SIGMOD 2016, section 5, equations 1 and 2, for one GPU (N = 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from vlang.records import dataclass
 from vlang.runtime.engine.trace import Round
 from vlang.runtime.plan.plan import LoopSpec, Plan
 from vlang.types import OPPOSITE
@@ -69,7 +70,7 @@ def expected_rounds(plan: Plan, rounds: Sequence[Round], streamed: Mapping[str, 
     for row in rounds:
         loop = plan.counted[row.loop]
         stages = loop.stages if isinstance(loop, LoopSpec) else ()
-        domain = next((stage.domain for stage in stages if stage.domain is not None), None)
+        domain = next((stage.side for stage in stages if stage.side is not None), None)
         used = row.pages_cached + row.pages_copied
         kind = domain if domain is None or row.mode == "pull" else OPPOSITE[domain]
         pages = streamed.get(kind or "")

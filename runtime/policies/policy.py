@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import Plan
 
 __all__ = ["Choice", "Policy", "joins_only", "listed_only", "shards_only"]
@@ -82,6 +82,8 @@ def listed_only(plan: Plan, deterministic: bool) -> str:
     for stage in plan.stages:
         if stage.domain is None or stage.gpu is None:
             continue
+        if stage.pointer:
+            return f"a pass gathers along `{stage.pointer}`, and a list of edges has no such rows"
         if any(name == "common()" for name, _ in stage.columns):
             return "`common` intersects lists of neighbours, and a list of edges has none"
         if deterministic and not stage.gpu.exact:

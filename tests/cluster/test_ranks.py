@@ -23,15 +23,16 @@ from vlang.runtime.cluster.transports.transport import Transport
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.plan.plan import BLOCK
 
-REFUSED = {"adamic_adar": "line 18", "components_jump": "line 14", "jaccard": "line 19", "lcc": "line 16",
-           "lcc_directed": "line 16", "lcc_weighted": "line 25", "matching": "line 21", "triangles": "line 15",
-           "walks": "line 17"}
+REFUSED = {
+    "adamic_adar": "line 18", "boruvka": "line 24", "components_jump": "line 14", "jaccard": "line 19",
+    "lcc": "line 16", "lcc_directed": "line 16", "lcc_weighted": "line 25", "louvain": "line 14",
+    "matching": "line 21", "triangles": "line 15", "walks": "line 17",
+}
 ALLOWED = [name for name in (*STDLIB, *MORE) if name not in REFUSED]
 GRAPHS: list[RefGraph] = [
     family("empty"), family("one_loop"), family("path"), family("star_out", False, "float"), family("rmat"),
     family("rmat", False), family("messy", True, "float"), family("two_components", False), random_graph(1),
 ]
-COMMUNITIES = Path(__file__).resolve().parents[2] / "examples" / "communities"
 SIZES = (1, 2, 3, 4, 7)
 
 
@@ -238,15 +239,11 @@ def _ran(one: Program, graph: Graph, transport: object) -> Result:
 
 
 def test_groups_and_pointers() -> None:
-    """Each rank finds groups of its own edges. Pointers, and fields of keys, may refer to vertices of any rank."""
-    votes = load(COMMUNITIES / "weighted_cdlp.vp")
+    """Fields of keys may refer to vertices of any rank."""
     graph = to_graph(family("messy", False))
-    for found in run_ranks(3, lambda transport: votes(graph, threads=1)):
-        assert_same(votes(graph, threads=1), found)
     key = "program key\nvertex c: vertex = self\nvertex x: int = max(k.degree for u -- self by k = u.c)\n"
-    for refused, line in ((load(COMMUNITIES / "boruvka.vp"), 24), (compile(key), 3)):
-        with pytest.raises(BindError, match=f"{refused.name}, line {line}: .* need not be a neighbour"):
-            run_ranks(2, partial(_ran, refused, graph))
+    with pytest.raises(BindError, match=r"key, line 3: .* need not be a neighbour"):
+        run_ranks(2, partial(_ran, compile(key), graph))
 
 
 @pytest.mark.parametrize("name", ["target", "memory", "research"])

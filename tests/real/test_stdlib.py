@@ -32,24 +32,28 @@ from vlang import Graph, GraphError, Result, stdlib
 
 THREADS = 2
 SEED = 4  # for sources and inputs
-UNDIRECTED = ("triangles", "lcc", "lcc_weighted", "jaccard", "adamic_adar")  # defined on undirected graphs only
+# Programs that are defined on undirected graphs only:
+UNDIRECTED = ("triangles", "lcc", "lcc_weighted", "jaccard", "adamic_adar", "boruvka", "louvain")
 DIRECTED = ("rome99", "wiki-Vote", "soc-Slashdot0902", "USA-road-d.NY")
 
 # Larger graphs, for programs with a verifier that takes about a second on them.
 LARGER = {
     "wiki-Vote": (
-        "betweenness", "bipartite", "cdlp", "coloring", "components_jump", "cross_edges", "degree", "egonet",
-        "eigenvector", "hits", "hyperanf", "katz", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed", "linbp", "mis",
-        "neural", "pagerank_delta", "pagerank_rounds", "php", "ppr", "radius", "rwr", "scc", "smooth", "soft_reach",
-        "spmv", "sssp_tree", "sswp", "triangles",
+        "betweenness", "bipartite", "boruvka", "cdlp", "coloring", "components_jump", "cross_edges", "degree",
+        "egonet", "eigenvector", "hits", "hyperanf", "katz", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed",
+        "linbp", "louvain", "mis", "neural", "pagerank_delta", "pagerank_rounds", "php", "ppr", "radius", "rwr",
+        "scc", "smooth", "soft_reach", "spmv", "sssp_tree", "sswp", "triangles",
     ),
     "email-Enron": (
-        "cdlp", "coloring", "degree", "egonet", "hyperanf", "katz", "lcc", "mis", "pagerank_delta", "pagerank_rounds",
-        "ppr", "radius", "smooth", "spmv",
+        "boruvka", "cdlp", "coloring", "degree", "egonet", "hyperanf", "katz", "lcc", "louvain", "mis",
+        "pagerank_delta", "pagerank_rounds", "ppr", "radius", "smooth", "spmv",
     ),
-    "soc-Slashdot0902": ("bfs_tree", "hits", "khop", "lcc_directed", "mis", "pagerank_rounds", "radius", "spmv"),
+    "soc-Slashdot0902": (
+        "bfs_tree", "boruvka", "hits", "khop", "lcc_directed", "louvain", "mis", "pagerank_rounds", "radius", "spmv",
+    ),
     "USA-road-d.NY": (
-        "bfs_tree", "bipartite", "cdlp", "coloring", "components_jump", "degree", "khop", "mis", "smooth", "spmv",
+        "bfs_tree", "bipartite", "boruvka", "cdlp", "coloring", "components_jump", "degree", "khop", "louvain", "mis",
+        "smooth", "spmv",
     ),
 }
 RUNS = [(name, what) for name in ("rome99", "ca-GrQc") for what in stdlib.names()]

@@ -20,12 +20,12 @@ STDLIB = (
 
 # The other programs. Tests that run a program in every way use STDLIB, with one or two programs of each kind.
 MORE = (
-    "adamic_adar", "astar", "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "closeness_weighted",
-    "coloring", "components_jump", "cross_edges", "degree", "eccentricity", "egonet", "eigenvector", "gcn", "gin",
-    "hits", "hyperanf", "influence", "jaccard", "kcore", "kcore_peel", "khop", "label_spreading", "lcc",
-    "lcc_directed", "lcc_weighted", "linbp", "longest_path", "matching", "mis", "pagerank_delta", "pagerank_rounds",
-    "pagerank_weighted", "php", "ppr", "radius", "sage", "scc", "smooth", "soft_reach", "temporal_reach",
-    "triangles", "walks",
+    "adamic_adar", "astar", "belief", "betweenness", "bipartite", "boruvka", "cdlp", "cf", "closeness",
+    "closeness_weighted", "coloring", "components_jump", "cross_edges", "degree", "eccentricity", "egonet",
+    "eigenvector", "gcn", "gin", "hits", "hyperanf", "influence", "jaccard", "kcore", "kcore_peel", "khop",
+    "label_spreading", "lcc", "lcc_directed", "lcc_weighted", "linbp", "longest_path", "louvain", "matching", "mis",
+    "pagerank_delta", "pagerank_rounds", "pagerank_weighted", "php", "ppr", "radius", "sage", "scc", "smooth",
+    "soft_reach", "temporal_reach", "triangles", "walks", "weighted_cdlp",
 )
 
 # The programs that run on a GPU with every kernel and every budget.
@@ -54,8 +54,8 @@ _SETS = {
 
 
 _NEED = re.compile(r"^require (undirected|simple|loopless)\n", re.MULTILINE)
-_UNDIRECTED = ("adamic_adar", "eccentricity", "jaccard", "kcore", "kcore_members", "kcore_peel", "lcc", "lcc_weighted",
-               "triangles")
+_UNDIRECTED = ("adamic_adar", "boruvka", "eccentricity", "jaccard", "kcore", "kcore_members", "kcore_peel", "lcc",
+               "lcc_weighted", "louvain", "triangles")
 _SIMPLE = (*_UNDIRECTED, "lcc_directed")
 
 

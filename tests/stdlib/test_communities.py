@@ -1,24 +1,17 @@
-"""The programs of examples/communities: Louvain levels, weighted label propagation, minimum spanning forests."""
+"""Louvain levels of examples/communities, and graphs of groups."""
 
 from __future__ import annotations
 
 import runpy
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from tests.cpu.compare import assert_as_interpreted, assert_cut_free, case_of, interpreted
-from tests.reference.graph import RefGraph
-from tests.reference.graphs import all_families
-from vlang import Graph, Program, load
+from vlang import Graph, GraphError, load
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "communities"
-FOREST, VOTES = (load(FOLDER / f"{name}.vp") for name in ("boruvka", "weighted_cdlp"))
 LOUVAIN = runpy.run_path(str(FOLDER / "louvain.py"))["louvain"]
 
 NETWORKS = {
@@ -29,61 +22,54 @@ NETWORKS = {
 }
 
 
-def _edges(made: nx.Graph) -> tuple[Any, Any, Any]:
-    number = {v: i for i, v in enumerate(made)}
-    rows = [(number[u], number[v], w) for u, v, w in made.edges(data="weight", default=1.0)]
-    src, dst, weight = map(np.array, zip(*rows, strict=True))
-    return src, dst, weight.astype(np.float64)
-
-
 @pytest.mark.parametrize("name", NETWORKS)
 def test_louvain_is_as_good_as_networkx(name: str) -> None:
     """The test compares the best of three seeds of each implementation."""
-    made = NETWORKS[name]()
-    found = [LOUVAIN(*_edges(made), len(made), seed) for seed in (1, 2, 3)]
+    made = nx.convert_node_labels_to_integers(NETWORKS[name]())
+    graph = Graph.from_networkx(made)
+    found = [LOUVAIN(graph, seed) for seed in (1, 2, 3)]
     community, modularity = max(found, key=lambda one: one[1])
-    groups = [{v for v, c in zip(made, community.tolist(), strict=True) if c == k} for k in range(community.max() + 1)]
+    groups = [{v for v, c in zip(made, community.tolist(), strict=True) if c == k} for k in np.unique(community)]
     assert modularity == pytest.approx(nx.community.modularity(made, groups), abs=1e-6)
     theirs = max(nx.community.modularity(made, nx.community.louvain_communities(made, seed=s)) for s in range(3))
     assert modularity > 0.99 * theirs, (modularity, theirs)
-    assert np.array_equal(found[0][0], LOUVAIN(*_edges(made), len(made))[0])
-
-
-def _forest(graph: RefGraph) -> tuple[float, int]:
-    """The weight of a minimum spanning forest, by SciPy, and the number of trees; of parallel edges the lightest."""
-    weight = graph.columns["weight"].astype(np.float64)
-    low, high = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
-    order = np.lexsort([weight, high, low])
-    _, first = np.unique((low * graph.n + high)[order], return_index=True)
-    kept = order[first]
-    kept = kept[low[kept] != high[kept]]
-    matrix = coo_matrix((weight[kept], (low[kept], high[kept])), (graph.n, graph.n))
-    return float(minimum_spanning_tree(matrix).sum()), connected_components(matrix, directed=False)[0]
-
-
-def test_forests_weigh_what_those_of_scipy_do() -> None:
-    for name, graph in all_families():
-        if graph.directed or "weight" not in graph.columns:
-            continue
-        result = assert_cut_free(FOREST, case_of(graph))
-        weight, trees = _forest(graph) if graph.n else (0.0, 0)
-        assert result["total"] == pytest.approx(weight, rel=1e-6), name
-        root, tail, head = (np.asarray(result[field]) for field in ("root", "tail", "head"))
-        assert len(np.unique(root)) == trees
-        assert int((tail >= 0).sum()) == graph.n - trees, "the edges of a forest"
-        made = coo_matrix((np.ones(graph.n - trees), (tail[tail >= 0], head[tail >= 0])), (graph.n, graph.n))
-        assert connected_components(made, directed=False)[0] == trees, "without a circle"
-
-
-@pytest.mark.parametrize("program", [FOREST, VOTES], ids=lambda program: program.name)
-def test_they_mean_what_they_say(program: Program) -> None:
-    for _, graph in list(all_families())[::4]:
-        if graph.directed and program is FOREST:
-            continue
-        case = case_of(graph)
-        assert_as_interpreted(program, case, assert_cut_free(program, case), interpreted(program, case))
+    assert np.array_equal(found[0][0], LOUVAIN(graph)[0])
 
 
 def test_a_weight_outvotes_numbers() -> None:
     graph = Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False, weight=np.array([1.0, 1.0, 5.0], np.float32))
-    assert np.asarray(VOTES(graph, iterations=1)["label"]).tolist() == [3, 0, 0, 0]
+    assert np.asarray(load("weighted_cdlp")(graph, iterations=1)["label"]).tolist() == [3, 0, 0, 0]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_the_graph_of_groups(directed: bool) -> None:
+    """Every sum of weights between two groups, against a sum over the list of edges."""
+    rng = np.random.default_rng(11)
+    src, dst = rng.integers(0, 40, (2, 300))
+    weight = rng.integers(1, 9, 300)
+    names = np.array([f"g{k}" for k in rng.integers(0, 7, 40)], dtype=object)
+    graph = Graph.from_edges(src, dst, vertices=40, directed=directed, weight=weight, cost=weight)
+    found = graph.contracted(names)
+    want: dict[tuple[str, str], float] = {}
+    for a, b, w in zip(names[src], names[dst], weight, strict=True):
+        pair = (a, b) if directed else (min(a, b), max(a, b))
+        want[pair] = want.get(pair, 0) + float(w)
+    edges, ids = found.edges(), found.ids.values
+    assert {(ids[a], ids[b]): w for a, b, w in zip(edges.src, edges.dst, edges.columns["weight"], strict=True)} == want
+    assert len(edges.src) == len(want)
+    assert list(found.columns) == ["weight"]
+    assert found.directed == directed
+    plain = Graph.from_edges([0, 0, 1], [1, 2, 2], directed=directed).contracted([5, 5, 9])
+    assert plain.edges().columns["weight"].tolist() == [1, 2]
+    assert Graph.from_edges([], [], vertices=0).contracted([]).n == 0
+    assert Graph.from_edges([], [], vertices=3).contracted([1, 1, 2]).n == 2
+
+
+def test_groups_that_cannot_be() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], kind=np.array(["a", "b"], dtype=object))
+    with pytest.raises(GraphError, match=r"an array of shape \(3,\), not \(2,\)"):
+        graph.contracted([1, 2])
+    with pytest.raises(GraphError, match="these are floats: round them"):
+        graph.contracted([0.5, 1, 2])
+    with pytest.raises(GraphError, match="contracted adds up numbers"):
+        graph.contracted([0, 0, 1], weight="kind")

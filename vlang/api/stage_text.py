@@ -100,7 +100,9 @@ def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
             continue
         gpu, pull = stage.gpu, "by the kernel that suits each page" if options.kernel == "auto" else \
             f"by {options.kernel}"
-        if graph is not None and not graph.streamed and options.kernel != "edge-list":
+        if stage.pointer:
+            pull = f"by warp-segmentation, over the vertices whose `{stage.pointer}` points here"
+        elif graph is not None and not graph.streamed and options.kernel != "edge-list":
             rows = whole_rows(graph.adjacency(stage.domain))
             pull = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, rows=rows).reason
         push = {"direct": "into the field itself", "cells": "into cells beside the fields", "": "no"}[gpu.push]

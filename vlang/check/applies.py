@@ -223,6 +223,8 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
         if body is not None:
             whole = f"{reduction}({body} for {arrow}{f' if {cond}' if cond else ''}{_default(symbol.type)})"
             write = (f"gather {word} = {whole}", _joined(name, item.op, reduction, word))
+    if domain is None and is_field and symbol is not None and _to_pointed(x, item, symbol, at):
+        return
     names = {p.name for p in rewrite.inside(item.value) if isinstance(p, t.Name)}
     kinds = {found.kind for found in map(at.scope.find, names) if found is not None}
     if domain is None and is_field and owner not in names and "edge" not in kinds:
@@ -235,6 +237,26 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
     run.report(Code.FOREIGN_WRITE, "a vertex can write only its own fields", item.target.span,
                "this writes into another vertex",
                help=help_ + (", for example" if write else ""), write=write, replaces=item.span)
+
+
+def _to_pointed(x: Expressions, item: t.Apply, symbol: Symbol, at: Sight) -> bool:
+    """Report `apply c.total += e`, where c is a field of vertices: every vertex reduces over those that point at it."""
+    run, owner, name = x.run, item.target.owner or "", item.target.names[0]
+    pointer = at.scope.find(owner)
+    if pointer is None or pointer.kind != "field" or pointer.type != VERTEX:
+        return False
+    v = run.variable(at.scope, "v")
+    reduction, _ = _reduction_for(item.op, symbol.type)
+    body = _turned(x, item.value, v, at)
+    word = run.fresh(word_for(reduction))
+    write: tuple[str, ...] = ()
+    if body is not None and item.cond is None:
+        write = (f"gather {word} = {reduction}({body} for {v} in vertices if {v}.{owner} == self"
+                 f"{_default(symbol.type)})", _joined(name, item.op, reduction, word))
+    run.report(Code.FOREIGN_WRITE, "a vertex can write only its own fields", item.target.span,
+               f"this writes into the vertex `{owner}`", help="turn it around: a vertex reduces over the vertices that "
+               "point at it" + (", for example" if write else ""), write=write, replaces=item.span)
+    return True
 
 
 def _turned(x: Expressions, node: t.Expr | None, owner: str, at: Sight) -> str | None:

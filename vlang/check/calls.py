@@ -34,6 +34,9 @@ _HABITS = {
     "hypot": "write `sqrt(x * x + y * y)`", "fmod": "the rest of a division is `a % b`", "mod": "write `a % b`",
 }
 
+_FOREIGN_TOO = frozenset({*CONVERSIONS, "argmax", "argmin", "dot"})
+"""Functions that other languages have with other arguments."""
+
 
 def call(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `name(args)`."""
@@ -48,7 +51,7 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
         return between(x, node, field, at)
     symbol = x.run.root.find(node.name)
     own = symbol is not None and symbol.kind in ("function", "reduction")
-    own = own or (node.name in FUNCTIONS and node.name not in CONVERSIONS)
+    own = own or (node.name in FUNCTIONS and node.name not in _FOREIGN_TOO)
     if not own and node.name not in x.run.broken and foreign_call(x.run, node, at):
         return Value(None)
     args = [x.value(arg, at) for arg in node.args]

@@ -9,6 +9,7 @@ from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
 from vlang.check.tables.typing import as_read, zero
+from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -152,10 +153,14 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     if at.inside == "edges" or at.place == "require":
         return Value(as_read(symbol.type), EDGE, node)
     if at.inside == "groups" and at.grouping is not None:
+        u = at.grouping.domain.name
+        call = next((one for one in rewrite.inside(at.grouping.body) if isinstance(one, t.Call) and
+                     one.args == (node,) and one.name in REDUCTIONS), None)
         run.report(Code.NO_EDGE, f"a group has several `{node.name}`", node.span, "of which edge?",
                    notes=run.note(symbol, "declared as an edge field here"),
                    help="values of edges are reduced over the group, for example",
-                   write=f"max({node.name} for {at.grouping.domain.name})")
+                   write=f"max({node.name} for {u})" if call is None else f"{call.name}({node.name} for {u})",
+                   replaces=None if call is None else call.span)
         return Value(None)
     name = run.fresh("total")
     reduce = f"{_reduction(symbol.type)[0]}({node.name} for {run.variable(at.scope, 'u')} -> self" \

@@ -6,7 +6,6 @@ rows of edges, in time proportional to the number of vertices.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -15,24 +14,11 @@ from numpy.typing import NDArray
 from vlang.runtime.cpu.paged.source import Columns
 from vlang.runtime.engine.state import State
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.adjacency import Adjacency
-from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows, bytes_in_flight
 from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE, Pages
-from vlang.runtime.plan.plan import SEGMENT, pointer_of
+from vlang.runtime.graph.topology.pointers import pointed_lists
+from vlang.runtime.plan.plan import pointer_of
 
-__all__ = ["Pointed", "bytes_of_pointers", "most_segments"]
-
-_NONE = 0xFFFFFFFF
-
-
-def most_segments(n: int) -> int:
-    """The largest number of segments that n pointers can have: a row of more than SEGMENT entries is cut."""
-    return 2 * (n // SEGMENT)
-
-
-def bytes_of_pointers(n: int) -> tuple[int, int]:
-    """The bytes of the lists of one field, and the bytes of temporary memory while these lists are built."""
-    return (8 + 4 + 4 + 4) * n, 4 * 4 * n + bytes_in_flight(n, n, False)
+__all__ = ["Pointed"]
 
 
 class Pointed:
@@ -60,22 +46,8 @@ class Pointed:
             self._known[field] = known
             return
         del known
-        adjacency = Adjacency("in", self._rows(values), {}, lambda name: np.zeros(0), threading.RLock())
-        pages = Pages.cut(adjacency, DEFAULT_PAGE_SIZE)
+        pages = Pages.cut(pointed_lists(values, self._graph.order, self._threads), DEFAULT_PAGE_SIZE)
         self._known[field] = values.copy(), pages, pages.table([])
-
-    def _rows(self, values: NDArray[Any]) -> Rows:
-        """The lists of the vertices that point at each vertex. values: uint32[n], 2^32 - 1 for `none`."""
-        order = self._graph.order
-        if order is None:
-            pointing = np.flatnonzero(values != _NONE).astype(np.uint32)
-            scan = EdgeScan(values[pointing], pointing, mirror=False)
-            return build_rows(scan, self._graph.n, {}, self._threads)
-        ordered = values[order.internal]  # by number
-        pointing = np.flatnonzero(ordered != _NONE).astype(np.uint32)
-        scan = EdgeScan(order.internal[ordered[pointing]], pointing, mirror=False)
-        rows = build_rows(scan, self._graph.n, {}, self._threads)
-        return Rows(rows.offsets, order.internal[rows.targets], {})
 
     def pages(self, kind: str) -> Pages:
         """The lists of a domain "pointing:FIELD", cut into pages. `follow` brings the lists up to date."""

@@ -25,7 +25,7 @@ def words_of(structures: Iterable[str], degree: int) -> int:
     total = 0
     for name in structures:
         kind, *numbers = name.split(":")
-        total += grouped_words(degree, *map(int, numbers)) if kind == "grouped" else sizes[name]
+        total += grouped_words(degree, *map(int, numbers[:2])) if kind == "grouped" else sizes[name]
     return total
 
 

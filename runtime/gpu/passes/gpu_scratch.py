@@ -9,13 +9,13 @@ zero between passes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer, Device
 from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
 from vlang.runtime.gpu.topology.cut import long_rows
@@ -63,7 +63,8 @@ def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[n
              "median32": degree + 2, "median64": 2 * degree + 2}
     total = np.zeros(len(degree), dtype=np.uint64)
     for name in structures:
-        total += sizes[name] + sizes[name] % 2
+        kind, *numbers = name.split(":")
+        total += degree * np.uint64(2 * int(numbers[2]) + 2) if kind == "grouped" else sizes[name] + sizes[name] % 2
     return total
 
 

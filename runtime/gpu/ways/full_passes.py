@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from vlang.errors import BindError, OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernels, grid
 from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes
 from vlang.runtime.gpu.kernels.row_lengths import page_rows, whole_rows
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
+from vlang.runtime.gpu.passes.gpu_pointed import KERNEL, GpuPointed
 from vlang.runtime.gpu.passes.gpu_scratch import GpuScratch, whole_name
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
@@ -32,8 +34,9 @@ from vlang.runtime.gpu.ways.page_uses import use_name, uses_of
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.ways.ways import attempts, candidates, read_by, shortfalls
 from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.pointers import most_segments
 from vlang.runtime.plan.gpu_stage import GpuStage
-from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
+from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec, pointer_of
 from vlang.runtime.policies.cost_models import StreamedPages
 from vlang.runtime.storage.reading.ring import Reading
 from vlang.runtime.threads.moved import NOTHING, Moved
@@ -56,6 +59,7 @@ class FullPasses:
         machine: the machine of the run.
         topologies: the topology of each adjacency direction.
         scratch: scratch memory for passes that need all contributions of a vertex at once; None before `open`.
+        pointed: the lists over which passes along pointers pull.
         rates: the rates of the device.
     """
 
@@ -63,6 +67,7 @@ class FullPasses:
     machine: GpuMachine
     topologies: dict[str, Topology] = field(default_factory=dict)
     scratch: GpuScratch | None = None
+    pointed: GpuPointed = field(init=False)
     rates: Rates = REFERENCE
     _parts: Resident | None = None
     _sides: Mapping[str, Side] = field(default_factory=dict)
@@ -70,13 +75,16 @@ class FullPasses:
     _beside: Stream | None = None
     _packers: dict[tuple[str, str], Packer | None] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.pointed = GpuPointed(self.machine)
+
     def open(self) -> None:
         """Create the topology of every adjacency direction in the plan, in the memory that the state leaves free.
 
         If memory is too short, ways that need additional memory are not used. Raises OutOfMemory.
         """
         machine = self.machine
-        tries = list(attempts(machine.plan.loops, machine.graph, machine.options))
+        tries = list(attempts(machine.known_ways, machine.plan.loops, machine.graph, machine.options))
         for ways in tries:
             machine.ways = ways
             try:
@@ -103,13 +111,17 @@ class FullPasses:
                  for kind, needs in uses.items()}
         for spec in machine.plan.arrays:
             of, _, kind = spec.length.partition(":")
-            if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
-                machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments), spec.width)
+            if of == "segments" and spec.slot not in machine.state.buffers and (kind in sides or pointer_of(kind)):
+                most = len(long_rows(sides[kind]).segments) if kind in sides else most_segments(machine.n)
+                machine.state.add(spec.slot, spec.dtype, most, spec.width)
         self._sides = {**self._sides, **sides}  # also those of earlier attempts
         self.scratch = GpuScratch(device, machine.plan.stages, sides)
         kept: list[Buffer] = []
         try:
             # Reserve the memory that loops will allocate, and free it again when the edges have been placed.
+            pointers = self.pointed.reserve()
+            if pointers:
+                kept.append(device.allocate(pointers, "the lists of the vertices that point at each vertex"))
             for way, loop in self._taken():
                 for sizes in way.sizes(loop, machine.n, sides):
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
@@ -142,15 +154,21 @@ class FullPasses:
             machine.load(way.kernels(loop, machine))
 
     def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
-        topology = self.topologies[stage.domain or "in"]
-        found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
-        if topology.long_count:
+        if stage.pointer:
+            found, long_count = {(KERNEL.template, KERNEL.constants): KERNEL}, most_segments(self.machine.n)
+        else:
+            topology = self.topologies[stage.domain or "in"]
+            found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
+            long_count = topology.long_count
+        if long_count:
             names = [whole_name(stage, name) for name in ("segments", "finish")]
             found |= {(name, ()): Choice(name, name, (), "long vertices") for name in names}
         return list(found.values())
 
     def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
         """The kernel that pulls a page."""
+        if stage.pointer:
+            return KERNEL
         known = self._choices.get(stage.name)
         if known is None:
             known = self._choices[stage.name] = self._chosen(stage, gpu)
@@ -188,7 +206,7 @@ class FullPasses:
         """
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
-        topology = self.topologies[stage.domain or "in"]
+        topology = self.pointed.lists(stage) if stage.pointer else self.topologies[stage.domain or "in"]
         machine.state.set_word(SLOT_SEGMENTS, topology.segments)
         machine.state.set_word(SLOT_LONGS, topology.longs)
         frame = machine.frame
@@ -355,6 +373,7 @@ class FullPasses:
 
     def close(self) -> None:
         """Free the topology of the run."""
+        self.pointed.close()
         for packer in self._packers.values():
             if packer is not None:
                 packer.close()

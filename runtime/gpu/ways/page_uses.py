@@ -31,9 +31,9 @@ def uses_of(machine: GpuMachine) -> dict[str, dict[str, Use]]:
     """The `Use` of every pass, by adjacency direction and name."""
     uses: dict[str, dict[str, Use]] = {}
     for stage in machine.plan.stages:
-        if stage.domain is None or stage.gpu is None:
+        if stage.side is None or stage.gpu is None:
             continue
-        uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
+        uses.setdefault(stage.side, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
     for loop in machine.plan.loops:
         for way in candidates(machine.ways, loop, machine.graph, machine.options):
             for kind, name, use in way.uses(loop):

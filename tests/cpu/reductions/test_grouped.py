@@ -164,8 +164,6 @@ def test_a_push_of_single_edges_would_be_wrong() -> None:
 
 
 def test_what_is_not_run_yet_is_refused_with_its_line() -> None:
-    with pytest.raises(ProgramError, match=r"on a GPU, a grouped gather cannot be run yet"):
-        KEYS.lower(None, device="gpu").text("cuda")
     with pytest.raises(ProgramError, match=r"in check mode, a grouped gather cannot be run yet"):
         MOVES(Graph.from_edges([0], [1]), check=True)
 
@@ -181,3 +179,38 @@ repeat:
     apply  c = max(c - 1, 0)
 """)
     assert np.asarray(program(Graph.from_edges([0, 0], [1, 2], directed=False))["x"]).tolist() == [4, 1, 1]
+
+
+NAMED = compile("""program named
+edge   kind:   category
+edge   at:     date
+edge   weight: float = 1
+vertex common: category = mode(kind for u -- self, weight = weight, default = "none")
+vertex kinds:  int      = count(true for u -- self by k = kind)
+vertex roads:  int      = sum(count(true for u) for u -- self by k = kind if k == "road")
+vertex what:   category = "x"
+vertex first:  date     = inf
+repeat 1 times:
+    gather best = max((sum(weight for u), k) for u -- self by k = kind, default = (0.0, "none"))
+    gather day  = min((sum(-weight for u), d) for u -- self by d = at, default = (0.0, inf))
+    apply  what  = best[1]
+    apply  first = day[1]
+""")
+
+
+def named_graph() -> Graph:
+    """Five vertices, of which the last has no edge, with names and dates of edges."""
+    return Graph.from_edges(
+        [0, 0, 0, 1, 1], [1, 2, 3, 2, 3], vertices=5, directed=False, weight=np.array([1, 5, 2, 1, 1], np.float32),
+        kind=np.array(["road", "rail", "road", "air", "rail"], dtype=object),
+        at=np.array(["2024-01-01", "2024-01-02", "2024-01-01", "2024-01-05", "2024-01-02"], "datetime64[D]"))
+
+
+def test_keys_that_are_names_and_dates() -> None:
+    """Ties of `mode` and of tuples are decided by name; a vertex without edges has the default."""
+    result = NAMED(named_graph(), threads=1)
+    assert result["common"].tolist() == ["rail", "air", "rail", "road", "none"]
+    assert result["kinds"].tolist() == [2, 3, 2, 2, 0]
+    assert result["roads"].tolist() == [2, 1, 0, 1, 0]
+    assert result["what"].tolist() == ["rail", "road", "rail", "road", "none"]
+    assert result["first"].astype(str).tolist() == ["2024-01-02", "2024-01-01", "2024-01-02", "2024-01-01", "NaT"]

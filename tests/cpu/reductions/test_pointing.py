@@ -14,8 +14,8 @@ from tests.reference.cases import Case
 from tests.reference.graph import ref_graph
 from tests.reference.graphs import all_families, family, to_graph
 from tests.spelled import spelled
-from vlang import Graph, ProgramError, compile
-from vlang.runtime.cpu.passes import pointed
+from vlang import Graph, compile
+from vlang.runtime.graph.topology import pointers
 from vlang.runtime.graph.topology.build import Rows, build_rows
 from vlang.runtime.storage.ledger import budget, ledger
 
@@ -76,17 +76,16 @@ vertex first: vertex = min(v for v in vertices if v.c == self and v.x > 0)
 """)
 
 
-def _long() -> Case:
-    """70,000 vertices, of which 50,000 point at the same vertex, so that its row has several segments."""
+def long_case(n: int = 70_000) -> Case:
+    """n vertices, of which 5 / 7 point at the same vertex, so that its row has several segments."""
     rng = np.random.default_rng(3)
-    n = 70_000
     c = np.where(rng.random(n) < 5 / 7, 9, rng.integers(-1, n, n))
     return Case(ref_graph(n, [], True), {}, {"c": c, "x": rng.standard_normal(n).astype(np.float32)})
 
 
 def test_many_point_at_one() -> None:
     """Sums have the bits of sums over a row of edges with the same vertices: neither threads nor pages change them."""
-    case = _long()
+    case = long_case()
     result = assert_cut_free(LONG, case)
     c, x = case.fields["c"], case.fields["x"]
     there = np.flatnonzero(c >= 0)
@@ -100,7 +99,7 @@ def test_many_point_at_one() -> None:
 
 
 def test_the_order_of_rows_changes_no_bits() -> None:
-    case = _long()
+    case = long_case()
     graph = to_graph(case.graph)
     dense = np.random.default_rng(5).permutation(graph.n).astype(np.uint32)
     want, found = (engine_run(LONG, case, one, threads=2) for one in (graph, graph.ordered(dense)))
@@ -160,7 +159,7 @@ def test_lists_are_kept_while_the_field_is(monkeypatch: pytest.MonkeyPatch) -> N
         built.append(1)
         return build(*args)
 
-    monkeypatch.setattr(pointed, "build_rows", counted)
+    monkeypatch.setattr(pointers, "build_rows", counted)
     text = """program p
 vertex c: vertex = self
 vertex x: int    = 0
@@ -176,7 +175,7 @@ repeat 5 times:
 
 
 def test_memory_is_estimated() -> None:
-    case = _long()
+    case = long_case()
     graph = to_graph(case.graph)
     with budget(1 << 30):
         before = ledger.used
@@ -184,9 +183,3 @@ def test_memory_is_estimated() -> None:
         taken = ledger.peak - before
     need = LONG.lower(graph).cost().memory
     assert 0.5 < taken / need < 1.2, (taken, need)
-
-
-def test_a_gpu_refuses_them_with_the_line() -> None:
-    with pytest.raises(ProgramError, match="on a GPU, a reduction over the vertices that point here cannot be run"):
-        LONG.lower(None, device="gpu").text("cuda")
-    assert "on a GPU: a reduction over the vertices that point here" in LONG.lower(None).text("plan")

@@ -43,7 +43,7 @@ struct total : Shared {
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32, u32 u, i64 k) {
     return Item{env.values[u] * columns.weights[k]};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{f64(item.a0)}; }
+  static __device__ __forceinline__ Acc lift(const Env&, const Item& item) { return Acc{f64(item.a0)}; }
   static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return Acc{a.a0 + b.a0}; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
@@ -91,7 +91,7 @@ struct least : Shared {
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.numbers[u]};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0}; }
+  static __device__ __forceinline__ Acc lift(const Env&, const Item& item) { return Acc{item.a0}; }
   static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return Acc{b.a0 < a.a0 ? b.a0 : a.a0}; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
@@ -138,7 +138,7 @@ struct nearest : Shared {
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32, u32 u, i64 k) {
     return Item{env.values[u] + columns.weights[k], u};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0, item.a1}; }
+  static __device__ __forceinline__ Acc lift(const Env&, const Item& item) { return Acc{item.a0, item.a1}; }
   static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) {
     const bool wins = b.a0 < a.a0 || (b.a0 == a.a0 && b.a1 < a.a1);
     return wins ? b : a;
@@ -187,7 +187,7 @@ struct some : Shared {
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.numbers[u] > 0};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0}; }
+  static __device__ __forceinline__ Acc lift(const Env&, const Item& item) { return Acc{item.a0}; }
   static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return Acc{a.a0 || b.a0}; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
@@ -226,7 +226,7 @@ struct several : Shared {
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.numbers[u] > 0 ? 1u : 0u, env.values[u], 1, true};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) {
+  static __device__ __forceinline__ Acc lift(const Env&, const Item& item) {
     return Acc{item.a0, f64(item.a1), item.a2, item.a3};
   }
   static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) {

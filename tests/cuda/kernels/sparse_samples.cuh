@@ -35,7 +35,7 @@ struct bfs : Pushed {
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.field[u] == FAR ? FAR : env.field[u] + 1};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0}; }
+  static __device__ __forceinline__ Acc lift(const Env&, const Item& item) { return Acc{item.a0}; }
   static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return b.a0 < a.a0 ? b : a; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
@@ -88,7 +88,7 @@ struct sssp : Pushed {
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32, u32 u, i64 k) {
     return Item{env.field[u] + columns.weight[k]};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0}; }
+  static __device__ __forceinline__ Acc lift(const Env&, const Item& item) { return Acc{item.a0}; }
   static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return b.a0 < a.a0 ? b : a; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
@@ -139,7 +139,7 @@ struct tree : Pushed {
   }
   static __device__ __forceinline__ Acc identity(const Env&) { return Acc{bfs::FAR, ~0u}; }
   static __device__ __forceinline__ Item nothing(const Env&) { return Item{bfs::FAR, ~0u}; }
-  static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0, item.a1}; }
+  static __device__ __forceinline__ Acc lift(const Env&, const Item& item) { return Acc{item.a0, item.a1}; }
   static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) {
     return b.a0 < a.a0 || (b.a0 == a.a0 && b.a1 < a.a1) ? b : a;
   }

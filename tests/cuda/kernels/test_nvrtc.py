@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, given, seed, settings
 
 from tests.cpu.language import names
+from tests.cpu.reductions.test_grouped import KEYS
 from tests.cpu.reductions.wholes import BESIDE, KCORE, all_types
 from tests.reference.cases import STDLIB
 from tests.reference.generators.programs import Generated, programs
@@ -32,7 +33,7 @@ from vlang.runtime.gpu.passes import rates
 from vlang.runtime.gpu.ways.bitmaps import bitmap_kernels
 from vlang.runtime.gpu.ways.gpu_components import connect_kernels
 from vlang.runtime.gpu.ways.notifying import notifying_kernels
-from vlang.runtime.gpu.ways.pushing import pushing_kernels
+from vlang.runtime.gpu.ways.pushing import by_priority, pushing_kernels
 from vlang.runtime.gpu.ways.relay import relay_kernel, relays
 from vlang.runtime.plan.plan import Plan, StageSpec
 
@@ -86,6 +87,8 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
             yield from (kernel for kernel in pushing_kernels(stage, reading) if kernel[1])
         if stage.gpu.push == "direct":
             yield from (kernel for kernel in bitmap_kernels(stage) if kernel[1])
+        if by_priority(stage):
+            yield "sift_far", stage.gpu.struct, ()
     if stage.notify is not None:
         yield from (("pull_list", stage.gpu.struct, (lanes,)) for lanes in (2, 32))
         yield from (kernel for kernel in notifying_kernels(stage, 0, 1) if kernel[1] and kernel[0] != "pull_list")
@@ -177,7 +180,7 @@ def corpus() -> tuple[Generated, ...]:
 
     @seed(SEED)
     @settings(max_examples=CORPUS, deadline=None, database=None, phases=(Phase.generate,))
-    @given(programs(on_gpu=True))
+    @given(programs())
     def collect(drawn: Generated) -> None:
         found.append(drawn)
 
@@ -232,7 +235,7 @@ def test_messages_of_a_frontier(text: str, template: str) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_all_contributions_at_once(architecture: str) -> None:
     """The newest architecture compiles every type. Architectures otherwise differ only in the templates."""
-    rest = (BESIDE, all_types(("i64", "u8", "vertex"))) if architecture == ARCHITECTURES[-1] else ()
+    rest = (BESIDE, all_types(("i64", "u8", "vertex")), KEYS.source) if architecture == ARCHITECTURES[-1] else ()
     for text in (KCORE, *rest):
         plan = plan_of(compile(text))
         assert log_of(plan.text, kernels_of(plan), architecture) == ""

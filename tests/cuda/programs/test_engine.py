@@ -126,7 +126,7 @@ def test_the_same_bits_for_every_cut(name: str) -> None:
 # No shrinking: every program tried must be compiled, and random programs are small anyway.
 @seeded(20261121)
 @settings(max_examples=300 if EXHAUSTIVE else 7, deadline=None, database=None, phases=(Phase.generate,))
-@drawn_by(drawn=programs(on_gpu=True))
+@drawn_by(drawn=programs())
 def test_random_programs(drawn: Generated) -> None:
     program, case = compile(drawn.text), Case(drawn.graph, drawn.params, drawn.fields)
     number = sum(map(ord, drawn.text))

@@ -69,7 +69,7 @@ def test_programs_of_names_that_c_or_cuda_uses() -> None:
 @seeded(20261121)
 @settings(max_examples=5, deadline=None, database=None, phases=(Phase.generate,),
           suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@drawn_by(drawn=nested_programs(on_gpu=True))
+@drawn_by(drawn=nested_programs())
 def test_random_programs(drawn: Generated) -> None:
     program, case = compile(drawn.text), Case(drawn.graph, drawn.params, drawn.fields)
     number = sum(map(ord, drawn.text))

@@ -93,7 +93,7 @@ struct s1 {
     const auto t3 = i32(t2);
     return Item{t3};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) {
+  static __device__ __forceinline__ Acc lift(const Env& env, const Item& item) {
     return Acc{item.a0};
   }
   static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {

@@ -94,7 +94,7 @@ struct s1 {
     const auto t1 = f32(t0);
     return Item{t1};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) {
+  static __device__ __forceinline__ Acc lift(const Env& env, const Item& item) {
     return Acc{f64(item.a0)};
   }
   static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {

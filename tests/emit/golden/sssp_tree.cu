@@ -58,7 +58,7 @@ struct r0 {
     const auto t6 = (t5 ? t1 : u32(4294967295u));
     return Item{t6};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) {
+  static __device__ __forceinline__ Acc lift(const Env& env, const Item& item) {
     return Acc{item.a0};
   }
   static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {
@@ -223,7 +223,7 @@ struct s1 {
     const auto t3 = u32(u);
     return Item{t2, t3};
   }
-  static __device__ __forceinline__ Acc lift(const Item& item) {
+  static __device__ __forceinline__ Acc lift(const Env& env, const Item& item) {
     return Acc{item.a0, item.a1};
   }
   static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {

@@ -116,12 +116,9 @@ class Nested(Writer):
 
 
 @st.composite
-def nested_programs(draw: st.DrawFn, on_gpu: bool = False) -> Generated:
-    """Programs with one to three blocks, up to three deep, with a graph and inputs.
-
-    on_gpu: leave out what does not run on a GPU yet.
-    """
-    w = Nested(Expressions(draw), on_gpu=on_gpu)
+def nested_programs(draw: st.DrawFn) -> Generated:
+    """Programs with one to three blocks, up to three deep, with a graph and inputs."""
+    w = Nested(Expressions(draw))
     made = started(w, group=True)
     for _ in range(w.e.number(1, 3)):
         w.block(2)

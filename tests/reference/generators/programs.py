@@ -58,7 +58,6 @@ class Writer:
         edges: The kind of each edge field.
         counter: The number of the next fresh name.
         base: The indentation of the current block.
-        on_gpu: Whether to leave out what does not run on a GPU yet.
     """
 
     e: Expressions
@@ -68,7 +67,6 @@ class Writer:
     edges: dict[str, str] = field(default_factory=dict)
     counter: int = 0
     base: int = 0
-    on_gpu: bool = False
 
     def fresh(self, stem: str) -> str:
         self.counter += 1
@@ -212,7 +210,7 @@ class Writer:
         name, kind = self.fresh("f"), e.pick([*EXACT, "int", "float", "real"])
         scope = self.scope
         if self.kinds and e.chance(40) and (kind != "u8" or "u8" in self.kinds.values()):
-            value = (self.pointed if not self.on_gpu and e.chance(20) else self.gathered)(kind, scope)
+            value = (self.pointed if e.chance(20) else self.gathered)(kind, scope)
             if kind in ("int", "i64", "u8") and e.chance(40):
                 value = f"{value} + {e.expr(kind, scope, 1)}"
         else:
@@ -229,8 +227,7 @@ class Writer:
                 scope = scope.with_own(f"{name}[0]", "int").with_own(f"{name}[1]", "vertex")
                 continue
             form = self.picked if self.e.chance(10) else self.of_pair if self.e.chance(10) else self.gathered
-            if not self.on_gpu:
-                form = self.pointed if self.e.chance(20) else self.grouped if self.e.chance(20) else form
+            form = self.pointed if self.e.chance(20) else self.grouped if self.e.chance(20) else form
             self.line(indent, f"gather {name} = {form(kind, scope)}")
             scope = scope.with_own(name, kind)
         return scope
@@ -474,12 +471,9 @@ def finished(w: Writer, made: Generated) -> Generated:
 
 
 @st.composite
-def programs(draw: st.DrawFn, on_gpu: bool = False) -> Generated:
-    """Programs with one or two loops over several fields, with a graph and inputs.
-
-    on_gpu: leave out what does not run on a GPU yet.
-    """
-    w = Writer(Expressions(draw), on_gpu=on_gpu)
+def programs(draw: st.DrawFn) -> Generated:
+    """Programs with one or two loops over several fields, with a graph and inputs."""
+    w = Writer(Expressions(draw))
     made = started(w)
     for _ in range(w.e.number(1, 2)):
         w.e.pick([w.stepping, w.stepping, w.fixpoint, w.fixpoint, w.sending_changes])()

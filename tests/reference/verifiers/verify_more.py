@@ -18,6 +18,7 @@ from tests.reference.graph import RefGraph
 from tests.reference.special import mix
 from tests.reference.verifiers.verify import Array, Params, Result, Verifier, verify_components, verify_smooth
 from tests.reference.verifiers.verify_edges import EDGE_VERIFIERS
+from tests.reference.verifiers.verify_groups import GROUP_VERIFIERS
 
 __all__ = ["MORE_VERIFIERS"]
 
@@ -442,6 +443,7 @@ def verify_cf(graph: RefGraph, params: Params, result: Result) -> None:
 
 MORE_VERIFIERS: dict[str, Verifier] = {
     **EDGE_VERIFIERS,
+    **GROUP_VERIFIERS,
     "belief": verify_belief,
     "betweenness": verify_betweenness,
     "bipartite": verify_bipartite,

@@ -19,6 +19,7 @@ from tests.reference.graph import RefGraph
 from tests.reference.verifiers.sparse_ranks import RANK_VERIFIERS, ends_of, near_to, read_column, same_as, sparse
 from tests.reference.verifiers.verify import VERIFIERS, Array, Params, Result, Verifier, verify_bfs, verify_sssp
 from tests.reference.verifiers.verify_edges import EDGE_VERIFIERS
+from tests.reference.verifiers.verify_groups import GROUP_VERIFIERS
 from tests.reference.verifiers.verify_more import MORE_VERIFIERS
 
 __all__ = ["SPARSE_VERIFIERS"]
@@ -332,6 +333,7 @@ _AS_THEY_ARE = {
 SPARSE_VERIFIERS: dict[str, Verifier] = {
     **_AS_THEY_ARE,
     **EDGE_VERIFIERS,
+    **GROUP_VERIFIERS,
     **RANK_VERIFIERS,
     "betweenness": verify_betweenness,
     "bfs_tree": verify_bfs_tree,

@@ -13,7 +13,7 @@ from vlang.check.tables.scope import Sight
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL, CONVERSIONS, VERTEX, Scalar
+from vlang.types import BOOL, CONVERSIONS, VERTEX, Matrix, Scalar
 
 __all__ = ["foreign_call", "foreign_column", "foreign_index", "foreign_messages", "foreign_product"]
 
@@ -55,7 +55,7 @@ def _only_edge(at: Sight) -> str:
 
 def foreign_call(run: Run, node: t.Call, at: Sight) -> bool:
     """Whether a call is of another language. Such a call is reported (V101)."""
-    for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent):
+    for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent, _layer, _best, _sets):
         advice = rule(run, node, at)
         if advice is not None:
             title, help_, write, replaces = advice
@@ -164,6 +164,44 @@ def _adjacent(run: Run, node: t.Call, at: Sight) -> _Advice | None:
         return (title, "neighbours along edges of both directions, in a directed graph without parallel edges:",
                 f"count(count(true for {name}) > 1 for {name} -- self by {run.fresh('each')} = {name})", reduce)
     return title, "neighbours along edges of both directions are groups of two: `for u -- self by c = u`", "", node
+
+
+def _layer(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    """`relu(x)`, and `dot(W, x)` or `matmul(W, x)` with a matrix."""
+    texts = [rewrite.one_line(run.text(arg)) for arg in node.args]
+    if node.name in ("relu", "ReLU") and len(texts) == 1:
+        return f"there is no function `{node.name}`", "it is a maximum with 0:", f"max({texts[0]}, 0)", node
+    if node.name not in ("dot", "matmul", "mm", "mv") or len(texts) != 2 or not isinstance(node.args[0], t.Name):
+        return None
+    symbol = at.scope.find(node.args[0].name)
+    if symbol is None or not isinstance(symbol.type, Matrix):
+        return None
+    return f"`{node.name}` is no product with a matrix", "a matrix times a vector is written with `@`:", \
+        f"({texts[0]} @ {texts[1]})", node
+
+
+def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    """`argmax(x)` of a field: the vertex with the largest value."""
+    if node.name not in ("argmax", "argmin", "idxmax", "idxmin") or len(node.args) != 1 or at.inside is not None:
+        return None
+    name = node.args[0].name if isinstance(node.args[0], t.Name) else ""
+    symbol = at.scope.find(name)
+    if symbol is None or symbol.kind != "field" or not isinstance(symbol.type, Scalar) or \
+            at.place not in ("global", "let", "until", "limit"):
+        return None
+    fold, v = node.name[-3:], run.variable(at.scope, "v")
+    return (f"a field is no vector: `{node.name}` takes the components of one value",
+            "the vertex of the best value is the second item of a tuple:",
+            f"{fold}(({v}.{name}, {v}) for {v} in vertices)[1]", node)
+
+
+def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+    """`set(self.neighbors)`."""
+    if node.name not in ("set", "frozenset") or len(node.args) != 1:
+        return None
+    return (f"there is no function `{node.name}`: neighbours are no sets",
+            "`common(self, u)` is the number of common neighbours, and `sum(e for w in common(self, u))` reduces over "
+            "them", "", node)
 
 
 # ------------------------------------------------------------ indices, columns, products

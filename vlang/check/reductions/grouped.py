@@ -16,7 +16,7 @@ from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL, F16, VERTEX, Scalar, Type
+from vlang.types import BOOL, CATEGORY, F16, VERTEX, Scalar, Type
 
 if TYPE_CHECKING:
     from vlang.check.expressions import Expressions
@@ -40,8 +40,8 @@ def group_parts(x: Expressions, node: t.Reduce, group: t.Grouping, edge: Sight, 
     key = x.value(group.key, edge)
     type_ = x.concrete(key.type)
     if type_ is not None and not _groups(type_):
-        run.report(Code.WRONG_TYPE, "edges are grouped by an integer, a vertex or a bool", group.key.span,
-                   f"this is {a(type_)}", help="a float is made an integer by `floor(x)` or `round(x)`"
+        run.report(Code.WRONG_TYPE, "edges are grouped by an integer, a vertex, a bool, a category or a time",
+                   group.key.span, f"this is {a(type_)}", help="a float is made an integer by `floor(x)` or `round(x)`"
                    if numeric(type_) and isinstance(type_, Scalar) else ())
         type_ = None
     inner = Scope(at.scope)
@@ -60,7 +60,7 @@ def group_parts(x: Expressions, node: t.Reduce, group: t.Grouping, edge: Sight, 
 
 def _groups(type_: Type) -> bool:
     """Whether values of a type can be keys."""
-    return isinstance(type_, Scalar) and (type_.integral or type_ in (BOOL, VERTEX))
+    return isinstance(type_, Scalar) and (type_.integral or type_ in (BOOL, VERTEX, CATEGORY) or type_.kind == "time")
 
 
 def of_group(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:

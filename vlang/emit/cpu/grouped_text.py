@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from vlang.emit.cpu.numba_dialect import NumbaDialect
-from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Function, stored_as
 from vlang.emit.shared.values.formulas import Writer
 from vlang.ir.forms import forms as f
-from vlang.types import BOOL, VERTEX, Scalar
+from vlang.types import Scalar
 
 __all__ = ["closed", "opened", "taken"]
-
-
-def _key(d: NumbaDialect, type_: Scalar, name: str) -> str:
-    """Code that converts a key to a word. The unsigned order of the words is the order of the keys."""
-    if type_ == BOOL:
-        return f"u64({d.select(name, 'u64(1)', 'u64(0)')})"
-    if type_ == VERTEX or type_.kind == "uint":
-        return f"u64({name})"
-    return f"(u64(i64({name})) ^ u64(1 << 63))"
-
-
-def _of_word(d: NumbaDialect, type_: Scalar, word: str) -> str:
-    """Code that converts a word back to its key."""
-    if type_ == BOOL:
-        return f"{word} != u64(0)"
-    if type_ == VERTEX or type_.kind == "uint":
-        return d.convert(type_, word)
-    return d.convert(type_, f"i64({word} ^ u64(1 << 63))")
 
 
 def _loaded(d: NumbaDialect, types: tuple[Scalar, ...], at: str, first: int) -> tuple[str, ...]:
@@ -43,15 +24,6 @@ def _stored(d: NumbaDialect, types: tuple[Scalar, ...], at: str, first: int, nam
             for i, (t, name) in enumerate(zip(types, names))]
 
 
-def _parts(grouped: Grouped, names: tuple[str, ...]) -> list[tuple[Accumulation, tuple[str, ...]]]:
-    """Each reduction inside a grouped gather, with the names of its components."""
-    found, at = [], 0
-    for one in grouped.inside:
-        found.append((one, names[at : at + len(one.types)]))
-        at += len(one.types)
-    return found
-
-
 def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
     """Write into `edge` the lines that add an edge to the table at `place`, if it satisfies the condition.
 
@@ -63,13 +35,8 @@ def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
         grouped: the grouped gather.
         place: code of the offset of the table of this gather.
     """
-    whole, types = grouped.whole, grouped.components
-    assert whole.key is not None
-    holds = d.true if whole.cond is None else edge.value(whole.cond)
-    key = edge.value(whole.key)
-    if grouped.key == VERTEX:
-        holds = edge.name(d.conjunction(holds, f"{key} != {d.constant(None, VERTEX)}"))
-    word = edge.name(_key(d, grouped.key, key))
+    types = grouped.components
+    holds, word = grouped.edge(edge)
     found = edge.name(f"group_of(room, {place}, {holds}, {word}, {grouped.words})")
     at, fresh = edge.name(f"{found}[0]"), edge.name(f"{found}[1]")
     edge.lines += ["space = room[0]", *([f"segment_ = space[{place} + 2]"] if grouped.segmented else [])]
@@ -86,7 +53,7 @@ def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
         edge.lines += [f"    store_u64(space, {at} + {1 + size}, segment_)", f"    {fresh} = True"]
     before = tuple(edge.name(d.select(fresh, first, f"({text})"))
                    for first, text in zip(identity, _loaded(d, types, at, 1)))
-    after = [name for one, parts in _parts(grouped, before) for name in one.take(edge, parts)]
+    after = [name for one, parts in grouped.parts(before) for name in one.take(edge, parts)]
     edge.lines += _stored(d, types, at, 1, tuple(after))
 
 
@@ -97,13 +64,13 @@ def _merged(writer: Writer, d: NumbaDialect, grouped: Grouped, at: str) -> tuple
     if not grouped.segmented:
         return last
     earlier = tuple(map(writer.name, _loaded(d, types, at, 2 + len(types))))
-    pairs = zip(_parts(grouped, earlier), _parts(grouped, last))
+    pairs = zip(grouped.parts(earlier), grouped.parts(last))
     return tuple(name for (one, a), (_, b) in pairs for name in one.merge(writer, a, b))
 
 
 def opened(grouped: Grouped, number: int, at: str) -> str:
     """The line that clears the table of structure number `number`, from word `at`, before the edges of a vertex."""
-    _, words, keys = grouped.structure.split(":")
+    _, words, keys, _ = grouped.structure.split(":")
     most = f"min(degree, i64({keys}))" if keys != "0" else "degree"
     return f"at{number} = groups_clear(space, {at}, {most}, {words})"
 
@@ -124,8 +91,8 @@ def closed(writer: StageWriter, d: NumbaDialect, grouped: Grouped, number: int, 
     at, word = "at", "word"
     names = _merged(inner, d, grouped, at)
     assert grouped.whole.group is not None
-    scope.values[f.GroupKey(grouped.key, grouped.whole.group)] = (inner.name(_of_word(d, grouped.key, word)),)
-    for one, parts in _parts(grouped, names):
+    scope.values[f.GroupKey(grouped.key, grouped.whole.group)] = (inner.name(grouped.of_word(d, word)),)
+    for one, parts in grouped.parts(names):
         scope.values[one.reduce] = tuple(map(inner.name, one.finish(inner, parts)))
     size = len(grouped.types)
     before = tuple(f"a{i}" for i in range(size))

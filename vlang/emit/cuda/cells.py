@@ -8,14 +8,15 @@ so that `none` wraps to 0 and is the least number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vlang.emit.cuda.unified import Places, places
 from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.reductions.holistic import Holistic
 from vlang.emit.shared.values.dialect import Dialect
 from vlang.emit.shared.values.formulas import Writer
 from vlang.ir.forms import forms as f
+from vlang.records import dataclass
 from vlang.reductions import identity
 from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector
 
@@ -147,6 +148,8 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:
+        if isinstance(accumulation, Grouped):
+            return [], "a grouped gather needs all contributions of a vertex at once (rule R)"
         if isinstance(accumulation, Holistic):
             return [], f"`{accumulation.reduce.name}` needs all contributions of a vertex at once (rule R)"
         value = accumulation.reduce.body.type

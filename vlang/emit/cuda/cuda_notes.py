@@ -6,10 +6,12 @@ import textwrap
 
 from vlang.emit.cuda.cells import groups
 from vlang.emit.cuda.unified import Place, places
+from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.reductions.holistic import Holistic
 from vlang.emit.shared.sending import Early
 from vlang.emit.shared.stage import StageWriter
 from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.runtime.plan.plan import pointer_of
 from vlang.types import BOOL, Scalar, Tuple, Type, Vector
 
 __all__ = ["stage_notes", "wrapped"]
@@ -29,10 +31,16 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, early: Early) -> str:
     stage = writer.stage
     if stage.domain is None:
         return f"// pass {stage.name} over vertices: kernel compute\n"
-    lines = [f"pass {stage.name} over {_OVER[stage.domain]}"]
+    pointer = pointer_of(stage.domain)
+    over = f"the vertices whose `{pointer}` points here" if pointer else _OVER[stage.domain]
+    lines = [f"pass {stage.name} over {over}"]
     for gather, accumulation in zip(stage.gathers, writer.accumulations):
         if isinstance(accumulation, Holistic):
             lines += _holistic(gather.name, accumulation)
+            continue
+        if isinstance(accumulation, Grouped):
+            lines.append(f"gather {gather.name}: {gather.reduce.name} over groups by {_named(accumulation.key)}; the "
+                         "entries of all edges are sorted by key, and joined in the order of the row")
             continue
         value = gather.reduce.body.type
         parts = groups(accumulation)

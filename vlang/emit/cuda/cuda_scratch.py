@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vlang.emit.cuda.cuda_dialect import CudaDialect
+from vlang.emit.cuda.cuda_groups import closed, filed, joined
 from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.reductions.holistic import Holistic
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Function
@@ -34,6 +36,8 @@ def lifted(
         items: the types of its items, the components of a contribution.
         at: the number of its first item.
     """
+    if isinstance(accumulation, Grouped):
+        return list(accumulation.identity(empty))
     if isinstance(accumulation, Holistic):
         flag = [d.part("item", at + 1)] if accumulation.reduce.default is not None else []
         return [*accumulation.identity(empty)[: accumulation.width], *flag]
@@ -42,27 +46,37 @@ def lifted(
 
 
 def scratch_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) -> str:
-    """The functions `scratch_words`, `file`, `conclude`; "" without scratch. widths: items per accumulation."""
+    """The functions of scratch memory; "" without scratch. widths: items per accumulation."""
     if not writer.structures:
         return ""
-    total = " + ".join(f"{_WORDS[name]}(degree)" for name in writer.structures)
+    total = " + ".join(f"{_words(one)}(degree)" for one in writer.accumulations if isinstance(one, (Holistic, Grouped)))
+    counts = any(isinstance(one, Holistic) for one in writer.accumulations)
     return "".join([
+        f"static constexpr bool COUNTS = {d.true if counts else d.false};\n",
         d.define(Function("scratch_words", (), total)),
         d.define(Function("file", _file(writer.accumulations, widths), "")),
+        "template <class Group>\n" + d.define(Function("combine", _combine(writer, d), "")),
         "template <class Group>\n" + d.define(_conclude(writer, d)),
     ])
+
+
+def _words(accumulation: Holistic | Grouped) -> str:
+    """The function of the number of words of a structure."""
+    if isinstance(accumulation, Grouped):
+        return f"group_words<{1 + len(accumulation.components)}>"
+    return _WORDS[accumulation.structure]
 
 
 def _places(accumulations: Sequence[Accumulation]) -> Iterator[tuple[Accumulation, str, list[str]]]:
     """Each accumulation, the name of its structure in scratch ("" for none), and the line that defines this name."""
     number, before = 0, "scratch.at"
     for accumulation in accumulations:
-        if not isinstance(accumulation, Holistic):
+        if not isinstance(accumulation, (Holistic, Grouped)):
             yield accumulation, "", []
             continue
         place = f"place{number}"
         yield accumulation, place, [f"u32* {place} = {before};"]
-        before = f"{place} + {_WORDS[accumulation.structure]}(scratch.degree)"
+        before = f"{place} + {_words(accumulation)}(scratch.degree)"
         number += 1
 
 
@@ -73,7 +87,21 @@ def _file(accumulations: Sequence[Accumulation], widths: Sequence[int]) -> tuple
             lines += line
             call = f"{_PUT[accumulation.structure]}({place}, scratch.degree, {_key(accumulation, at)});"
             lines.append(f"if (item.a{at + 1}) {call}")
+        elif isinstance(accumulation, Grouped):
+            lines += [*line, *filed(accumulation, place, at)]
         at += width
+    return tuple(lines)
+
+
+def _combine(writer: StageWriter, d: CudaDialect) -> tuple[str, ...]:
+    """The lines that join the entries of each group of edges, of a row or of a part of it."""
+    lines: list[str] = []
+    before: list[str] = []
+    for accumulation, place, line in _places(writer.accumulations):
+        before += line
+        if isinstance(accumulation, Grouped):
+            lines += [*before, *joined(writer, d, accumulation, place)]
+            before = []
     return tuple(lines)
 
 
@@ -86,11 +114,16 @@ def _conclude(writer: StageWriter, d: CudaDialect) -> Function:
     lines: list[str] = []
     items: list[str] = []
     for accumulation, place, line in _places(writer.accumulations):
+        lines += line
+        if isinstance(accumulation, Grouped):
+            more, names = closed(writer, d, accumulation, place)
+            lines += more
+            items += names
+            continue
         nothing = accumulation.identity(empty)
         if not isinstance(accumulation, Holistic):
             items += nothing
             continue
-        lines += line
         type_ = d.typename(accumulation.types[0])
         if accumulation.reduce.name == "mode":
             name = f"ahead{place[5:]}"

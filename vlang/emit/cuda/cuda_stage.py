@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 from vlang.emit.cuda.cells import Cell, cells_of
 from vlang.emit.cuda.cuda_dialect import CudaDialect, edge_name, indented, used
+from vlang.emit.cuda.cuda_groups import nothing as no_group
+from vlang.emit.cuda.cuda_groups import sent as of_group
+from vlang.emit.cuda.cuda_groups import travelling
 from vlang.emit.cuda.cuda_notes import stage_notes
 from vlang.emit.cuda.cuda_scratch import lifted, scratch_members
 from vlang.emit.cuda.ways.gpu_way_text import GpuPass
 from vlang.emit.cuda.ways.gpu_way_texts import GPU_WAY_TEXTS
 from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.reductions.holistic import Holistic
 from vlang.emit.shared.reductions.packed import put_and_get
 from vlang.emit.shared.sending import decided, early_of, is_final
@@ -95,7 +99,7 @@ class StageStruct:
             return own or isinstance(expr, f.Accumulator) or any(map(reads, f.children(expr)))
 
         return any(reads(part) for gather in self.writer.stage.gathers
-                   for part in (gather.reduce.body, gather.reduce.cond) if part is not None)
+                   for part in f.children(gather.reduce))
 
     # ------------------------------------------------------------------ edges
     def _columns(self) -> str:
@@ -117,13 +121,17 @@ class StageStruct:
             types = _travelling(accumulation)
             lift += lifted(empty, d, accumulation, types, len(sent))
             with located(gather.span):
-                sent.extend(accumulation.sent(edge, types))
-            nothing.extend(accumulation.identity(empty, types))
+                if isinstance(accumulation, Grouped):
+                    sent.extend(of_group(accumulation, edge))
+                    nothing.extend(no_group(accumulation, empty))
+                else:
+                    sent.extend(accumulation.sent(edge, types))
+                    nothing.extend(accumulation.identity(empty, types))
         return [
             writer.identity(),
             Function("nothing", tuple(empty.lines), d.pack("Item", nothing)),
             Function("contribute", tuple(edge.lines), d.pack("Item", sent)),
-            Function("lift", (), d.pack("Acc", lift)),
+            Function("lift", tuple(empty.lines), d.pack("Acc", lift)),
             writer.merge(),
             from_lane(d, len(self.types)),
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
@@ -223,6 +231,8 @@ def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
     An f32 is sent as 32 bits, even if it is summed as f64. A contribution to be filed in scratch memory is sent as a
     value and a flag that says whether the value is used.
     """
+    if isinstance(accumulation, Grouped):
+        return travelling(accumulation)
     if isinstance(accumulation, Holistic):
         return accumulation.key, BOOL
     value = accumulation.reduce.body.type

@@ -11,7 +11,6 @@ from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.target import Module, StageText
 from vlang.emit.shared.values.dialect import Function
-from vlang.emit.shared.values.formulas import Unwritable
 from vlang.runtime.plan import plan as kernelset
 
 __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
@@ -20,7 +19,7 @@ _FOLDER = Path(__file__).resolve().parent / "skeletons"
 SKELETONS = (
     "prelude", "words", "operators", "saturating", "common", "atomics", "vertices", "state", "topology", "pull",
     "shards", "listed", "frontier", "push", "early", "priority", "persistent", "notify", "paged", "bitmaps", "scratch",
-    "holistic", "relay", "connect", "mirrors",
+    "groups", "holistic", "relay", "connect", "mirrors", "boundary",
 )
 """The skeleton files in the order of the text; the constants of runtime/plan/plan.py follow after the first file."""
 
@@ -39,10 +38,6 @@ class CudaTarget:
 
     def stage(self, writer: StageWriter) -> StageText:
         """The struct of a stage, and the properties that the engine uses."""
-        for gather in writer.stage.gathers:
-            if gather.reduce.key is not None:
-                what = "a grouped gather" if gather.reduce.group else "a reduction over the vertices that point here"
-                raise Unwritable(f"on a GPU, {what}", gather.span)
         struct = StageStruct(writer, self.dialect)
         text = struct.text()
         roles = ["pull", "segments", "finish"] if writer.stage.domain else ["compute"]

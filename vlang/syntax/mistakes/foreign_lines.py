@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, count
 
+from vlang.records import dataclass
 from vlang.syntax.keywords import TYPE_NAMES
+from vlang.syntax.mistakes.foreign_groups import foreign_group, foreign_random
 from vlang.syntax.mistakes.habits import Habit
 
 __all__ = ["Surroundings", "foreign_line"]
@@ -364,6 +366,7 @@ def _try(line: str, around: Surroundings) -> Habit | None:
 
 
 _RULES: tuple[_Rule, ...] = (
+    foreign_random, foreign_group,
     _neighbours, _typed_arrow, _two_steps, _all_edges, _atomic, _send, _set_value, _to_all, _list, _targets, _try,
     _method, _entry,
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lark.exceptions import LarkError
 
+from vlang.records import dataclass
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lark_tree import raw_tree
@@ -124,7 +125,8 @@ def _habit(case: _Case) -> Problem | None:
         return case.word(f"no statement begins with `{first.text}`", first,
                          help=("parameters are declared in the header: `program p(W: float)`",))
     if first.text == "while":
-        write = (f"repeat until not ({rest}):",) if line.opens and rest else ()
+        endless = rest in ("changed", "True", "true", "1", "not converged", "not done")
+        write = ("repeat:" if endless else f"repeat until not ({rest}):",) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
         return case.word(f"there is no `{first.text}` in the language", first)

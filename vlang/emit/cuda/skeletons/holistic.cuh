@@ -11,15 +11,16 @@ __device__ __forceinline__ void clear_scratch(const Group& group, const Scratch&
 }
 
 // Files the contributions of `count` edges, starting with edge `begin`; returns the accumulators of the other gathers.
+// first: the place of the first of these edges in the row.
 template <class S, class Group>
 __device__ __forceinline__ typename S::Acc file_edges(
-    const Group& group, const Edges<S>& edges, u32 count, const Scratch& scratch) {
+    const Group& group, const Edges<S>& edges, u32 first, u32 count, const Scratch& scratch) {
   const typename S::Env& env = edges.env;
   typename S::Acc acc = S::identity(env);
   for (u32 i = group.rank(); scratch.live && i < count; i += group.size()) {
     const typename S::Item item = edges.item(i, edges.target(i));
-    S::file(scratch, item);
-    acc = S::merge(env, acc, S::lift(item));
+    S::file(scratch, item, first + i);
+    acc = S::merge(env, acc, S::lift(env, item));
   }
   return acc;
 }
@@ -29,16 +30,19 @@ __device__ __forceinline__ typename S::Acc file_edges(
 template <class S, class Group>
 __device__ __forceinline__ typename S::Acc whole_vertex(
     const Group& group, const typename S::Env& env, const u64* row, u32 v, u64 begin, const Scratch& scratch) {
-  clear_scratch(group, scratch, S::scratch_words(scratch.degree));
-  group.sync();
+  if (S::COUNTS) {
+    clear_scratch(group, scratch, S::scratch_words(scratch.degree));
+    group.sync();
+  }
   typename S::Acc acc = S::identity(env);
   if (scratch.live) {
     const typename S::Columns columns = S::bind_columns(row);
-    acc = file_edges<S>(group, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v),
+    acc = file_edges<S>(group, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v), 0,
                         u32(scratch.degree), scratch);
   }
   group.sync();
-  acc = group.template merge<S>(env, S::merge(env, acc, S::conclude(env, group, scratch)));
+  S::combine(env, group, scratch, 0, scratch.live ? u32(scratch.degree) : 0);
+  acc = group.template merge<S>(env, S::merge(env, acc, S::conclude(env, group, scratch, v)));
   group.sync();
   return acc;
 }
@@ -228,8 +232,12 @@ __device__ __forceinline__ void whole_segment(u64* frame, const typename S::Env&
       }
     }
     const typename S::Columns columns = S::bind_columns(row);
-    acc = file_edges<S>(block, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v),
-                        u32(u64(table[3 * s + 2]) - begin), scratch_of(scratches, low, v));
+    const Scratch scratch = scratch_of(scratches, low, v);
+    const u32 first = u32(begin - scratches.offsets[v]), count = u32(u64(table[3 * s + 2]) - begin);
+    acc = file_edges<S>(block, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v), first, count,
+                        scratch);
+    __syncthreads();
+    S::combine(env, block, scratch, first, count);
   }
   acc = block.template merge<S>(env, acc);
   if (threadIdx.x == 0) {
@@ -274,7 +282,8 @@ __device__ __forceinline__ u32 finish_whole_one(u64* frame, const typename S::En
   for (i64 s = longs[3 * number + 1] + threadIdx.x; s < longs[3 * number + 2]; s += blockDim.x) {
     acc = S::merge(env, acc, S::get(env, s));
   }
-  acc = block.template merge<S>(env, S::merge(env, acc, S::conclude(env, block, scratch)));
+  S::combine(env, block, scratch, 0, scratch.live ? u32(scratch.degree) : 0);
+  acc = block.template merge<S>(env, S::merge(env, acc, S::conclude(env, block, scratch, v)));
   __syncthreads();
   clear_scratch(block, scratch, S::scratch_words(scratch.degree));
   u32 flags = 0;

@@ -60,7 +60,7 @@ __device__ __forceinline__ typename S::Acc strided(
     UNROLL
     for (u32 j = 0; j < N; j++) {
       if (i + j * stride < degree) {
-        acc = S::merge(env, acc, S::lift(items[j]));
+        acc = S::merge(env, acc, S::lift(env, items[j]));
       }
     }
     if constexpr (S::EARLY) {
@@ -252,7 +252,7 @@ __device__ __forceinline__ typename S::Acc reduce_strip(
     UNROLL
     for (u32 j = 0; j < AT_ONCE; j++) {
       const u32 here = chunk + 32 * j;
-      const typename S::Acc merged = merge_owned<S>(env, S::lift(items[j]), owners[j]);
+      const typename S::Acc merged = merge_owned<S>(env, S::lift(env, items[j]), owners[j]);
       const bool some = strip.first < here + 32 && strip.end > here && strip.first < strip.end;
       const u32 head = strip.first > here ? strip.first - here : 0;
       const typename S::Acc mine = S::from_lane(WARP, merged, some ? head : lane_number());

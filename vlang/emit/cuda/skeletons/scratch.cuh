@@ -12,6 +12,7 @@
 //           complement, so that 0 marks an empty slot; the last slot is reserved for the key with complement 0
 //   bitmap  a bit for each of the numbers 0 ... degree
 //   list    the number of contributions, an unused word, and the keys as unsigned integers
+//   groups  the entries of the groups of edges, and lists of entries (groups.cuh)
 //   sizes   for each size 0 ... degree, the number of values of this size; larger values count as `degree`
 
 enum : u32 {
@@ -37,6 +38,15 @@ template <int L> struct LaneGroup {
     UNROLL
     for (u32 offset = 1; offset < L; offset <<= 1) {
       value += lane_value(WARP, value, lane_number() ^ offset);
+    }
+    return value;
+  }
+  // The largest value of all groups of the warp.
+  __device__ __forceinline__ u32 most(u32 value) const {
+    UNROLL
+    for (u32 offset = 1; offset < 32; offset <<= 1) {
+      const u32 other = lane_value(WARP, value, lane_number() ^ offset);
+      value = other > value ? other : value;
     }
     return value;
   }
@@ -68,6 +78,7 @@ struct BlockGroup {
     block_exclusive(value, reinterpret_cast<u32*>(spare), sum);
     return sum;
   }
+  __device__ __forceinline__ u32 most(u32 value) const { return value; }
   __device__ __forceinline__ u32 behind(u32 value) const {
     u32 total;
     const u32 before = block_exclusive(value, reinterpret_cast<u32*>(spare), total);

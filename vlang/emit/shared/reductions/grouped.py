@@ -1,21 +1,23 @@
 """Grouped gathers: the accumulators of each group of edges, and the reduction over the groups of a vertex.
 
-One worker reads all edges of a vertex. For a vertex, a worker keeps a table in scratch memory with an entry for each
-key. An entry contains the key, and the accumulators of the reductions inside. When all edges have been read, the worker
-visits the groups.
+On a CPU one worker reads all edges of a vertex, and keeps a table in scratch memory with an entry for each key. An
+entry contains the key, and the accumulators of the reductions inside. When all edges have been read, the worker visits
+the groups. On a GPU the lanes that share a vertex keep an entry for each edge, and sort the entries by key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlang.emit.shared.reductions.accumulate import Accumulation
+from vlang.emit.shared.values.dialect import Dialect
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
-from vlang.types import BOOL, Scalar, Tuple, Vector
+from vlang.types import BOOL, I64, U64, VERTEX, Scalar, Tuple, Vector
 
 __all__ = ["Grouped"]
 
@@ -78,8 +80,45 @@ class Grouped(Accumulation):
 
     @property
     def structure(self) -> str:
-        """The structure to fill: "grouped:WORDS:KEYS", where KEYS is 0 for keys of more than 16 bits."""
-        return f"grouped:{self.words}:{self.keys if self.keys <= 1 << 16 else 0}"
+        """The structure to fill: "grouped:WORDS:KEYS:ENTRY", where KEYS is 0 for keys of more than 16 bits.
+
+        WORDS is the size of an entry on a CPU, and ENTRY that on a GPU, which keeps the contributions of each edge.
+        """
+        return f"grouped:{self.words}:{self.keys if self.keys <= 1 << 16 else 0}:{1 + len(self.components)}"
+
+    def edge(self, edge: Writer) -> tuple[str, str]:
+        """Code of whether the current edge is in a group, and of its key as a word."""
+        d, whole = edge.d, self.whole
+        assert whole.key is not None
+        holds = d.true if whole.cond is None else edge.value(whole.cond)
+        key = edge.value(whole.key)
+        if self.key == VERTEX:
+            holds = edge.name(d.conjunction(holds, f"{key} != {d.constant(None, VERTEX)}"))
+        return holds, edge.name(self._word(d, key))
+
+    def _word(self, d: Dialect, name: str) -> str:
+        """Code that converts a key to a word. The unsigned order of the words is the order of the keys."""
+        if self.key == BOOL:
+            return d.select(name, d.constant(1, U64), d.constant(0, U64))
+        if self.key == VERTEX or self.key.kind == "uint":
+            return d.convert(U64, name)
+        return d.arithmetic("^", U64, d.convert(U64, d.convert(I64, name)), d.constant(1 << 63, U64))
+
+    def of_word(self, d: Dialect, word: str) -> str:
+        """Code that converts a word back to its key."""
+        if self.key == BOOL:
+            return f"{word} != {d.constant(0, U64)}"
+        if self.key == VERTEX or self.key.kind == "uint":
+            return d.convert(self.key, word)
+        return d.convert(self.key, d.convert(I64, d.arithmetic("^", U64, word, d.constant(1 << 63, U64))))
+
+    def parts(self, names: tuple[str, ...]) -> list[tuple[Accumulation, tuple[str, ...]]]:
+        """Each reduction inside, with the names of its components among those of a group."""
+        found, at = [], 0
+        for one in self.inside:
+            found.append((one, names[at : at + len(one.types)]))
+            at += len(one.types)
+        return found
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
         """The value of the grouped gather from its components."""

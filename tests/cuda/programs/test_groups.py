@@ -1,0 +1,90 @@
+"""Grouped gathers, and reductions over the vertices that point here, on an emulated GPU, against the interpreter."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted, same_bits
+from tests.cpu.reductions.test_grouped import KEYS, MOVES, NAMED, OVER, SPLIT, named_graph
+from tests.cpu.reductions.test_pointing import EVERY_WAY, IN_BLOCKS, LONG, long_case
+from tests.cpu.reductions.wholes import LONG as HUBS
+from tests.cpu.reductions.wholes import hubs
+from tests.cuda.emulation.emulated import EmulatedDevice, needs_compiler
+from tests.cuda.programs.test_holistic import check
+from tests.reference.cases import Case
+from tests.reference.graphs import family, to_graph
+from tests.spelled import spelled
+from vlang import BindError, Program
+from vlang.runtime.gpu.device.choose import stand_in
+from vlang.runtime.plan.plan import SEGMENT
+
+pytestmark = needs_compiler
+
+PAGES = (None, 64, 256)
+
+
+def _lanes(seed: int) -> AbstractContextManager[None]:
+    """An emulated device with an order of lanes drawn from `seed`."""
+    return stand_in("emulated", lambda _, memory: EmulatedDevice(seed, memory or 1 << 28))
+
+
+@pytest.mark.parametrize("program", [EVERY_WAY, IN_BLOCKS], ids=lambda program: program.name)
+def test_vertices_that_point_here(program: Program) -> None:
+    for seed, graph in enumerate((family("messy"), family("no_edges"), family("rmat", False))):
+        check(program, Case(graph, {}, {}), seed, page_size=PAGES[seed % 3])
+
+
+def test_many_point_at_one() -> None:
+    """A row of several segments; two runs have the same bits."""
+    case = long_case(25_000)
+    graph = to_graph(case.graph)
+    runs = []
+    for seed in range(2):
+        with _lanes(seed):
+            runs.append(LONG(graph, **case.fields, **spelled(device="emulated")))
+    first, second = runs
+    want = LONG(graph, **case.fields)
+    for name in want.fields:
+        assert same_bits(np.asarray(first[name]), np.asarray(second[name]))
+        np.testing.assert_allclose(np.float64(first[name]), np.float64(want[name]), rtol=1e-12)
+
+
+def test_a_list_of_edges_has_no_such_rows() -> None:
+    with _lanes(0), pytest.raises(BindError, match="gathers along `c`, and a list of edges has no such rows"):
+        EVERY_WAY(to_graph(family("messy")), **spelled(device="emulated", kernel="edge-list"))
+
+
+@pytest.mark.parametrize("program", [MOVES, KEYS, OVER], ids=lambda program: program.name)
+def test_groups(program: Program) -> None:
+    """Few graphs, as each density of edges needs kernels of its own."""
+    graphs = (family("messy"), family("no_edges"), *([family("rmat", False)] if program is KEYS else []))
+    for seed, graph in enumerate(graphs):
+        check(program, Case(graph, {}, {}), seed, page_size=PAGES[seed % 3])
+
+
+def test_groups_of_rows_of_every_size() -> None:
+    """Rows for groups of lanes, a block in shared memory, block scratch, and several segments; some groups are long.
+
+    Two orders of the lanes give the same bits.
+    """
+    graph = hubs(200, {3: 15, 4: 90, 5: 340, 6: 3000, 9: SEGMENT, **HUBS["one hub"]}, 7)
+    found = Case(graph, {}, {})
+    want = interpreted(SPLIT, found)
+    runs = []
+    for seed in range(2):
+        with _lanes(seed):
+            runs.append(engine_run(SPLIT, found, device="emulated", page_size=1 << 15, streams=2))
+        assert_as_interpreted(SPLIT, found, runs[-1], want)
+    assert same_bits(*(np.asarray(one["y"]) for one in runs))
+
+
+def test_keys_that_are_names_and_dates() -> None:
+    graph = named_graph()
+    want = NAMED(graph, threads=1)
+    with _lanes(1):
+        found = NAMED(graph, **spelled(device="emulated"))
+    for name in want.fields:
+        assert found[name].astype(str).tolist() == want[name].astype(str).tolist()

@@ -1,0 +1,61 @@
+"""Groups of edges and random choices in the notation of other languages, such as `group by u.label having ...`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vlang.syntax.mistakes.habits import Habit
+
+if TYPE_CHECKING:
+    from vlang.syntax.mistakes.foreign_lines import Surroundings
+
+__all__ = ["foreign_group", "foreign_random"]
+
+_BY = re.compile(r"(?P<at>\b(?:group[ _]?by|grouped by|by)\b) (?!\w+ ?=[^=])(?P<key>[^,()]+?)"
+                 r"(?: (?P<having>having|where|if) (?P<test>.+))?\)$", re.IGNORECASE)
+_DRAW = re.compile(r"(?P<at>\brandom\.(?:random|uniform|rand)|\brand|\brandom)\((?:0(?:\.0)?, ?1(?:\.0)?)?\)")
+_CHOICE = re.compile(r"(?P<at>\b(?:random|np\.random)\.choice)\((?P<body>\w+ for [^,()]+)\)")
+
+
+def foreign_group(line: str, around: Surroundings) -> Habit | None:
+    """`group by u.label`, `by u.label` without a name, and `having`."""
+    match = _BY.search(line)
+    if match is None or " for " not in line[: match.start()]:
+        return None
+    key, name = match["key"].strip(), around.fresh("key")
+    neighbour = re.search(r"for (?:self -> )?(\w+)", line[: match.start()][line[: match.start()].rindex(" for "):])
+    u = neighbour[1] if neighbour is not None else "u"
+    start = line.rindex(" for ", 0, match.start())
+    opening = line.find("(") + 1
+    body = line[opening:start]
+    if f" for {u}" not in body:  # `sum(weight)` of a group
+        body = re.sub(r"\b(sum|min|max|mean|any|all)\(([^()]+)\)", rf"\1(\2 for {u})", body)
+    last = re.search(r", (\w+)\)$", body)  # a name that the text uses already
+    if last is not None and last[1] not in (u, *around.fields, *around.edges):
+        name = last[1]
+    test = ""
+    if match["test"]:
+        said = re.sub(r"\bcount\((?:\*|\w+)\)", f"count(true for {u})", match["test"])
+        test = f" if {said.replace(key, name)}"
+    new = f"{line[:opening]}{body.replace(key, name)}{line[start : match.start()]}by {name} = {key}{test})"
+    return Habit("the key of a group has a name" if match["at"].lower() == "by" else
+                 f"`{match['at']}` is written `by NAME = KEY`",
+                 ("the name is read in the body, and `if` after it chooses groups:",), (new,), match.span("at"))
+
+
+def foreign_random(line: str, around: Surroundings) -> Habit | None:
+    """`random.choice(u for self -> u)` and `random.uniform(0, 1)`."""
+    choice = _CHOICE.search(line)
+    keys = "1" if around.top else "1, iteration"
+    if choice is not None:
+        new = f"{line[: choice.start()]}pick({choice['body']}, {keys}, default = self){line[choice.end() :]}"
+        return Habit(f"`{choice['at']}` is written `pick`",
+                     ("its seed and keys decide the choice, so that every run gives the same:",), (new,),
+                     choice.span("at"))
+    draw = _DRAW.search(line)
+    if draw is None:
+        return None
+    new = f"{line[: draw.start()]}random({keys}, self){line[draw.end() :]}"
+    return Habit(f"`{draw['at']}` is written `random(seed, key, ...)`",
+                 ("its seed and keys decide the number, so that every run gives the same:",), (new,), draw.span("at"))
