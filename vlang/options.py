@@ -33,7 +33,7 @@ class Option:
     Args:
         kind: the rule by which a value is read: "whole" (a whole number of at least `least`), "flag", "choice" (one of
             `choices`), "size" (bytes, or "8G"), "room" (the same, or 0), "names" (several names), "vertex", or
-            another key of `_READERS` in vlang.api.arguments.bind_options.
+            another key of `READERS` in vlang.api.arguments.option_values.
         values: the form of a value, as usage and docs show it.
         help: what the option does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
