@@ -15,7 +15,7 @@ import click
 
 from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
-from vlang.cli.ranks import as_rank, start_ranks
+from vlang.cli.ranks import as_rank, start_asked
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
@@ -81,28 +81,13 @@ def command(
     cluster, restarts = given.pop("cluster"), given.pop("restarts")
     _open_gpus(given.get("device"))
     if cluster is not None or restarts is not None:
-        _start(cluster, restarts, given["checkpoint"])
+        start_asked(cluster, restarts, given["checkpoint"])
     given |= {"cluster": cluster, "restarts": restarts} if is_ray(cluster) else {}
     with nullcontext() if is_ray(cluster) else as_rank(cluster) as rank:
         if rank is not None and rank.rank:  # only rank 0 writes files, but every rank a part
             output = output if output is not None and output.endswith("/") else None
             picture = given["trace"] = None
         _run(program, graph, parameters, output, picture, top, fields, as_json, verify, quiet, rank, given)
-
-
-def _start(cluster: int | str | None, restarts: int | None, checkpoint: str | None) -> None:
-    """Start the ranks of the option --cluster, unless this process is one of them."""
-    from vlang.runtime.cluster.job.launched import launched_ranks, restarted  # start-up
-
-    inside = launched_ranks() > 0
-    if restarts is not None and not is_ray(cluster) and (inside or not isinstance(cluster, int)) and not restarted():
-        raise click.UsageError("--restarts starts the ranks again if one is killed, so vlang must have started them: "
-                               "give --cluster N as well, outside of mpiexec and srun, or --cluster ray:N")
-    if restarts is not None and checkpoint is None:
-        raise click.UsageError("--restarts goes on from the last checkpoint of all ranks: give --checkpoint DIR as "
-                               "well")
-    if isinstance(cluster, int) and not inside:
-        start_ranks(cluster, restarts or 0, sys.argv[1:])
 
 
 def _run(
