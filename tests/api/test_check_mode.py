@@ -209,11 +209,17 @@ def test_what_is_refused() -> None:
         program(karate, source=1, check="yes")
 
 
+NOT_CHECKED = ("adamic_adar", "jaccard", "lcc_directed", "lcc_weighted", "louvain", "weighted_cdlp")
+
+
 @pytest.mark.parametrize("name", (*STDLIB, *MORE) if NIGHTLY else ("bfs", "pagerank"))
 def test_programs_of_the_library_have_no_failure(name: str) -> None:
     for seed in range(3):
         made = case(name, random_graph(seed, seed % 2 == 0))
-        if made is not None:
+        if made is not None and name in NOT_CHECKED:
+            with pytest.raises(ProgramError, match=r"in check mode, a .* cannot be run yet"):
+                vlang.load(name)(to_graph(made.graph), check=True, **made.params, **made.fields)
+        elif made is not None:
             vlang.load(name)(to_graph(made.graph), check=True, **made.params, **made.fields)
 
 

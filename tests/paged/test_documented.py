@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from vlang import Graph, load, stdlib
-from vlang.api.running.on_disk import whole_lists
+from vlang.api.running.on_disk import keys_read, whole_lists
 from vlang.options import Options
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.way import way_of
@@ -31,6 +31,9 @@ def how(name: str) -> str:
     line = whole_lists(program)
     if line is not None:
         return f"refused: `common` in line {line}"
+    key = keys_read(program)
+    if key is not None:
+        return f"refused: `{key[1]}` in line {key[0]}"
     plan = program.plan(frozenset(edge.name for edge in program.edges))
     shape = Shape(1000, 5000, True, streamed=True)
     ways, connected = [], set()
@@ -48,7 +51,7 @@ def how(name: str) -> str:
 def how_on_gpu(name: str) -> str:
     """The ways in which the loops of a program may run on a GPU whose pages come from disk."""
     program = load(name)
-    if whole_lists(program) is not None:
+    if whole_lists(program) is not None or keys_read(program) is not None:
         return "refused"
     plan = program.plan(frozenset(edge.name for edge in program.edges), target="cuda")
     directed = Graph.from_edges([0], [1])
@@ -73,7 +76,7 @@ def test_the_table_is_up_to_date() -> None:
 def test_few_programs_are_refused() -> None:
     for shown in (how, how_on_gpu):
         assert [name for name in stdlib.names() if shown(name).startswith("refused")] == [
-            "adamic_adar", "jaccard", "lcc", "lcc_directed", "lcc_weighted", "triangles"]
+            "adamic_adar", "jaccard", "lcc", "lcc_directed", "lcc_weighted", "louvain", "triangles"]
 
 
 if __name__ == "__main__":

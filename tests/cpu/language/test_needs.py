@@ -91,7 +91,7 @@ def test_the_library_says_what_it_needs() -> None:
     assert {name: words for name, words in needs.items() if words} == {
         "triangles": both, "kcore": both, "kcore_members": both, "kcore_peel": both, "lcc": both,
         "adamic_adar": both, "jaccard": both, "lcc_weighted": both, "lcc_directed": ["simple"],
-        "eccentricity": ["undirected"],
+        "eccentricity": ["undirected"], "louvain": ["undirected"], "boruvka": ["undirected"],
     }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 REFUSED = {
     "cdlp": "all contributions", "coloring": "all contributions", "kcore": "all contributions",
     "smooth": "all contributions", "lcc": "intersects", "triangles": "intersects", "matching": "no atomic operation",
-    "hyperanf": "more than 8 components",
+    "hyperanf": "more than 8 components", "boruvka": "has no such rows", "louvain": "", "weighted_cdlp": "",
 }
 CHEAP = ("hits", "betweenness", "scc", "kcore_peel", "mis")  # test_engine.py runs STDLIB with this policy
 

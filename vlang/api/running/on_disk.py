@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
 
-__all__ = ["placed", "whole_lists"]
+__all__ = ["keys_read", "placed", "whole_lists"]
 
 
 def whole_lists(program: Program) -> int | None:
@@ -34,7 +34,7 @@ def whole_lists(program: Program) -> int | None:
     return min((call.span.line for call in calls), default=None)
 
 
-def _of_keys(program: Program) -> tuple[int, str] | None:
+def keys_read(program: Program) -> tuple[int, str] | None:
     """The line and text of the first read of a field of a group's key in a grouped gather; None if there is none."""
     for statement in statements(program.stages().program.body):
         for part in (part for expr in expressions(statement) for part in walk(expr)):
@@ -74,7 +74,7 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
     if found is None or not found.streams:
         return found
     assert graph.stored is not None
-    key = _of_keys(program)
+    key = keys_read(program)
     if key is not None:
         raise BindError(f"{program.name}, line {key[0]}: `{key[1]}` may be of any vertex for every group of a row, and "
                         f"streamed edges of {graph.stored.name} are visited in the order of their pages; with "
