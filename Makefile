@@ -42,6 +42,7 @@ quick: $(VENV)/.dev-$(KEY)
 	$(PYTEST) @tests/quick.txt
 
 nightly: $(VENV)/.dev-$(KEY)
+	$(BIN)/pip install --quiet --editable '.[ray]' || echo 'Ray is not installed: its tests are skipped'
 	VLANG_EXHAUSTIVE=1 VLANG_MUTANTS=50000 VLANG_KILLS=200 $(PYTEST) @tests/nightly.txt
 	$(BIN)/python -m tests.fuzz.long --count $(PROGRAMS) --results build/nightly/fuzz/results.jsonl
 	$(BIN)/python -m tests.fuzz.mutants --count $$((2 * $(PROGRAMS)))

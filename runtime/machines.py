@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError
 from vlang.options import Options, device_names
+from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Transport, here
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
@@ -73,7 +74,7 @@ def open_machine(
     """
     transport = here()
     if transport is not None:
-        with _on_ranks(plan_for("numba"), graph, options, transport) as opened:
+        with _on_ranks(plan_for, graph, options, transport) as opened:
             yield opened
         return
     if options.device == "cpu":
@@ -112,12 +113,20 @@ def open_machine(
 
 
 @contextmanager
-def _on_ranks(plan: Plan, graph: Graph, options: Options, transport: Transport) -> Iterator[Opened]:
+def _on_ranks(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, transport: Transport
+) -> Iterator[Opened]:
     """A context manager for the machine of this rank."""
+    if options.device != "cpu":
+        from vlang.runtime.cluster.gpu.opened import rank_on_gpu  # start-up
+
+        with rank_on_gpu(plan_for("cuda"), graph, options, transport) as (gpu, name):
+            yield Opened(gpu, gpu.plan, name, f"rank {transport.rank} of {transport.size}", notes=gpu.notes)
+        return
     from vlang.runtime.cluster.cluster_machine import ClusterMachine, turned_plan  # start-up
     from vlang.runtime.cluster.local_graph import local_graph  # start-up
 
-    plan = turned_plan(plan)
+    plan = turned_plan(plan_for("numba"))
     machine = ClusterMachine(plan, local_graph(plan, graph, transport), options, transport)
     try:
         yield Opened(machine, plan, "cpu", f"rank {transport.rank} of {transport.size}")
@@ -158,7 +167,6 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
     from vlang.runtime.gpus.part_machine import PartMachine  # start-up
 
     names = device_names(options.device)
-    chosen = replace(options, mode="pull")
     with ExitStack() as stack:
         devices = []
         for name in names:
@@ -168,7 +176,7 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
         exchange, why = choose_exchange(options.exchange, devices)
         parts = []
         for device, part in zip(devices, cut_graph(plan, graph, len(names))):
-            parts.append(PartMachine(device, plan, part, chosen, graph, exchange))
+            parts.append(PartMachine(device, plan, part, options, graph, exchange))
             stack.callback(parts[-1].close)
         machine = GroupMachine(parts, exchange)
         stack.callback(machine.synchronize)

@@ -6,7 +6,7 @@ defines each function, and the reference interpreter implements it independently
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from vlang.records import dataclass
 
 __all__ = ["MATHS", "REAL", "WHOLE", "MathFunction"]
 

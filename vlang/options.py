@@ -33,7 +33,7 @@ class Option:
     Args:
         kind: the rule by which a value is read: "whole" (a whole number of at least `least`), "flag", "choice" (one of
             `choices`), "size" (bytes, or "8G"), "room" (the same, or 0), "names" (several names), "vertex", or
-            another key of `_READERS` in vlang.api.arguments.bind_options.
+            another key of `READERS` in vlang.api.arguments.option_values.
         values: the form of a value, as usage and docs show it.
         help: what the option does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
@@ -154,9 +154,10 @@ class Options:
         "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
         "converged (in Python: return them).", devices="cpu"))
     cluster: int | str | None = field(default=None, metadata=_about(
-        "cluster", "N",
+        "cluster", "N|ray:N|ray://HOST:PORT",
         "Run on N ranks, which are processes that MPI starts on this machine, with the same results. Under mpiexec or "
-        "srun it is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job.",
+        "srun it is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job. ray:N runs N "
+        "ranks on Ray, and ray://HOST:PORT runs one on each machine of a Ray cluster.",
         devices="cpu"))
     restarts: int | None = field(default=None, metadata=_about(
         "whole", "N",

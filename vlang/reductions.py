@@ -6,8 +6,7 @@ of code for reductions, with these names as keys.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from vlang.records import dataclass
 from vlang.types import BOOL, F64, I64, U64, VERTEX, Scalar
 
 __all__ = ["REDUCTIONS", "ReductionRule", "identity", "accumulator"]

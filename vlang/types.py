@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
+from vlang.records import dataclass
 from vlang.times import UNITS
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Functions of NetworkX by the backend, beside NetworkX itself, on published graphs.
+"""Times of functions of NetworkX by the backend and by NetworkX itself, on published graphs.
 
 Usage: `python benchmarks/cpu/networkx_backend.py [TURNS]`.
 

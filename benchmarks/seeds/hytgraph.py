@@ -53,7 +53,7 @@ def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
 def _orders(setup: Setup, names: Sequence[str], memory: Mapping[str, Mapping[str, Any]]) -> Table:
     """Times of searches with the policy hytgraph, for each order of the rows in the file."""
     plain = setup.graph("rmat")
-    orders = {"degree": order_by_degree(plain.degree), "hubs": order_by_hubs(plain.in_degree, plain.out_degree)}
+    orders = {"degree": order_by_degree([plain.degree]), "hubs": order_by_hubs(plain.in_degree, plain.out_degree)}
     graphs = {"ids": plain, **{name: plain.ordered(order) for name, order in orders.items()}}
 
     def timed(name: str, order: str) -> float:

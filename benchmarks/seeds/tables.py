@@ -1,4 +1,4 @@
-"""The tables of the ablations: cells, findings beside the figures of a paper, and their text in Markdown."""
+"""The tables of the ablations: cells, findings compared with the figures of a paper, and their text in Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Finding", "Table", "compared", "markdown"]
 
 @dataclass(frozen=True)
 class Finding:
-    """A figure of a paper beside the figure of this machine.
+    """A figure of a paper, and the figure that was measured on this machine.
 
     Attributes:
         what: the quantity.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.cluster.exchange import Exchange
 from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
 from vlang.runtime.cluster.transports.transport import Transport, gathered, summed
@@ -21,6 +22,7 @@ from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.engine.state import flags as new_flags
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.plan.plan import BLOCK, Fold, StageSpec, field_of
 from vlang.runtime.threads.processors import available_threads
@@ -70,6 +72,16 @@ def _within(tasks: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(cut)
 
 
+@dataclass(frozen=True)
+class _Split:
+    """The arguments of `Passes.split` for the flags of changed vertices."""
+
+    flags: NDArray[np.uint8]
+    bit: int
+    pages: PageCuts
+    marks: NDArray[np.uint8]
+
+
 @dataclass
 class ClusterPasses(Passes):
     """The passes of one rank. A pass updates the mirrors that it reads, and then runs over the vertices of the rank.
@@ -96,6 +108,8 @@ class ClusterPasses(Passes):
         self.exchange = Exchange(self.numbers, self.transport, self.state)
         self._costs: Costs | None = None  # no cached property, as these share a lock in CPython 3.11
         self._fresh: set[str] = set()  # arrays whose mirrors are up to date
+        self._next_reached: int | None = None  # what `reached` will return, summed with the counts of the last pass
+        self._unsent: _Split | None = None  # flags that are sent together with the values of the vertices
         self._place_parts()
 
     @property
@@ -132,15 +146,17 @@ class ClusterPasses(Passes):
     def changed(self) -> None:
         """Note that the state has changed outside of a pass."""
         self._fresh.clear()
+        self._next_reached = None
 
     def forget(self, slot: str) -> None:
         """Note that mirrors of an array were overwritten on all ranks."""
-        self._fresh.clear()
+        self.changed()
         self.exchange.forget(slot)
 
     # ------------------------------------------------------------------------------------------------ passes
     def begin(self, stage: StageSpec) -> None:
-        """Does nothing: before the first superstep, reductions and messages are computed when they are needed."""
+        """Does nothing else: before the first superstep, reductions and messages are computed when they are needed."""
+        self._next_reached = None
 
     def _everywhere(self, stage: StageSpec) -> int:
         self.refresh(stage)
@@ -162,35 +178,52 @@ class ClusterPasses(Passes):
         super().send_all(stage)
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
-        """Like `Passes.send`, but only for the listed vertices that this rank owns."""
+        """Like `Passes.send`, but only for the listed vertices that this rank owns.
+
+        If the lists are those of changed vertices, the flags and values of these vertices are then sent to the mirrors
+        in one exchange. The mirrors that have changed are then added to the lists.
+        """
         self._fresh -= set(stage.near)
         short, long = (np.searchsorted(vertices, self.vertices).tolist() for vertices in
                        (lists.short[: lists.shorts], lists.long_vertices[: lists.longs]))
         super().send(stage, replace(
             lists, short=lists.short[slice(*short)], long_vertices=lists.long_vertices[slice(*long)],
             shorts=short[1] - short[0], longs=long[1] - long[0]))
+        if self._unsent is not None:
+            split, self._unsent = self._unsent, None
+            slots = [slot for slot in self._near(stage) if not slot.startswith("start")]
+            self.exchange.update(slots, (), split.flags, f"changed vertices before pass {stage.name}")
+            self._renewed(slots)
+            super().split(split.flags, split.bit, split.pages, lists, split.marks)
 
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
     ) -> None:
         """See `Passes.split`.
 
-        The flags of changed vertices are first sent to the mirrors. Only owned vertices keep their marks.
+        Flags of changed vertices are kept for `send`, which follows. Only owned vertices keep their marks.
         """
         if flags is marks:
             marks[: self.numbers.low] = marks[self.numbers.high :] = 0
         else:
-            self.exchange.update((), (), flags, "changed vertices")
+            kept = new_flags(len(flags))
+            np.copyto(kept, flags)
+            self._unsent = _Split(kept, bit, pages, marks)
         super().split(flags, bit, pages, lists, marks)
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
         """Like `Passes.reached`, but summed over all ranks."""
+        found, self._next_reached = self._next_reached, None
+        if found is not None:
+            return found
         return summed(self.transport, [super().reached(flags, kind)], "edges of changed vertices")[0]
 
     def receivers(self, kind: str) -> None:
         """Returns None: each rank knows only its own rows, but all ranks must make the same choice."""
 
-    def agreed(self, stage: StageSpec, way: str, stats: Stats, edges: int) -> tuple[Stats, int]:
+    def agreed(
+        self, stage: StageSpec, way: str, stats: Stats, edges: int, flags: NDArray[np.uint8] | None = None
+    ) -> tuple[Stats, int]:
         """Add up the counts of a pass over all ranks; also returns the number of edges that all ranks traversed.
 
         This method also merges the partial results of reductions that were fused into the pass.
@@ -199,7 +232,9 @@ class ClusterPasses(Passes):
             stage: the pass. The two buffers of each field that the pass writes have been swapped already.
             way: "pull" for a full pass.
             stats, edges: the counts of this rank.
+            flags: the flags of changed vertices, if the next step asks how many edges they reach; else None.
         """
+        self._next_reached = None
         folds = [fold for kernel, fold in self.folds.items() if kernel in self.ahead]
         if folds and self.exchange.padded:
             self._fold_first(folds)
@@ -207,7 +242,11 @@ class ClusterPasses(Passes):
             whole = 0 if stage.domain is None else self.local.entries(stage.domain)
             if not (stage.loop_end or folds):
                 return stats, whole
-        changed, active, total = self._merge(folds, (stats.changed, stats.active, edges), f"pass {stage.name}")
+        assert flags is None or stage.notify is not None
+        ahead = 0 if flags is None else super().reached(flags, str(stage.notify))
+        changed, active, total, ahead = self._merge(
+            folds, (stats.changed, stats.active, edges, ahead), f"pass {stage.name}")
+        self._next_reached = None if flags is None else ahead
         return Stats(changed, active), whole if way == "pull" else total
 
     # ------------------------------------------------------------------------------------------------ reductions

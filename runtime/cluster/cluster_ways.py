@@ -30,7 +30,10 @@ class _RankSuperstep(Superstep):
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
         way, stats, edges = super()._pass(stage)
         assert isinstance(self._passes, ClusterPasses)
-        return way, *self._passes.agreed(stage, way, stats, edges)
+        skipping = self._skipping.get(stage.name)
+        asked = skipping is not None and self._mode in ("auto", "dual") and len(self._spec.stages) == 1
+        flags = skipping.flags if skipping is not None and asked else None
+        return way, *self._passes.agreed(stage, way, stats, edges, flags)
 
 
 class RankSupersteps(Supersteps):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cluster.local_numbers import LocalNumbers, number_vertices
-from vlang.runtime.cluster.ranges import cut_ranges
+from vlang.runtime.cluster.ranges import Ranges, cut_ranges
 from vlang.runtime.cluster.transports.transport import Transport, summed
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.graph import Graph
@@ -87,26 +87,31 @@ def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
     return sorted(kinds if directed or not kinds else {"in"})
 
 
-def local_graph(plan: Plan, graph: Graph, transport: Transport) -> LocalGraph:
+def local_graph(plan: Plan, graph: Graph, transport: Transport, step: int = 1) -> LocalGraph:
     """The part of a graph that a rank needs to run a plan; all ranks call this with the same graph.
 
     The rows of a graph on disk are read from the page file, and the rows of a graph in memory are copied. The part
     stays in memory as long as the graph, for the next run that needs the same rows and columns.
+
+    Args:
+        plan: the plan.
+        graph: the whole graph.
+        transport: the transport of the rank.
+        step: ranges begin at multiples of this number of vertices.
 
     Raises DiskError, GraphError and OutOfMemory.
     """
     kinds = pulled_kinds(plan, graph.directed)
     names = read_columns(plan)
     row = row_work(plan)
-    known, key = _PARTS.setdefault(graph, {}), (tuple(kinds), names, row, transport.rank, transport.size)
+    known, key = _PARTS.setdefault(graph, {}), (tuple(kinds), names, row, step, transport.rank, transport.size)
     if summed(transport, [int(key in known)], "the part of a graph")[0] < transport.size:
-        known[key] = _made(kinds, names, row, graph, transport)
+        known[key] = _made(kinds, names, cut_ranges(work_of(graph, kinds, row), transport.size, step), graph, transport)
     return known[key]
 
 
-def _made(kinds: list[str], names: tuple[str, ...], row: int, graph: Graph, transport: Transport) -> LocalGraph:
+def _made(kinds: list[str], names: tuple[str, ...], ranges: Ranges, graph: Graph, transport: Transport) -> LocalGraph:
     """Build the part of the graph for this rank, with the rows of some directions and with some columns."""
-    ranges = cut_ranges(work_of(graph, kinds, row), transport.size)
     first, last = ranges.of(transport.rank)
     found = {kind: rows_of(graph, kind, names, first, last) for kind in kinds}
     numbers = number_vertices(ranges, transport, [rows.targets for rows in found.values()])

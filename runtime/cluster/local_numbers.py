@@ -8,12 +8,12 @@ number in the graph, and full passes may read them from cache blocks (vlang.runt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.cluster.ranges import Ranges
 from vlang.runtime.cluster.transports.transport import Transport
 from vlang.runtime.plan.plan import BLOCK

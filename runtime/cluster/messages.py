@@ -8,12 +8,12 @@ chooses the smallest form.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from vlang.records import dataclass
 from vlang.runtime.cluster.local_graph import pulled_kinds, read_columns, row_work, work_of
 from vlang.runtime.cluster.ranges import cut_ranges
 from vlang.runtime.engine.state import DTYPES

@@ -23,8 +23,9 @@ def refuse_options(options: Options) -> None:
             raise BindError(f"cluster and {name} do not go together: {why}")
     if options.on_interrupt != "stop":
         raise BindError("cluster and on_interrupt do not go together: an interrupt ends all ranks")
-    if options.device != "cpu":
-        raise BindError(f"cluster runs on CPUs, and device={options.device!r} was asked for")
+    if options.device == "auto":
+        raise BindError("cluster and device=\"auto\" do not go together: machines may differ; write \"cpu\", or "
+                        "\"gpu\" for ranks that own a GPU each")
     if options.asynchronous or options.schedule == "priority" or options.mode == "push":
         raise BindError("a cluster runs supersteps of full passes or of notify-pull: leave out asynchronous, "
                         "schedule=\"priority\" and mode=\"push\"")

@@ -16,7 +16,6 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vlang.errors import InternalError
+from vlang.records import dataclass
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu, execution_engine, llvm
 from vlang.runtime.compile.sources import sources_digest

@@ -71,19 +71,24 @@ class Budget:
         if need > self.total:
             raise OutOfMemory(f"{what} need at least --memory {-(-need // _MIB)}M")
 
-    def entries(self, state: int, page: int, each: int) -> int:
-        """The largest number of entries of a bucket that fits in memory.
+    def entries(self, ordering: int, state: int, page: int, each: Callable[[int], int]) -> int:
+        """The largest number of entries of a bucket that fits in memory. Uses fewer threads if the budget requires it.
 
         Args:
-            state: bytes of the arrays over vertices.
+            ordering: bytes of the arrays over vertices while their order is computed, before entries are sorted.
+            state: bytes of the arrays over vertices while entries are sorted.
             page: bytes of a page.
-            each: bytes per entry.
+            each: returns the bytes per entry for a number of threads.
         """
-        fixed = state + page + 2 * _MIB * self.threads
-        most = (self.total - fixed) // each
-        if most < _LEAST_ENTRIES:
-            least = -(-(fixed + _LEAST_ENTRIES * each) // _MIB)
-            raise OutOfMemory(f"this graph needs at least --memory {max(least, _LEAST >> 20)}M to be converted: its "
-                              f"vertices alone take {-(-state // _MIB)} MiB")  # fmt: skip
-        return min(most, _MOST_ENTRIES)
+        def fixed(threads: int) -> int:
+            return state + page + 2 * _MIB * threads
 
+        def least(threads: int) -> int:
+            return max(ordering, fixed(threads) + _LEAST_ENTRIES * each(threads), _LEAST)
+
+        while self.threads > 1 and least(self.threads) > self.total:
+            self.threads -= 1
+        if least(1) > self.total:
+            raise OutOfMemory(f"this graph needs at least --memory {-(-least(1) // _MIB)}M to be converted: its "
+                              f"vertices alone take {-(-max(ordering, state) // _MIB)} MiB")
+        return min((self.total - fixed(self.threads)) // each(self.threads), _MOST_ENTRIES)

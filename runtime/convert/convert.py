@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError, OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.thin import in_row_order, thinned
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.texts import TextVertexIds
 from vlang.runtime.graph.notes import stored_note
 from vlang.runtime.graph.paged.order import order_by_degree, order_by_hubs
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
-from vlang.runtime.storage.available import in_bytes
+from vlang.runtime.storage.available import size_option
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.inputs.spool import seekable_parts
 from vlang.runtime.storage.ledger import budget as limited
@@ -33,6 +35,8 @@ from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Converted", "convert"]
 
+_ORDERING = 17  # bytes per vertex: degrees of both directions, and keys that are sorted or numbers that are looked up
+_RANKING = 29  # bytes per vertex for hubs first
 _STEPS = {"reading": 0.5, "counting": 0.05, "writing": 0.45}
 """The steps of a conversion, with the expected share of the time."""
 
@@ -88,8 +92,8 @@ def convert(
         except OutOfMemory:
             raise
         except MemoryError as error:
-            have = f"{in_bytes(ledger.left or 0)} of its budget of {in_bytes(budget.total)} are left"
-            raise OutOfMemory(f"the conversion needs more memory, and {have}: give more (--memory)") from error
+            raise OutOfMemory(f"the conversion needs more than --memory {size_option(budget.total)}: give "
+                              f"{size_option(max(ledger.wanted, budget.total + 1))} or more") from error
 
 
 def _converted(
@@ -118,17 +122,20 @@ def _write_edges(
 ) -> tuple[int, NDArray[np.uint32] | None]:
     """Write the pages. Returns the number of stored edges and the order of the vertices (None for the layout "ids")."""
     widths = [column.dtype.itemsize for column in edges.columns.values()]
-    state = {"ids": 4 * len(edges.kinds) + 3, "degree": 24, "hubs": 36}[layout] * edges.n
+    ordering = {"ids": 0, "degree": _ORDERING, "hubs": _RANKING}[layout] * edges.n
     page = max(page_bytes, (1 << 14) * (4 + sum(widths))) + (1 << 16)
-    most = budget.entries(state, page, Sorter.bytes_an_entry(widths, budget.threads))
+    most = budget.entries(ordering, (4 * len(edges.kinds) + 3) * edges.n, page,
+                          lambda threads: Sorter.bytes_an_entry(widths, threads))
     degrees = count_degrees(edges, edges.kinds, budget.threads)
     budget.progress("counting", 1)
     order = None
     if layout != "ids":
-        order, ranks = _orders(degrees, layout, room)
-        edges = renumbered(edges, ranks, room, budget.threads)
-        del ranks
-        degrees = {kind: counts[order] for kind, counts in degrees.items()}
+        order = _order(degrees, layout, room)
+        new = Order.of(order)
+        edges = renumbered(edges, new.internal, room, budget.threads)
+        for kind in degrees:
+            degrees[kind] = new.inward(degrees[kind])
+        del new
     arrays = room_for(edges, max(int(counts.sum(dtype=np.uint64)) for counts in degrees.values()), room)
     for number, (kind, counts) in enumerate(degrees.items()):
         done = number / len(degrees), (number + 0.4) / len(degrees), (number + 1) / len(degrees)
@@ -148,26 +155,13 @@ def _write(writer: PageWriter, shift: int, keys: NDArray[np.uint64], columns: li
     writer.write(keys.view(np.uint32)[::2], columns)
 
 
-def _orders(
-    degrees: dict[str, NDArray[np.uint32]], layout: str, room: DiskArrays
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The vertices in the order of a layout, uint32[n] on disk, and the inverse permutation."""
+def _order(degrees: dict[str, NDArray[np.uint32]], layout: str, room: DiskArrays) -> NDArray[np.uint32]:
+    """The vertices in the order of a layout, uint32[n] on disk."""
+    if layout == "degree":
+        return order_by_degree(list(degrees.values()), room.empty)
     order = room.empty(len(degrees["in"]), np.uint32)
-    order[:] = order_by_hubs(degrees["in"], degrees.get("out", degrees["in"])) if layout == "hubs" else \
-        order_by_degree(_total(degrees))
-    ranks = np.empty(len(order), dtype=np.uint32)
-    ranks[order] = np.arange(len(order), dtype=np.uint32)
-    return order, ranks
-
-
-def _total(degrees: dict[str, NDArray[np.uint32]]) -> NDArray[np.uint64]:
-    """The in-degree plus the out-degree of each vertex. Raises GraphError if a sum needs more than 32 bits."""
-    total = degrees["in"].astype(np.uint64)
-    if "out" in degrees:
-        total += degrees["out"]
-    if len(total) and total.max() >= 2**32:
-        raise GraphError(f"a vertex has {total.max()} edges; degrees go up to {2**32 - 1}")
-    return total
+    order[:] = order_by_hubs(degrees["in"], degrees.get("out", degrees["in"]))
+    return order
 
 
 def _id_table(ids: VertexIds) -> IdTable:

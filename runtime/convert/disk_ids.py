@@ -9,12 +9,13 @@ final ones. If all ids fit into a single sorted run, the cost is the same as in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.numbering import BadText, IntegerIds, RawEnds, check_count, rank_by_bitmap
 from vlang.runtime.graph.edges.building.store import Store
 from vlang.runtime.graph.edges.building.tables import KeyTable, TokenTable

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.columns import narrowed_dtype
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.edges.kinds import Kind

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.convert.edges import Edges, RuleColumn
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.disk_arrays import DiskArrays

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vlang.errors import DiskError
+from vlang.records import dataclass
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.edges import ColumnValues, Edges, RuleColumn, Source, StoredColumn, stored_columns

@@ -67,8 +67,8 @@ def _loops(edges: Edges) -> int:
 def _listed(edges: Edges, no_parallel: bool, room: DiskArrays, budget: Budget) -> tuple[Edges, int]:
     """The edges sorted by destination, then source, and how many parallel edges were dropped (if `no_parallel`)."""
     widths = [column.dtype.itemsize for column in edges.columns.values()]
-    each = Sorter.bytes_an_entry(widths, budget.threads) + _PICKING * no_parallel
-    most = budget.entries(4 * edges.n, 0, each)
+    most = budget.entries(4 * edges.n, 4 * edges.n, 0,
+                          lambda threads: Sorter.bytes_an_entry(widths, threads) + _PICKING * no_parallel)
     degrees = count_degrees(edges, ["in"], 1)["in"]
     arrays = room_for(edges, int(degrees.sum(dtype=np.uint64)), room)
     entries = scatter(edges, "in", degrees, most, arrays, budget.threads, lambda f: None)

@@ -7,9 +7,10 @@ Tests compare the estimate with the bytes that the ledger (`vlang.runtime.storag
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from vlang.records import dataclass
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.columns import converts

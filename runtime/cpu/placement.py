@@ -6,13 +6,14 @@ import gc
 import math
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from vlang.errors import OutOfMemory
 from vlang.options import Options
+from vlang.records import dataclass
 from vlang.runtime.cpu.need import Need, need_of, windowed_need
 from vlang.runtime.cpu.paged.source import CONVERTED, converted
 from vlang.runtime.cpu.passes.scratch import words_of
@@ -23,7 +24,7 @@ from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import SEGMENT, ForVerticesSpec, Plan, SweepSpec, every_step
-from vlang.runtime.storage.available import default_budget, in_bytes, size_option
+from vlang.runtime.storage.available import default_budget, in_bytes, memory_option
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import PAGE
 from vlang.runtime.storage.reading.page_reader import PageReader
@@ -118,12 +119,14 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     streamed, reading = _need(plan, here, options), max(page_sizes(stored, ("in",)))
     whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=reading), options).peak
     whole += _scratch(plan, _bounded_rows(stored), threads)
+    if merging > _free(limit, here):
+        graph.order_to_file()
     if merging > _free(limit, here):  # the sizes of merged pages are not known before the merge
         most = streamed.peak + _SPARE + _merged_bytes(stored) + _scratch(plan, _bounded_rows(stored), threads)
         least = min(whole, max(merging, most)) + limit - _free(limit, here)
         raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
-                          f"out-edges, more to run, and the budget is {in_bytes(limit)}: give memory="
-                          f"{size_option(least)}")
+                          f"out-edges, more to run, and the budget is {in_bytes(limit)}: give "
+                          f"{memory_option(least)}")
     sizes = page_sizes(stored, kinds)
     largest = max(sizes)
     if whole <= _free(limit, graph.in_memory.shape()):
@@ -137,6 +140,8 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     graph.unload()
     if _free(limit, here) < limit:
         gc.collect()  # adjacencies refer to each other, and would otherwise be freed late
+    if _free(limit, here) < least:
+        graph.order_to_file()
     free, windows, moved, refused = _free(limit, here), None, 0, ""
     if free < least:
         refused = _no_windows(plan, stored, here, options)
@@ -146,11 +151,11 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
             state, least = in_windows, in_windows + LEAST_BUFFERS * largest
     if free < least:
         others = limit - free
-        taken = f", of which other arrays take {in_bytes(others)}" if others else ""
+        taken = f", of which other arrays take {in_bytes(others)}" if others >= _SPARE else ""
         inside = f", in memory because {refused}" if refused else ""
         error = OutOfMemory(
             f"{asked}{in_bytes(least)} to stream them ({in_bytes(state)} for vertices{inside}), and the budget is "
-            f"{in_bytes(limit)}{taken}: give memory={size_option(min(least, whole) + others)}")
+            f"{in_bytes(limit)}{taken}: give {memory_option(min(least, whole) + others)}")
         error.in_memory = whole + others
         raise error
     pages = min(free - state, sum(sizes) + LEAST_BUFFERS * largest)

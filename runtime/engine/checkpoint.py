@@ -9,12 +9,12 @@ second buffers. Therefore the first superstep after a restart is a full one (doc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.engine.cycle import watched_slots
 from vlang.runtime.engine.machine import Machine
 from vlang.runtime.engine.position import Block, walk

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.engine.checkpoint import FLAGS, Restorable, Saved, largest_slots, packed
 from vlang.runtime.engine.machine import Loop
 from vlang.runtime.engine.position import Block, Position, describe, walk

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec, SweepSpec
 from vlang.runtime.threads.moved import Moved

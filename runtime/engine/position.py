@@ -8,9 +8,10 @@ a position if the state at this position has been restored (vlang.runtime.engine
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from vlang.records import dataclass
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.plan.plan import ForRangeSpec, ForVerticesSpec, LoopSpec, Step, SweepSpec
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.engine.machine import Values
 from vlang.runtime.engine.trace import History
 from vlang.runtime.threads.moved import NOTHING, Moved

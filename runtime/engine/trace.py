@@ -31,8 +31,8 @@ class Round:
         seconds: wall-clock time.
         edges: the number of edges traversed by gathers and notification.
         bytes_copied, bytes_in_place, bytes_from_disk: the bytes of edges that were moved (see `Result.moved`).
-        pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk: the pages that were used, by the way
-            that their edges took.
+        pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk: the numbers of pages that were used,
+            each counted by how its edges reached the kernel.
         bytes_between: the bytes of vertex values that were copied between devices.
         expected: the seconds that the cost models of the policy expect; None without a model.
     """

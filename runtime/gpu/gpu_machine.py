@@ -54,16 +54,18 @@ class GpuMachine:
 
     Attributes:
         folding: the kernels that compute a reduction over vertices.
+        known_ways: the ways to run a loop, in order of preference; `ways` has those for which there is memory.
     """
 
     folding: tuple[str, ...] = ("fold_scalar",)
+    known_ways: Sequence[Way] = WAYS
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None
     ) -> None:
         self.device, self.plan, self.graph, self.options = device, plan, graph, options
         self.n, self._disk = graph.n, disk
-        self.ways: Sequence[Way] = WAYS
+        self.ways: Sequence[Way] = self.known_ways
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._copies = GpuCopies(self)
         self._in_place: dict[str, tuple[str, ...]] = {}

@@ -19,7 +19,7 @@ from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.available import default_budget, in_bytes, size_option
+from vlang.runtime.storage.available import default_budget, in_bytes, memory_option
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.reading.ring import LEAST_BUFFERS
 
@@ -65,6 +65,8 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     graph.unload()
     if _free(limit, graph) < limit:
         gc.collect()  # adjacencies refer to each other, and would otherwise be freed late
+    if _free(limit, graph) < least:
+        graph.order_to_file()
     free = _free(limit, graph)
     if free < least:
         others = limit - free
@@ -73,7 +75,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
             least, staged = least - staged + staging_bytes(least + others), staging_bytes(least + others)
         vertices = in_bytes(least - LEAST_BUFFERS * largest)
         raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them to a GPU ({vertices} for vertices), and the budget "
-                          f"is {in_bytes(limit)}{taken}: give memory={size_option(min(least, whole) + others)}")
+                          f"is {in_bytes(limit)}{taken}: give {memory_option(min(least, whole) + others)}")
     pages = min(free - state, sum(sizes) + LEAST_BUFFERS * largest)
     text = (f"edges streamed from {stored.name} to the GPU: {in_bytes(whole)} would be needed in memory, and the "
             f"budget is {in_bytes(limit)}; {in_bytes(pages)} for pages in page-locked memory")

@@ -11,9 +11,9 @@ from vlang.runtime.cluster.ranges import cut_ranges
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Plan
 
-__all__ = ["cut_graph"]
+__all__ = ["STEP", "cut_graph"]
 
-_STEP = 32
+STEP = 32
 """Ranges begin at multiples of a warp. So a warp of `pull_segmented` has the same vertices as in the whole graph."""
 
 _PARTS: WeakKeyDictionary[Graph, dict[Any, tuple[LocalGraph, ...]]] = WeakKeyDictionary()
@@ -35,7 +35,7 @@ def cut_graph(plan: Plan, graph: Graph, count: int) -> tuple[LocalGraph, ...]:
 
 
 def _cut(graph: Graph, kinds: list[str], names: tuple[str, ...], count: int) -> tuple[LocalGraph, ...]:
-    ranges = cut_ranges(work_of(graph, kinds), count, _STEP)
+    ranges = cut_ranges(work_of(graph, kinds), count, STEP)
     rows = [{kind: rows_of(graph, kind, names, *ranges.of(rank)) for kind in kinds} for rank in range(count)]
     mirrors = [mirrors_of(ranges, rank, [some.targets for some in found.values()]) for rank, found in enumerate(rows)]
     return tuple(assembled(graph, numbers, found) for numbers, found in zip(number_all(ranges, mirrors), rows))

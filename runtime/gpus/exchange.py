@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vlang.runtime.gpu.ways.way import Key
     from vlang.runtime.gpus.part_machine import PartMachine
 
-__all__ = ["ALIGNED", "Exchange", "aligned", "links", "word_of"]
+__all__ = ["ALIGNED", "Exchange", "Updates", "aligned", "links", "word_of"]
 
 ALIGNED = 16  # bytes: alignment of values that are sent
 
@@ -36,14 +36,27 @@ def links(parts: Sequence[PartMachine], slots: Iterable[str]) -> Iterator[tuple[
                 yield from ((owner, rank, slot) for slot in listed)
 
 
-class Exchange(Protocol):
-    """One way to update mirrors.
+class Updates(Protocol):
+    """What a run does with an exchange.
 
     Attributes:
-        name: the value of the option `exchange`.
+        name: the name of the exchange, for notes.
     """
 
     name: str
+
+    def update(self, slots: Sequence[str]) -> None:
+        """Queue the update of the mirrors of some arrays on all GPUs."""
+
+    def forget(self, slot: str) -> None:
+        """Note that the mirrors of an array were overwritten otherwise."""
+
+    def note(self) -> str:
+        """A sentence about the values that were sent so far."""
+
+
+class Exchange(Updates, Protocol):
+    """One way to update mirrors; its name is a value of the option `exchange`."""
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
@@ -55,12 +68,3 @@ class Exchange(Protocol):
 
     def __init__(self, parts: Sequence[PartMachine], traffic: Traffic) -> None:
         """Begin the exchange of a run between the machines of its GPUs."""
-
-    def update(self, slots: Sequence[str]) -> None:
-        """Queue the update of the mirrors of some arrays on all GPUs."""
-
-    def forget(self, slot: str) -> None:
-        """Note that the mirrors of an array were overwritten otherwise."""
-
-    def note(self) -> str:
-        """A sentence about the values that were sent so far."""

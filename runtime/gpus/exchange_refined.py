@@ -9,10 +9,10 @@ its bits differ from the bits that were sent last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from vlang.records import dataclass
 from vlang.runtime.cluster.messages import bytes_of
 from vlang.runtime.gpu.ways.way import Key
 from vlang.runtime.gpus.exchange import aligned, links, word_of

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
-from vlang.runtime.gpus.exchange import Exchange
+from vlang.runtime.gpus.exchange import Exchange, Updates
 from vlang.runtime.gpus.group_loop import GroupLoop
+from vlang.runtime.gpus.group_push import GroupPush
 from vlang.runtime.gpus.mirrors import Mirrors
 from vlang.runtime.gpus.part_machine import PartMachine
 from vlang.runtime.gpus.traffic import Move, Traffic
@@ -29,19 +30,28 @@ class GroupMachine:
     Args:
         parts: the machines of the GPUs, in the order of their ranges; the caller closes them.
         exchange: the exchange for which the parts were opened.
+
+    Attributes:
+        traffic: the copies between the GPUs.
+        mirrors: the mirrors of all GPUs.
+        activated: the number of values of active vertices that loops over frontiers have sent.
     """
 
     def __init__(self, parts: Sequence[PartMachine], exchange: type[Exchange]) -> None:
-        self._parts = parts
-        self.plan = parts[0].plan
         self.traffic = Traffic([part.device for part in parts])
-        self._exchange = exchange(parts, self.traffic)
-        self.mirrors = Mirrors(frozenset(parts[0].mirrored), self._exchange)
+        self._begin(parts, exchange(parts, self.traffic))
+
+    def _begin(self, parts: Sequence[PartMachine], exchange: Updates) -> None:
+        """Begin a run of some parts with their exchange."""
+        self._parts, self._exchange, self.activated = parts, exchange, 0
+        self.plan = parts[0].plan
+        self.mirrors = Mirrors(frozenset(parts[0].mirrored), exchange)
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about the exchange between the GPUs so far."""
-        return (f"exchange {self._exchange.name}: {self._exchange.note()}; {self.traffic.nbytes:,} bytes were copied "
-                "between GPUs",)
+        pushed = f"; {self.activated:,} values of active vertices were sent" if self.activated else ""
+        return (f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; {self.traffic.nbytes:,} bytes were "
+                "copied between GPUs",)
 
     # ------------------------------------------------------------------------------------------- values of the run
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -106,7 +116,9 @@ class GroupMachine:
         return edges
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop of supersteps of full passes."""
+        """Begin a loop over frontiers if every GPU can push, else a loop of supersteps of full passes."""
+        if all(part.pushes(spec) for part in self._parts):
+            return GroupPush(self, self._parts, spec.stages[0])
         return GroupLoop(self, spec, start)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
@@ -126,8 +138,7 @@ class GroupMachine:
 
     def _pads(self, fold: Fold) -> Iterator[Move]:
         """The copies of the vertices of a GPU's first block that other GPUs own."""
-        arrays = {spec.slot for spec in self.plan.arrays if spec.length == "vertices"}
-        slots = [slot for slot in dict.fromkeys(fold.arrays) if field_of(slot) is not None or slot in arrays]
+        slots = self._folded(fold)
         for rank, part in enumerate(self._parts):
             ranges = part.numbers.ranges
             begin, end = ranges.padded(rank)
@@ -142,13 +153,22 @@ class GroupMachine:
 
     def _partials(self, fold: Fold) -> Iterator[Move]:
         """The copies of the partial results of a reduction from each GPU to all others."""
-        blocks = {spec.slot for spec in self.plan.arrays if spec.length == "blocks"}
-        for slot in dict.fromkeys(fold.arrays):
-            for rank, part in enumerate(self._parts) if slot in blocks else ():
+        for slot in self._partial_slots(fold):
+            for rank, part in enumerate(self._parts):
                 at, nbytes = part.partials(slot)
                 for other, target in enumerate(self._parts):
                     if other != rank:
                         yield Move(rank, part.pointer(slot) + at, other, target.pointer(slot) + at, nbytes)
+
+    def _folded(self, fold: Fold) -> list[str]:
+        """The arrays over vertices that a reduction reads."""
+        arrays = {spec.slot for spec in self.plan.arrays if spec.length == "vertices"}
+        return [slot for slot in dict.fromkeys(fold.arrays) if field_of(slot) is not None or slot in arrays]
+
+    def _partial_slots(self, fold: Fold) -> list[str]:
+        """The arrays of partial results of a reduction."""
+        blocks = {spec.slot for spec in self.plan.arrays if spec.length == "blocks"}
+        return [slot for slot in dict.fromkeys(fold.arrays) if slot in blocks]
 
     # ------------------------------------------------------------------------------------------- copies
     def copy(self, slot: str, source: str) -> None:

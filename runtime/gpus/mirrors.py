@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vlang.runtime.gpu.device.device import Device
-from vlang.runtime.gpus.exchange import Exchange
+from vlang.runtime.gpus.exchange import Exchange, Updates
 from vlang.runtime.gpus.exchange_all import WholeExchange
 from vlang.runtime.gpus.exchange_refined import RefinedExchange
 from vlang.runtime.gpus.exchange_subset import SubsetExchange
@@ -45,7 +45,7 @@ class Mirrors:
         read: the same.
     """
 
-    def __init__(self, read: frozenset[str], exchange: Exchange) -> None:
+    def __init__(self, read: frozenset[str], exchange: Updates) -> None:
         self.read, self._exchange = read, exchange
         self._fresh: set[str] = set()  # the arrays whose mirrors have the values of their owners
 
@@ -64,6 +64,13 @@ class Mirrors:
         """Note that the values of an array have been overwritten on all GPUs, mirrors included."""
         self._fresh.add(slot)
         self._exchange.forget(slot)
+
+    def pushed(self, stage: StageSpec) -> None:
+        """Note that a loop has pushed, and has sent values of its own to mirrors."""
+        self.ran(stage)
+        for slot in stage.near:
+            if not self._stays(slot, stage):
+                self._exchange.forget(slot)
 
     def ran(self, stage: StageSpec) -> None:
         """Note that a pass has run. Fields that it does not write keep their values; other arrays may have changed."""

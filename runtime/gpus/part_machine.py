@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,12 +16,17 @@ from vlang.runtime.gpu.gpu_machine import GpuMachine
 from vlang.runtime.gpu.kernels.entries import shared_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.ways.gpu_superstep import FullWay
+from vlang.runtime.gpu.ways.way import Way
+from vlang.runtime.gpu.ways.ways import candidates
 from vlang.runtime.gpus.exchange import Exchange, word_of
+from vlang.runtime.gpus.part_push import PartPushWay
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.plan.plan import BLOCK, THREADS, Plan, ScalarSpec
+from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec
 
 __all__ = ["PartMachine", "mirrored"]
 
+_NOT_MIRRORED = 0xFFFF_FFFF  # NOT_MIRRORED in boundary.cuh
 _MOVING = 1024  # blocks of a kernel that packs, compares or places values
 
 
@@ -36,7 +42,7 @@ class PartMachine(GpuMachine):
         device: an open device.
         plan: the compiled program.
         graph: the part of the graph that the GPU has.
-        options: the options of the run, with full passes as the mode.
+        options: the options of the run.
         whole: the whole graph, by which kernels are chosen if results must not depend on the cut.
         exchange: the exchange of mirrored values.
 
@@ -45,6 +51,8 @@ class PartMachine(GpuMachine):
         mirrored: the arrays that passes read at neighbours.
         marks: for each GPU that mirrors vertices, the device address of their local numbers: u32, as in
             `LocalNumbers.wanted`.
+        places: the same by own vertex, if a loop may push: the device address of the place of each among the mirrors
+            there, or NOT_MIRRORED: u32.
     """
 
     folding = ("fold", "scalar")  # two kernels: partial results of other GPUs are merged between them
@@ -55,13 +63,22 @@ class PartMachine(GpuMachine):
         self.numbers, self._whole, self._exchange = graph.numbers, whole, exchange
         self.mirrored = sorted(mirrored(plan))
         self.marks: dict[int, int] = {}
+        self.places: dict[int, int] = {}
         self._boxes: Arena | None = None
+        self.known_ways: Sequence[Way] = (PartPushWay(self), FullWay())
         try:
             super().__init__(device, plan, graph, options)
             self.load(exchange.kernels(self))
         except BaseException:
             self._free_boxes()
             raise
+
+    def pushes(self, loop: LoopSpec) -> bool:
+        """Whether the GPU can push along the edges of a loop: they are in its memory, and so are its frontiers."""
+        way = next(candidates(self.ways, loop, self.graph, self.options))
+        return isinstance(way, PartPushWay) and all(self.passes.reading(kind) == "rows" and
+                                                    self.passes.topologies[kind].resident
+                                                    for kind in way.directions(loop))
 
     @property
     def span(self) -> tuple[int, int]:
@@ -90,7 +107,25 @@ class PartMachine(GpuMachine):
                 what = f"the vertices that GPU {rank} of the run mirrors"
                 self.marks[rank] = self._parts.hold(("mirrored", rank), places.nbytes, what,
                                                     partial(self.device.upload, array=places))
+        if any(way.name == "push" for loop in self.plan.loops
+               for way in candidates(self.known_ways, loop, self.graph, self.options)):
+            self._put_places()
         self._boxes = Arena(self.device, self._exchange.sizes(self), "the values that GPUs send each other")
+
+    def _put_places(self) -> None:
+        """Put the places of own vertices among the mirrors of other GPUs on the device."""
+        low, high = self.span
+
+        def fill(at: int, wanted: NDArray[np.uint32]) -> None:
+            places = np.full(high - low, _NOT_MIRRORED, np.uint32)
+            places[wanted - np.uint32(low)] = np.arange(len(wanted), dtype=np.uint32)
+            self.device.upload(at, places)
+
+        for rank, wanted in enumerate(self.numbers.wanted):
+            if len(wanted):
+                what = f"the places of vertices among the mirrors of GPU {rank} of the run"
+                self.places[rank] = self._parts.hold(("places", rank), 4 * (high - low), what,
+                                                     partial(fill, wanted=wanted))
 
     # ------------------------------------------------------------------------------------------- mirrors
     @property

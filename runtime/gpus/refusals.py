@@ -20,10 +20,10 @@ def refuse_options(options: Options) -> None:
     if options.kernel == "edge-list":
         raise BindError("kernel='edge-list' runs on one GPU, and several GPUs have parts of adjacency lists: leave one "
                         "of them out")
-    if options.asynchronous or options.mode not in ("auto", "pull"):
+    if options.asynchronous or options.mode not in ("auto", "pull", "push"):
         asked = "asynchronous=True" if options.asynchronous else f"mode={options.mode!r}"
-        raise BindError(f"several GPUs run supersteps of full passes (mode=\"pull\"), and {asked} was asked for: leave "
-                        "it out, or name one GPU")
+        raise BindError(f"several GPUs run full passes (mode=\"pull\") or pushes (mode=\"push\"), and {asked} was "
+                        "asked for: leave it out, or name one GPU")
 
 
 def refuse_plan(plan: Plan, common: int | None = None) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Device, Event
 
 __all__ = ["Move", "Traffic"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.given import given_array

@@ -8,13 +8,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.karate import karate
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.kernels import kernels

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +28,8 @@ from vlang.runtime.graph.topology.listing import Listing
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops
 from vlang.runtime.storage.device_copies import DeviceCopies
+from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.processors import available_threads
 
@@ -240,6 +245,29 @@ class HeldGraph:
     def streamed(self) -> bool:
         """Whether the edges are on disk, so that a run streams them."""
         return self.stored is not None
+
+    @property
+    def order_bytes(self) -> int:
+        """Bytes of memory of the order of the rows, 0 if it is None or in a file."""
+        return 0 if self.order is None or self.order.in_file else 2 * self.order.dense.nbytes
+
+    def order_to_file(self) -> None:
+        """Move the order of the rows from memory to a file beside the page file, for a run with a small memory budget.
+
+        A run reads the order only at its beginning and its end. Does nothing if the folder cannot be written.
+        """
+        folder = "" if self.stored is None else os.path.dirname(self.stored.path)
+        if not self.order_bytes or not os.access(folder or os.curdir, os.W_OK):
+            return
+        assert self.order is not None
+        before, was = ledger.used, weakref.ref(self.order)
+        moved, nbytes = self.order.moved(DiskArrays(Path(folder)).empty), self.order_bytes
+        base = self.as_stored
+        for graph in (self, base, base._other):
+            if graph is not None:
+                graph.order = moved
+        if was() is None:
+            ledger.given_back(nbytes - (before - ledger.used))
 
     def shape(self) -> Shape:
         """The counts of the graph, and the parts of it that are in memory."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.edge_list import EdgeList, taken
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.storage.inputs.remote import is_remote

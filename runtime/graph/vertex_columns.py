@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.library import is_table
 from vlang.runtime.graph.arrow.tables import Frame
@@ -104,7 +104,7 @@ def columns_of_file(path: str | Path) -> VertexColumns:
     """The columns of a text, Parquet or Arrow file of vertices. Raises GraphError, DiskError."""
     file = path if isinstance(path, Path) else Path(path)
     files = table_files(file)
-    names = header_of(TextFile(file)) if files is None else \
+    names = header_of(TextFile(file, "a table of vertices")) if files is None else \
         VertexTable.of(FileTable.open(file, files), None, ()).names
     return _OfFile(file, names, _stamp(file))
 

@@ -38,9 +38,10 @@ runtime/plan/layouts/pass_words.py has the arrays that passes on a CPU use in ad
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from vlang.records import dataclass
 from vlang.runtime.plan.page_words import (
     BLOCK,
     BLOCK_BATCHES,

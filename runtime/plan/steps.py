@@ -6,9 +6,11 @@ runtime/plan/plan.py explains the slots of arrays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
+
+from vlang.records import dataclass
 
 if TYPE_CHECKING:
     from vlang.runtime.plan.gpu_stage import GpuStage

@@ -6,8 +6,9 @@ Source: Kim et al., SIGMOD 2016, section 5, equations 1 and 2, for one GPU (N = 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from vlang.records import dataclass
 from vlang.runtime.engine.trace import Round
 from vlang.runtime.plan.plan import LoopSpec, Plan
 from vlang.types import OPPOSITE

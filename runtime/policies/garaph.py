@@ -32,7 +32,7 @@ GARAPH = _Garaph(
     left_out=(
         "dispatch of pages to CPU and GPU by alpha (5.1): a run uses one of them",
         "pages of 1/N of GPU memory for N streams (2.1): pages have 8 to 16 MiB",
-        "pages hashed over several disks (2.2)",
+        "a hash that chooses the disk of a page (2.2): page k of a file on D disks is on disk k mod D",
         "asynchronous execution of loops that add up (2.2): only loops under rule A run in place",
     ),
     besides=("long vertices are cut into segments and reduced outside of shards",),

@@ -23,7 +23,8 @@ GTS = Policy(
         "next-page sets built in the kernel that finds them (3.3): a pass of its own marks pages",
         "kernels for sweeps that scatter along out-edges (appendix B): sweeps gather along in-edges",
         "a hybrid of vertex- and edge-centric kernels by the density of a page (6.2)",
-        "several GPUs by strategy P or S (4)",
+        "strategies P and S on several GPUs (4): each GPU has a range of vertices, their in-edges and the state of "
+        "their neighbours, instead of all state or all edges",
     ),
     besides=("edges stay on the GPU if all of them fit", "early exit of searches where all edges are on the GPU"),
     models=True,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import Plan
 
 __all__ = ["Choice", "Policy", "joins_only", "listed_only", "shards_only"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.graph.graph import Graph
 
 __all__ = ["Origin"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["available_bytes", "default_budget", "in_bytes", "most_bytes", "size_option"]
+__all__ = ["available_bytes", "default_budget", "in_bytes", "memory_option", "most_bytes", "size_option"]
 
 SHARE = 0.8
 """The fraction of the available memory that a run may take if the user sets no budget."""
@@ -24,6 +24,11 @@ def in_bytes(count: int) -> str:
 def size_option(count: int) -> str:
     """Format a number of bytes as the value of an option, rounded up to full megabytes, for example `300M`."""
     return f"{-(-count // (1 << 20))}M"
+
+
+def memory_option(count: int) -> str:
+    """A budget of at least so many bytes as an argument in Python and as an option of the command."""
+    return f'memory="{size_option(count)}" (--memory {size_option(count)})'
 
 
 def default_budget(root: Path = Path("/")) -> int | None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
+
+from vlang.records import dataclass
 
 __all__ = ["DeviceCopies", "DeviceCopy", "Holder"]
 

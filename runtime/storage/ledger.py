@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
-from vlang.runtime.storage.available import in_bytes
+from vlang.runtime.storage.available import in_bytes, memory_option
 from vlang.runtime.storage.counted import LIMIT, PEAK, REFUSED, USED, WORDS, capsule_of, install, return_at_once
 
 __all__ = ["Ledger", "budget", "ledger"]
@@ -65,13 +65,27 @@ class Ledger:
         """Bytes that may still be allocated; None without a budget."""
         return None if self.limit is None else max(0, self.limit + self.apart - self.used)
 
+    @property
+    def wanted(self) -> int:
+        """The bytes that would have been in use with the last allocation that was refused."""
+        return self.used - self.apart + int(self._words[REFUSED])
+
     def refusal(self) -> OutOfMemory:
         """The error for the last allocation that was refused."""
         more, left = in_bytes(int(self._words[REFUSED])), in_bytes(self.left or 0)
         return OutOfMemory(
             f"out of memory: {more} more are needed, and {left} of the budget of {in_bytes(self.limit or 0)} are left: "
-            "give more (`memory`), or convert the graph to a page file, if it is none yet, since page files are "
-            "streamed: vlang convert GRAPH OUT.vg")
+            f"give {memory_option(self.wanted)} or more, or convert the graph to a page file, if it is none yet, since "
+            "page files are streamed: vlang convert GRAPH OUT.vg")
+
+    def given_back(self, nbytes: int) -> None:
+        """Record that the caller has freed memory that counts towards the budgets in force, but was never allocated
+        under one (`held` in `budget`).
+        """
+        with self._lock:
+            if self._limits:
+                self.apart += nbytes
+                self._words[LIMIT] = min(self._limits) + self.apart
 
     def _begin(self, limit: int, held: int) -> tuple[int, object]:
         """Put a budget into force; returns the bytes that it added to `used`, and the return value of `install`."""

@@ -12,12 +12,15 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import DiskError
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile
 
 __all__ = [
     "BLOCK", "PendingFile", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file",
@@ -260,21 +263,32 @@ def fixed_width(array: NDArray[Any]) -> NDArray[Any]:
     return np.array(["" if v is None else str(v) for v in array.reshape(-1).tolist()]).reshape(array.shape)
 
 
-def write_arrays(file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_arrays(
+    file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], sealed: str = ""
+) -> None:
     """Write a NumPy archive (.npz) of plain arrays. Any name is allowed, while `np.savez` reserves the name `file`.
 
     A path is written atomically, and raises DiskError if it cannot be written.
+
+    sealed: the name of one more array at the end, u32[len(arrays)], with the checksum (CRC-32) of each member of the
+    zip archive; "" for no such array. With it, a reader knows that no array was replaced.
     """
     if isinstance(file, (str, os.PathLike)):
         with whole_file(file) as out:
-            write_arrays(out, arrays)
+            write_arrays(out, arrays, sealed)
         return
     import zipfile  # start-up: loaded only when an archive is written
 
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
-                np.lib.format.write_array(out, array, allow_pickle=False)
+            _write_member(archive, name, array)
+        if sealed:
+            _write_member(archive, sealed, np.array([info.CRC for info in archive.infolist()], dtype=np.uint32))
+
+
+def _write_member(archive: ZipFile, name: str, array: NDArray[Any]) -> None:
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
+        np.lib.format.write_array(out, array, allow_pickle=False)
 
 
 def write_text(file: str | os.PathLike[str] | IO[Any], blocks: Iterator[str]) -> None:

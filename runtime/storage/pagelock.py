@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from numpy.typing import NDArray
+
+from vlang.records import dataclass
 
 __all__ = ["PageLocks", "address_of", "process_locks"]
 

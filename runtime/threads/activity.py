@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from vlang.records import dataclass
 from vlang.runtime.threads.moved import NOTHING, Moved
 
 __all__ = ["Listener", "Supersteps", "listened_by", "listeners", "reach", "step", "timed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,12 @@ import numpy as np
 import pytest
 
 from vlang import Graph, Result, compile, load
+from vlang.api.running import run_call
+from vlang.api.running.notices import infinite
 from vlang.cli import main
 from vlang.errors import RangeError
+from vlang.ir.integer_watch import noting_integers
+from vlang.ir.overflow_watch import Place
 
 STAR = Graph.from_edges(np.arange(1, 9), np.zeros(8, int), w=np.full(8, 1e38), n=9)
 """Eight edges into vertex 0. The sum of their values is larger than the largest f32."""
@@ -57,6 +62,17 @@ gather more = sum(w * u.x for u -> self)
 apply x = more
 """
 
+PRODUCT = """program p(w: float[2, 2] = [[1, 3e38], [3e38, 3e38]])
+vertex x: float[2] = [1, 2]
+vertex y: float[2] = w @ x
+"""
+TERMS = """program p
+vertex x: float[2] = 3e38
+gather best = max(sum(u.x) for u -> self, default = 0)
+vertex y: float = 0
+apply y = best
+"""
+
 
 def run(text: str, graph: Graph = STAR, **arguments: Any) -> Result:
     return compile(text, "p.vp")(graph, threads=1, **arguments)
@@ -64,8 +80,8 @@ def run(text: str, graph: Graph = STAR, **arguments: Any) -> Result:
 
 @pytest.mark.parametrize(("text", "line", "said", "vertex"), [
     (OUTPUT, 3, "load", "0"), (LOOP, 4, "more", "0"), (WHOLE, 3, "total", None), (GROWN, 5, "x = x", "0"),
-    (VECTOR, 4, "more", "0"),
-], ids=["initializer", "loop", "global", "addition", "vector"])
+    (VECTOR, 4, "more", "0"), (PRODUCT, 3, "w @ x", "0"), (TERMS, 3, "sum(u.x)", "0"),
+], ids=["initializer", "loop", "global", "addition", "vector", "matrix", "terms"])
 def test_an_output_that_overflows_is_warned_of(text: str, line: int, said: str, vertex: str | None) -> None:
     result = run(text)
     (warning,) = result.warnings
@@ -201,3 +217,50 @@ def test_infinite_graph_values_and_conversions_are_warned_of(tmp_path: Path) -> 
     for text in list(GLOBALS)[::3]:
         (warning,) = run(BIG + text, streamed).warnings
         assert warning.startswith(GLOBALS[text]), text
+
+
+EACH = """program p
+vertex x: int = 2000000000
+vertex w: i64 = 9000000000000000000
+vertex s: i8 = -127
+vertex v: int[2] = [inf, x]
+vertex y: int = int(x * 2.0)
+apply v = v + v
+vertex q: i64[2] = [w, 1]
+gather g = sum(u.q for u -> self)
+apply q = g
+vertex a: int = sum([x, x])
+vertex b: int = dot([x, 0], [x, 0])
+vertex c: i8 = -s
+vertex d: i8 = s // -1
+vertex e: int = 0
+gather f = min((u.x + u.x, 1) for u -> self)
+apply e = f[0] if indegree > 0 else 1
+vertex h: int[2] = [inf, 5]
+apply h = h + h
+vertex i: i8 = s // 2 + abs(s + 1)
+"""
+LEFT = [6, 7, 9, 11, 12, 13, 14, 16]
+"""The lines of EACH where an integer becomes infinite from finite operands: h and i do not."""
+
+
+def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conversions by `int`, vectors, sums and products of vectors, tuples, and -(-127), which is `inf` in 8 bits."""
+    places: list[Place] = []
+    noted: list[Mapping[str, Any]] = []
+    noting, run_noted = noting_integers, run_call._noted
+
+    def noting_here(*given: Any) -> Any:
+        program, found = noting(*given)
+        places.extend(found)
+        return program, found
+
+    monkeypatch.setattr(infinite, "noting_integers", noting_here)
+    def run_here(*given: Any) -> Mapping[str, Any]:
+        noted.append(run_noted(*given))
+        return noted[-1]
+
+    monkeypatch.setattr(run_call, "_noted", run_here)
+    (warning,) = run(EACH, STAR).warnings
+    assert warning.startswith("line 6: `vertex y: int = int(x * 2.0)` is infinite for vertex 0")
+    assert [place.span.line for place in places if np.any(noted[0][place.note])] == LEFT

@@ -17,7 +17,10 @@ LOAD: Any = load
 COMPILE: Any = compile
 KARATE: Any = Graph.read("karate")
 BFS: Any = load("bfs")
-MASKED: Any = np.ma.array([1, 2], mask=[False, True])
+HALF = [False, True]
+MASKED: Any = np.ma.array([1, 2], mask=HALF)
+PAIR: Any = Graph.from_edges([0], [1])
+WEIGHED: Any = compile("program p(w: float[2] = [1, 2])\nvertex x: float\nvertex y: float = x * w[1]\n")
 RESULT: Any = BFS(KARATE, source=1, threads=1)
 
 CALLS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -56,6 +59,10 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "numbers and texts": (lambda: ANY.from_edges([1, "a"], ["b", 2]), "src holds texts and other values; vertex ids"),
     "masked ends": (lambda: ANY.from_edges(MASKED, [1, 2]), "src has masked values (1): leave these out, or fill them"),
     "masked weights": (lambda: ANY.from_edges([1, 2], [2, 3], weight=MASKED), "'weight' has masked values (1)"),
+    "masked values of a field": (lambda: WEIGHED(PAIR, x=MASKED), "`x` has masked values (1): leave these out"),
+    "a masked parameter": (lambda: WEIGHED(PAIR, x=[1, 2], w=MASKED), "`w` has masked values (1)"),
+    "masked sources": (lambda: load("betweenness")(PAIR, sources=np.ma.array([0, 1], mask=HALF)), "`sources` has"),
+    "a masked subgraph": (lambda: PAIR.subgraph(np.ma.array([True, True], mask=HALF)), "the list has masked values"),
     "weights of decimals": (lambda: ANY.from_edges([1], [2], weight=[decimal.Decimal(1)]), "must hold numbers"),
     "ids that are no text": (lambda: ANY.from_edges(["\ud800"], ["a"]), r"src holds '\ud800', which is not Unicode"),
     "given ids that are no text": (lambda: ANY.from_edges([0], [1], ids=["a", "b\udfff"]), "which is not Unicode text"),

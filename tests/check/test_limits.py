@@ -13,8 +13,8 @@ from vlang.check import check, parse
 from vlang.check.sizes import MOST_COMPONENTS, MOST_OPERATIONS
 from vlang.errors import ProgramError
 from vlang.syntax.codes import Code
-from vlang.syntax.mistakes.recovery import MOST_CHARACTERS, MOST_LEVELS, MOST_STATEMENTS
 from vlang.syntax.problems import Problem
+from vlang.syntax.program_file import MOST_CHARACTERS, MOST_LEVELS, MOST_STATEMENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnostics" / "V402.md"
 

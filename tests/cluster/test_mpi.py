@@ -92,9 +92,6 @@ def test_standard_input(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("vlang-ranks-*"))
 
 
-def test_ray_and_python_without_a_job() -> None:
-    assert "Ray is not there yet" in vlang("run", "pagerank", "karate", "--cluster", "ray:4").stderr
-
 
 SCRIPT = """
 import os, sys, time

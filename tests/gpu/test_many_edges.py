@@ -115,7 +115,7 @@ def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
 
 
 def quarter(ring: Ring, beside: int) -> int:
-    """A budget in bytes: `beside`, and a quarter of the edges."""
+    """A budget in bytes: the sum of `beside` and a quarter of the edges."""
     return ring.entries + beside
 
 

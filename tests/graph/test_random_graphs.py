@@ -1,4 +1,7 @@
-"""The random models ba, er, ws, sbm and rgg: sizes, simplicity, degrees beside theory, same edges for a seed."""
+"""The random models ba, er, ws, sbm and rgg give simple graphs of the given size, with the degrees of theory.
+
+The same seed gives the same edges.
+"""
 
 from __future__ import annotations
 

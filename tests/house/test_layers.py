@@ -17,12 +17,13 @@ import pytest
 from tests.mutation.plan import TESTS
 
 ROOT = Path(__file__).parents[2]
-GROUND = {"vlang.errors", "vlang.maths", "vlang.options", "vlang.reductions", "vlang.times", "vlang.types"}
+GROUND = {"vlang.errors", "vlang.maths", "vlang.options", "vlang.records", "vlang.reductions", "vlang.times",
+          "vlang.types"}
 TOP = {"vlang", "vlang.__main__"}
 MOST_FILES = 20
 SOURCES = {".py", ".h", ".cpp", ".cu", ".cuh"}
 """The endings of the files that count in tests/ and benchmarks/. Programs (.vp) are data, one file a case."""
-MOST_LINES = 400
+MOST_LINES = 410
 REASONS = ("start-up", "optional")
 """The reasons allowed in the comment of an import inside a function: start-up time, or an optional library."""
 

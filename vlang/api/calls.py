@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from vlang.check.tables.checked import Checked
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
 from vlang.ir.overflow_watch import watch_of
+from vlang.records import dataclass
 
 if TYPE_CHECKING:
     from vlang.options import Options

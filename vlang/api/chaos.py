@@ -6,7 +6,7 @@ The rules are in section 10 of the language definition.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.rules.context import listed
 from vlang.ir.rules.pass_rules import replicate
 from vlang.options import Options
+from vlang.records import dataclass
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.trace import ChaosReport, Freedom
 from vlang.runtime.graph.graph import Graph

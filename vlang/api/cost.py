@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from vlang.ir.facts import Facts, GatherFacts, LoopFacts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import LoopScope
+from vlang.records import dataclass
 from vlang.runtime.cpu.need import Need
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, Plan, field_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vlang.api.arguments.bind_options import shadowed_note
 from vlang.ir.forms import forms as f
+from vlang.records import dataclass
 from vlang.syntax.tree import Literal, Param
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vlang.api.arguments.bind_options import bind_options, options_by_name
@@ -16,6 +15,7 @@ from vlang.errors import BindError
 from vlang.ir.facts import Facts
 from vlang.ir.forms.ranges import USUAL, sizes_of
 from vlang.options import Options
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import Plan
 
 if TYPE_CHECKING:

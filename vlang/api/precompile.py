@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from vlang.api.program import Program, load
 from vlang.errors import DiskError
 from vlang.ir.forms.ranges import SIZES
+from vlang.records import dataclass
 from vlang.runtime.compile.cachedir import find_cache
 
 __all__ = ["Warmed", "folder", "warm_graphs", "warm_program"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from vlang.api.partial_run import run_to
 from vlang.errors import BindError, ResumeError
 from vlang.ir.going import ChangeKind, Going, going_on
 from vlang.options import Options
+from vlang.records import dataclass
 from vlang.runtime.engine.machine import Start
 from vlang.runtime.engine.run_outcome import Goal
 from vlang.runtime.graph.edges.naming import NONE

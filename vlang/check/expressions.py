@@ -21,7 +21,7 @@ from vlang.check.vectors import component, product, vector_literal
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.mistakes.recovery import MOST_LEVELS
+from vlang.syntax.program_file import MOST_LEVELS
 from vlang.types import (
     BOOL,
     CATEGORY,

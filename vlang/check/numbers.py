@@ -57,7 +57,7 @@ def _numbers(x: Expressions, node: t.Call, args: list[Value]) -> Type | None:
 
 
 def _shaped(result: Type, part: Type) -> Type:
-    """The type to which an argument is converted: a scalar beside vectors keeps a scalar type, and is broadcast."""
+    """The type to which an argument is converted. A scalar in a call with vectors stays a scalar, and is broadcast."""
     return result.item if isinstance(result, Vector) and not isinstance(part, Vector) else result
 
 

@@ -7,12 +7,13 @@ twice, expand to 1,024 calls. So sizes are computed from the sizes of the called
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 from vlang.check.tables.checking import Run
+from vlang.records import dataclass
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.syntax.mistakes.recovery import MOST_LEVELS
+from vlang.syntax.program_file import MOST_LEVELS
 
 __all__ = ["MOST_COMPONENTS", "MOST_OPERATIONS", "Sizes", "too_deep", "too_long"]
 

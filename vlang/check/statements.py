@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from vlang.check.applies import apply
@@ -18,6 +18,7 @@ from vlang.check.reductions.grouped import of_group, of_pair
 from vlang.check.reductions.pointing import refused
 from vlang.check.tables.scope import Loop, Scope, Sight
 from vlang.check.tables.typing import a
+from vlang.records import dataclass
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code

@@ -118,7 +118,8 @@ def check_stdin(*sources: str | None) -> None:
 
 def read_graph(
     spec: str, program: Program | None = None, quiet: bool = False, threads: int | None = None, *,
-    missing: Any = None, on_disk: bool = False, columns: Mapping[str, str] | None = None, **options: Any,
+    missing: Any = None, on_disk: bool = False, paged: bool = False, columns: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> Graph:  # fmt: skip
     """Read a file or generator, and report on stderr what the reader did.
 
@@ -129,21 +130,22 @@ def read_graph(
         threads: the number of CPU threads; None for all processors.
         missing: the meaning of cells without a value, as in `Graph.read`.
         columns: the types of columns, for a graph without a program.
+        paged: whether the graph is written to a page file first, for several ranks.
         on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
         options: the options of `graph_options`, by name.
     """
     from vlang.api.running.progress import Progress  # start-up
-    from vlang.runtime.cluster.transports.transport import here  # start-up
+    from vlang.runtime.cluster.transports.transport import Solo, here  # start-up
     from vlang.runtime.graph.graph import Graph  # start-up
     from vlang.runtime.storage.magic import is_page_file  # start-up
 
     columns = columns if program is None else {edge.name: edge.type for edge in program.edges}
-    transport, missing = here(), "error" if missing is None else missing
+    missing = "error" if missing is None else missing
     if on_disk and {"missing": missing, "columns": None, **options} == {**AS_IT_IS, "missing": "error"} and \
             is_page_file(spec):
         graph = Graph.open(spec, threads)
-    elif transport is not None and transport.size > 1:
-        return _converted(spec, transport, quiet, threads, {**options, "columns": columns, "missing": missing})
+    elif paged:
+        return _converted(spec, here() or Solo(), quiet, threads, {**options, "columns": columns, "missing": missing})
     else:
         with nullcontext() if quiet else Progress():
             graph = Graph.read(spec, threads=threads, columns=columns, missing=missing, **options)

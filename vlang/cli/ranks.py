@@ -12,11 +12,13 @@ import click
 
 from vlang.cli.show import note
 from vlang.errors import BindError, VlangError
+from vlang.runtime.cluster.job.ray_address import is_ray
 
 if TYPE_CHECKING:
     from vlang.runtime.cluster.transports.transport import Transport
 
-__all__ = ["as_rank", "start_ranks"]
+__all__ = ["as_rank", "start_asked"]
+
 
 def start_ranks(ranks: int, restarts: int, argv: list[str]) -> NoReturn:
     """Run `vlang` with the arguments `argv` on a number of ranks, and end with the exit status of the ranks.
@@ -30,6 +32,21 @@ def start_ranks(ranks: int, restarts: int, argv: list[str]) -> NoReturn:
     if restarts:
         raise click.exceptions.Exit(run_job(command, environ, restarts, note).status)
     os.execve(command[0], command, environ)
+
+
+def start_asked(cluster: int | str | None, restarts: int | None, checkpoint: str | None) -> None:
+    """Start the ranks of the option --cluster, unless this process is one of them."""
+    from vlang.runtime.cluster.job.launched import launched_ranks, restarted  # start-up
+
+    inside = launched_ranks() > 0
+    if restarts is not None and not is_ray(cluster) and (inside or not isinstance(cluster, int)) and not restarted():
+        raise click.UsageError("--restarts starts the ranks again if one is killed, so vlang must have started them: "
+                               "give --cluster N as well, outside of mpiexec and srun, or --cluster ray:N")
+    if restarts is not None and checkpoint is None:
+        raise click.UsageError("--restarts goes on from the last checkpoint of all ranks: give --checkpoint DIR as "
+                               "well")
+    if isinstance(cluster, int) and not inside:
+        start_ranks(cluster, restarts or 0, sys.argv[1:])
 
 
 @contextmanager

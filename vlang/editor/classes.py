@@ -5,10 +5,9 @@ The words come from the groups of `vlang.syntax.keywords` and from the tables of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.check.reductions.keyed import PICK
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import keywords as w
 

@@ -6,12 +6,12 @@ Like the services in `service`, these services are functions of a program text a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from vlang.check import Symbol
 from vlang.editor.helps import FUNCTION_HELP, REDUCTION_HELP
 from vlang.editor.service import Edit, examined, problems_in, uses
 from vlang.errors import BindError
+from vlang.records import dataclass
 from vlang.syntax.keywords import PREDEFINED, RESERVED, TYPE_NAMES
 from vlang.syntax.tree import Span
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from vlang.check import Problem, Run, Symbol, examine, problems_of
 from vlang.check.calls import FUNCTIONS, SPECIAL
@@ -15,6 +14,7 @@ from vlang.check.names import SPOKEN
 from vlang.check.tables.checking import first_line
 from vlang.check.tables.scope import Level
 from vlang.editor.helps import FUNCTION_HELP, REDUCTION_HELP, WORD_HELP
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
 from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, VALUES

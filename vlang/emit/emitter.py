@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from vlang.emit.derived_columns import with_derived
 from vlang.emit.fused import FusedWork, fused_work
@@ -22,6 +22,7 @@ from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.refuse import refuse
 from vlang.ir.stages import Schedule, Stage
 from vlang.ir.sweep_levels import Levelled, levelled
+from vlang.records import dataclass
 from vlang.runtime.plan.derived import ORDINAL, PLACE
 from vlang.runtime.plan.plan import (
     Contract,

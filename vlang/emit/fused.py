@@ -10,12 +10,12 @@ partial result per block, so its result has the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from vlang.emit.shared.changes_sent import changes_sent
 from vlang.emit.shared.loop_spec import LoopPlan
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import ScalarStep, Stage
+from vlang.records import dataclass
 
 __all__ = ["FusedWork", "fused_work"]
 

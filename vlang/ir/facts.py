@@ -6,7 +6,6 @@ Facts are in a separate table whose keys are loops; no statement or expression c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import Known
@@ -22,6 +21,7 @@ from vlang.ir.rules.exits import absorbing, done, silencing, strict, uniform_fro
 from vlang.ir.rules.growth import incremental
 from vlang.ir.rules.pass_rules import buffers, fuse, messages, replicate
 from vlang.ir.rules.skip import PhaseSkip, phase_skips, skip
+from vlang.records import dataclass
 
 __all__ = ["EarlyExit", "Facts", "GatherFacts", "LoopFacts", "Verdict", "analyse"]
 

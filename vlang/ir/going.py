@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from vlang.ir.facts import Facts, LoopFacts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ties import FAR, FREE, NEAR, NUMBERED, TIED, Ties
 from vlang.ir.forms.visible import LoopScope, expressions, statements
+from vlang.records import dataclass
 
 __all__ = ["ChangeKind", "Going", "going_on"]
 

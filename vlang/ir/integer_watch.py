@@ -9,7 +9,7 @@ overflow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce as fold
 
 from vlang.ir.facts import Facts
@@ -18,14 +18,17 @@ from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.ranges import Ranges
 from vlang.ir.forms.visible import statements
 from vlang.ir.overflow_watch import Place
+from vlang.maths import WHOLE
+from vlang.records import dataclass
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, Scalar
+from vlang.types import BOOL, I64, Scalar, Tuple, Type, Vector
 
 __all__ = ["Leaving", "leaving", "noting_integers"]
 
 NOTHING: Mapping[str, tuple[int, int]] = {}
-_OPERATIONS = frozenset({"add", "sub", "mul", "pow", "cast", "floor"})
+_OPERATIONS = frozenset({"add", "sub", "mul", "neg", "abs", "floordiv", "pow", "cast", "vsum", "dot", *WHOLE})
 _SUMS = frozenset({"sum", "prod"})
+_SHORT = 16  # the components of shorter vectors are tested each on its own
 
 
 @dataclass(frozen=True)
@@ -88,21 +91,28 @@ def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f
     if isinstance(expr, f.Reduce) and (expr.group is not None or expr.domain.kind == "common"):
         return  # overflow inside a grouped gather, or over common neighbours, is not reported
     if isinstance(expr, f.Reduce):
-        if not expr.user and expr.name in _SUMS and isinstance(expr.type, Scalar) and expr.type.kind == "int":
+        type_ = _signed(expr.type)
+        if not expr.user and expr.name in _SUMS and type_ is not None:
             low, high = _side(expr.body, ranges.within(expr.cond), actual) or (0, 0)
             most = ranges.terms(expr)
             plain = expr.name == "sum" or -1 <= low <= high <= 1
-            if not plain or not (expr.type.lowest < min(0, low * most) and max(0, high * most) < expr.type.highest):
+            if not plain or not (type_.lowest < min(0, low * most) and max(0, high * most) < type_.highest):
                 yield expr
         yield from _risky(expr.body, ranges.within(expr.cond), actual)
         return
     for child in f.children(expr):
         yield from _risky(child, ranges, actual)
-    if isinstance(expr, f.Op) and expr.op in _OPERATIONS and isinstance(expr.type, Scalar) and \
-            expr.type.kind == "int" and expr.data != "wrap":
+    own = _signed(expr.type)
+    if isinstance(expr, f.Op) and expr.op in _OPERATIONS and own is not None and expr.data != "wrap":
         exact = _exact(expr, ranges, actual)
-        if exact is None or not (expr.type.lowest < exact[0] and exact[1] < expr.type.highest):
+        if exact is None or not (own.lowest < exact[0] and exact[1] < own.highest):
             yield expr
+
+
+def _signed(type_: Type) -> Scalar | None:
+    """The type of a signed integer, or of the components of a vector of them; None for any other type."""
+    kind = whole(type_)
+    return kind.type if kind is not None and kind.type.kind == "int" else None
 
 
 def _side(expr: f.Expr, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
@@ -117,15 +127,22 @@ def _side(expr: f.Expr, ranges: Ranges, actual: Actual) -> tuple[int, int] | Non
 
 def _exact(expr: f.Op, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
     """The least and largest exact result of finite operands; None where these are not known."""
-    if expr.op in ("pow", "floor"):
+    if expr.op == "pow" or expr.op in WHOLE:
         return None
     if expr.op == "cast":
         (known,) = (whole(arg.type) and _side(arg, ranges, actual) for arg in expr.args)
         return known or ((0, 0) if isinstance(expr.args[0].type, Scalar) and expr.args[0].type.kind == "bool" else None)
-    (a, b), (c, d) = (_side(arg, ranges, actual) or (0, 0) for arg in expr.args)
-    if expr.op == "mul":
+    sides = [_side(arg, ranges, actual) or (0, 0) for arg in expr.args]
+    (a, b), (c, d) = sides[0], sides[-1]
+    most, first = max(-a, b), expr.args[0].type
+    if expr.op in ("neg", "abs", "floordiv"):  # `x // -1` is `-x`
+        return (0, 0) if expr.op == "floordiv" and not c <= -1 <= d else (-most, most)
+    terms = first.size if expr.op in ("vsum", "dot") and isinstance(first, Vector) else 1
+    if expr.op == "vsum":
+        return terms * a, terms * b
+    if expr.op in ("mul", "dot"):
         corners = (a * c, a * d, b * c, b * d)
-        return min(corners), max(corners)
+        return terms * min(corners), terms * max(corners)
     return (a + c, b + d) if expr.op == "add" else (a - d, b - c)
 
 
@@ -225,14 +242,16 @@ class _Notes:
         make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         found = list(_risky(reduce, self._ranges))
         value = _named(reduce, name)
-        if reduce.user or not found or not isinstance(reduce.type, Scalar) or reduce.type.kind != "int":
+        if reduce.user:
             return
-        left = self._fresh("left")
-        inside = [op for op in found if isinstance(op, f.Op)]
-        if inside:
-            test = replace(reduce, type=BOOL, name="any", default=None, body=_either(map(_leaves, inside)))
-            yield make(statement.span, left, test)
-            yield self._note(statement, value, _both([_infinite(value), _named(test, left)]))
+        for part, term in _parts(reduce, value):
+            inside = [op for op in _risky(term, self._ranges.within(reduce.cond)) if isinstance(op, f.Op)]
+            if inside and _signed(part.type) is not None:
+                left = self._fresh("left")
+                test = replace(reduce, type=BOOL, name="any", default=None, part=None,
+                               body=_either(map(_leaves, inside)))
+                yield make(statement.span, left, test)
+                yield self._note(statement, part, _both([_infinite(part), _named(test, left)]))
         if reduce in found:
             terms = self._fresh("terms")
             test = replace(reduce, type=BOOL, name="any", default=None, body=_infinite(reduce.body))
@@ -242,7 +261,7 @@ class _Notes:
     def _value(self, statement: f.Apply | f.InitField | f.Let | f.InitGlobal, value: f.Expr) -> Iterator[f.Statement]:
         """Add a note that is true where a written value is infinite because of an operation on finite values."""
         found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
-        if found and isinstance(value.type, Scalar) and value.type.kind == "int":
+        if found and _signed(value.type) is not None:
             yield self._note(statement, value, _both([_infinite(value), _either(map(_leaves, found))]))
 
     def _note(self, statement: f.Statement, value: f.Expr, now: f.Expr) -> f.Statement:
@@ -273,22 +292,59 @@ def _with(expr: f.Expr, parts: Mapping[f.Expr, f.Expr]) -> f.Expr:
     return f.rebuild(expr, tuple(_with(child, parts) for child in f.children(expr)))
 
 
+def _parts(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
+    """The value of a reduction with its terms; for tuples each item of the value with the terms of this item."""
+    if isinstance(reduce.body, f.Op) and reduce.body.op == "tuple":
+        if reduce.part is not None:
+            return [(value, reduce.body.args[reduce.part])]
+        assert isinstance(reduce.type, Tuple)
+        return [(f.Op(type_, "item", (value,), number), term)
+                for number, (type_, term) in enumerate(zip(reduce.type.items, reduce.body.args, strict=True))]
+    return [(value, reduce.body)]
+
+
 def _leaves(op: f.Op) -> f.Expr:
-    """Whether the operands of an operation are finite and its result is not."""
-    finite = [_not(_infinite(arg)) for arg in op.args
-              if isinstance(arg.type, Scalar) and arg.type.kind in ("int", "float") and not isinstance(arg, f.Const)]
+    """Whether the operands of an operation are finite and its result is not; for a short vector, of any component.
+
+    A long vector is tested as a whole, so an infinite component of an operand hides what the other components become.
+    """
+    if not isinstance(op.type, Vector) or op.type.size > _SHORT:
+        return _left(op)
+    item = op.type.item
+    return _either(_left(f.Op(item, op.op, tuple(_component(arg, k) for arg in op.args), op.data))
+                   for k in range(op.type.size))
+
+
+def _component(value: f.Expr, number: int) -> f.Expr:
+    """A component of a vector; a scalar is returned unchanged, as the exponent of a power."""
+    if not isinstance(value.type, Vector):
+        return value
+    return f.Op(value.type.item, "component", (value, f.Const(I64, number)))
+
+
+def _left(op: f.Op) -> f.Expr:
+    finite = [_not(_infinite(arg)) for arg in op.args if _item(arg.type).kind in ("int", "float")
+              and not isinstance(arg, f.Const)]
     return _both([_infinite(op), *finite])
 
 
+def _item(type_: Type) -> Scalar:
+    item = type_.item if isinstance(type_, Vector) else type_
+    assert isinstance(item, Scalar)
+    return item
+
+
 def _infinite(value: f.Expr) -> f.Expr:
-    """Whether a number is `inf` or `-inf`."""
-    assert isinstance(value.type, Scalar)
-    if value.type.kind != "int":
-        never = f.Const(BOOL, False)
-        return f.Op(BOOL, "eq", (f.Op(value.type, "abs", (value,)), f.Const(value.type, float("inf")))) \
-            if value.type.floating else never
-    ends = (f.Const(value.type, end) for end in (value.type.highest, value.type.lowest))
-    return _either(f.Op(BOOL, "eq", (value, end)) for end in ends)
+    """Whether a number, or a component of a vector, is `inf` or `-inf`."""
+    item, vector = _item(value.type), isinstance(value.type, Vector)
+    if item.floating:
+        size: f.Expr = f.Op(value.type, "abs", (value,))
+        return f.Op(BOOL, "eq", (f.Op(item, "vmax", (size,)) if vector else size, f.Const(item, float("inf"))))
+    if item.kind != "int":
+        return f.Const(BOOL, False)
+    most, least = (f.Op(item, end, (value,)) if vector else value for end in ("vmax", "vmin"))
+    return _either([f.Op(BOOL, "eq", (most, f.Const(item, item.highest))),
+                    f.Op(BOOL, "eq", (least, f.Const(item, item.lowest)))])
 
 
 def _either(tests: Iterable[f.Expr]) -> f.Expr:

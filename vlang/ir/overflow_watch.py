@@ -8,11 +8,13 @@ overflowed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import islice
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
 from vlang.maths import MATHS
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, Scalar, Type, Vector
@@ -21,6 +23,8 @@ __all__ = ["Place", "noting", "watch_of"]
 
 _UNDEFINED = frozenset({"sub", "mul", "div", "floordiv", "mod", "pow",
                         *(name for name, rule in MATHS.items() if rule.undefined)})
+
+_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Place:
 
 def watch_of(program: f.Program) -> Watch:
     """The vertex fields and graph-level values that depend on a float sum, and the outputs that may become NaN."""
-    names = _named(program, _summed)
+    names = _named(program, _sums)
     undefined = _named(program, _undefined)
     outputs = {decl.name for decl in program.fields if decl.output}
     fields: set[str] = set()
@@ -99,11 +103,14 @@ class _Notes:
     def _statement(self, statement: f.Statement) -> Iterator[f.Statement]:
         if isinstance(statement, (f.Where, f.Repeat, f.Sweep, f.ForVertices, f.ForRange)):
             yield replace(statement, body=self.block(statement.body))
-        elif isinstance(statement, f.Gather) and statement.reduce.group is None and _summed(statement.reduce):
+        elif isinstance(statement, f.Gather) and statement.reduce.group is None:
             yield statement
-            yield from self._sum(statement.span, statement.reduce, statement.name)
+            if _summed(statement.reduce):
+                yield from self._sum(statement.span, statement.reduce, statement.name)
+            yield from self._folded_terms(statement)
         elif isinstance(statement, f.Apply):
             yield from self._addition(statement)
+            yield from self._folded(statement)
             yield statement
         else:
             yield statement
@@ -112,6 +119,8 @@ class _Notes:
                 for part in dict.fromkeys(f.reductions(statement.value)):
                     if part.group is None and _summed(part):
                         yield from self._sum(statement.span, part, None)
+                if isinstance(statement, f.InitField):
+                    yield from self._folded(statement)
 
     def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
         """Add a note that is true where a sum is infinite although no term and no `default` is infinite.
@@ -138,6 +147,23 @@ class _Notes:
         if isinstance(value, f.Op) and value.op in ("add", "sub") and self._watched & set(apply.fields) and \
                 _float(value.type):
             yield self._note(apply.span, apply.value, [_not(_infinite(side)) for side in value.args], True)
+
+    def _folded(self, statement: f.Apply | f.InitField) -> Iterator[f.Statement]:
+        """Add a note that is true where a value is infinite, and a sum or product of finite vectors in it, too."""
+        value = statement.value
+        test = _left(value) if _float(value.type) and not any(True for _ in f.reductions(value)) else None
+        if test is not None:
+            yield self._note(statement.span, value, [test], True)
+
+    def _folded_terms(self, gather: f.Gather) -> Iterator[f.Statement]:
+        """Add such a note for the terms of a gather."""
+        reduce = gather.reduce
+        left = _left(reduce.body) if _float(reduce.type) else None
+        if left is not None:
+            test = reduce.alike(BOOL, "any", left, reduce.cond)
+            name = self._fresh("folded")
+            yield f.Gather(gather.span, name, test)
+            yield self._note(gather.span, self._value(reduce, gather.name), [self._value(test, name)], True)
 
     def _note(self, span: Span, value: f.Expr, finite: list[f.Expr], vertices: bool) -> f.Statement:
         place = Place(self._fresh("left"), span, self._text(span), value.type, vertices)
@@ -168,9 +194,33 @@ def _summed(expr: f.Expr) -> bool:
     return any(e.group is None and e.name == "sum" and not e.user and _float(e.type) for e in f.reductions(expr))
 
 
+def _folds(expr: f.Expr) -> bool:
+    """Whether an expression adds up the components of a vector of floats, or the products of two vectors."""
+    return isinstance(expr, f.Op) and expr.op in ("vsum", "dot") and _float(expr.type)
+
+
+def _left(expr: f.Expr) -> f.Expr | None:
+    """Whether a sum or product of vectors in an expression is infinite, and all their components are finite.
+
+    None without one. Of a product with a large matrix, which is a product for each row, only the first rows are tested.
+    """
+    found: f.Expr | None = None
+    for op in islice(dict.fromkeys(filter(_folds, f.walk(expr))), _ROWS):
+        test = _infinite(op)
+        for arg in f.children(op):
+            test = f.Op(BOOL, "and", (test, _not(_infinite(arg))))
+        found = test if found is None else f.Op(BOOL, "or", (found, test))
+    return found
+
+
+def _sums(expr: f.Expr) -> bool:
+    """Whether an expression contains a float sum: a reduction, or a sum or product of vectors."""
+    return _summed(expr) or any(map(_folds, f.walk(expr)))
+
+
 def _from(expr: f.Expr, names: set[str]) -> bool:
     """Whether a value depends directly on a float sum: it contains such a sum, or reads a name in `names`."""
-    return _summed(expr) or _reads(expr, names)
+    return _sums(expr) or _reads(expr, names)
 
 
 def _reads(expr: f.Expr, names: set[str]) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from vlang.ir.facts import Facts, LoopFacts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import LoopScope, expressions, statements
+from vlang.records import dataclass
 
 __all__ = ["Restart", "restarts"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import (
@@ -22,6 +22,7 @@ from vlang.ir.stages import (
     every,
     reads_of,
 )
+from vlang.records import dataclass
 from vlang.syntax.tree import Span
 from vlang.types import BOOL
 

@@ -9,9 +9,9 @@ mask, a bool per vertex that guards gathers and writes. Blocks that run more tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from vlang.ir.forms import forms as f
+from vlang.records import dataclass
 from vlang.syntax.tree import Span
 
 __all__ = [

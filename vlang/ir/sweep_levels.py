@@ -18,11 +18,12 @@ the senders of the previous pass clear theirs. So an edge costs one read instead
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlang.ir.forms import forms as f
 from vlang.ir.rules.pass_rules import only_neighbour
 from vlang.ir.stages import Mask, Stage, Sweep, Write
+from vlang.records import dataclass
 from vlang.reductions import identity
 from vlang.types import BOOL, F32, F64, Scalar, Type
 

@@ -8,7 +8,6 @@ an InternalError with the sentence of the rule and the place where it is broken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from vlang.errors import InternalError
@@ -16,6 +15,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.text import expression
 from vlang.ir.forms.visible import statements
 from vlang.ir.verify_types import broken_type
+from vlang.records import dataclass
 from vlang.types import BOOL, I64, VERTEX, Scalar, Tuple, Type, VertexSet
 
 __all__ = ["PROGRAM_RULES", "Rule", "check_rules", "verify_program"]

@@ -79,7 +79,7 @@ def _kept(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _anywhere(schedule: s.Schedule) -> Iterator[str]:
-    """Fields that a pass first writes and then reads at an arbitrary vertex; gathers run before all writes."""
+    """Fields that a pass reads at an arbitrary vertex after it has written them. Gathers run before all writes."""
     for stage in schedule.stages:
         written: set[str] = set()
         for item in stage.after:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from vlang.records import dataclass
 
 __all__ = [
     "CONTAINED", "Binary", "Call", "Compare", "Conditional", "Domain", "EdgeKey", "Expr", "Grouping", "Index",

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from vlang.records import dataclass
 from vlang.syntax.codes import Code
 from vlang.syntax.problems import Problem
 from vlang.syntax.rewrite import one_line

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from vlang.records import dataclass
 from vlang.syntax import tree as t
 
 __all__ = ["Pointing", "conjuncts", "equalities", "pointing"]

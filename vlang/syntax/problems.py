@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from vlang.errors import ProgramError, ProgramTypeError
+from vlang.records import dataclass
 from vlang.syntax.codes import Code
 from vlang.syntax.tree import Span
 

@@ -7,8 +7,7 @@ structure of a tree as text without spans, to compare trees and for `vlang expla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from vlang.records import dataclass
 from vlang.syntax.expression_tree import (
     CONTAINED,
     Binary,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vlang.runtime.cluster.transports.transport import Transport, texts
 
-__all__ = ["shared_file"]
+__all__ = ["scratch_folder", "shared_file", "stamp_of"]
 
 _PREFIX, _LOCK = "vlang-ranks-", "lock"
 
@@ -34,13 +34,22 @@ def shared_file(transport: Transport, name: str, write: Callable[[Path], None]) 
     """
     path = ""
     if transport.lead == transport.rank:
-        folder = _new_folder()
+        folder = scratch_folder()
         path = str(folder / "graph.vg")
         write(Path(path))
     return Path(texts(transport, path, f"the page file of {name}, which one rank writes")[transport.lead])
 
 
-def _new_folder() -> Path:
+def stamp_of(path: str) -> list[int] | None:
+    """The size of a file, and the time of its last change in ns; None if there is no such file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def scratch_folder() -> Path:
     """Create a folder that is removed at the end of this process, and remove the folders of killed processes."""
     for one in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):

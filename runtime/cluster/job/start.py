@@ -12,13 +12,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import IO
 
 from vlang.errors import ClusterError
+from vlang.records import dataclass
 from vlang.runtime.cluster.job.launched import ENDED
 from vlang.runtime.cluster.transports.mpi import INSTALL
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import InternalError
+from vlang.records import dataclass
 from vlang.runtime.cluster.local_numbers import LocalNumbers
 from vlang.runtime.cluster.saved.rank_folder import RankFolder
 from vlang.runtime.cluster.transports.transport import Transport, first_reason, summed

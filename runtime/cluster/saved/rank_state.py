@@ -6,12 +6,12 @@ A job with any number of ranks reads the values of its own vertices from the fil
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Transport, first_reason
 from vlang.runtime.engine.checkpoint import HISTORY
 from vlang.runtime.storage.memory import empty

@@ -48,6 +48,7 @@ class Mpi:
         self.rank, self.size = int(self._comm.Get_rank()), int(self._comm.Get_size())
         shared = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.beside, self.lead = int(shared.Get_size()), int(shared.bcast(self.rank))
+        self.place = int(shared.Get_rank())
         shared.Free()
         self.calls = self.sent = 0
         self._spins = _SPINS if self.beside <= available_threads() else 1

@@ -50,7 +50,8 @@ class ThreadRank:
     """The transport of one of several threads (see `Transport`)."""
 
     def __init__(self, board: _Board, rank: int, size: int) -> None:
-        self.rank, self.size, self.beside, self.lead, self.calls, self.sent = rank, size, size, 0, 0, 0
+        self.rank, self.size, self.beside, self.lead, self.place = rank, size, size, 0, rank
+        self.calls = self.sent = 0
         self._board = board
 
     def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:

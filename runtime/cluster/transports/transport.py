@@ -31,6 +31,7 @@ class Transport(Protocol):
         size: the number of ranks.
         beside: the number of ranks on this machine.
         lead: the lowest rank on this machine.
+        place: the number of lower ranks on this machine.
         calls: the number of exchanges so far.
         sent: the number of bytes that this rank has sent to other ranks so far.
     """
@@ -39,6 +40,7 @@ class Transport(Protocol):
     size: int
     beside: int
     lead: int
+    place: int
     calls: int
     sent: int
 
@@ -63,7 +65,7 @@ class Solo:
     """The transport of a run with a single rank."""
 
     def __init__(self) -> None:
-        self.rank, self.size, self.beside, self.lead, self.calls, self.sent = 0, 1, 1, 0, 0, 0
+        self.rank, self.size, self.beside, self.lead, self.place, self.calls, self.sent = 0, 1, 1, 0, 0, 0, 0
 
     def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
         """See `Transport`."""

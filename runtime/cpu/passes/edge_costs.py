@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from vlang.errors import InternalError
+from vlang.records import dataclass
 from vlang.runtime.compile.cachedir import cache_dir
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu

@@ -9,13 +9,14 @@ levels, a level with few vertices costs a microsecond.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks, row_kernel

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.cpu.paged.work import Tasks
 from vlang.runtime.engine.state import whole_words
 from vlang.runtime.graph.topology.pages import PageCuts

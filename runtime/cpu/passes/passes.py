@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.compile.objects import Kernels
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource

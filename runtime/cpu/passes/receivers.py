@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlang.records import dataclass
 
 __all__ = ["Receivers"]
 
@@ -32,13 +34,26 @@ class Receivers:
         rows = np.bincount(classes, minlength=_MOST).astype(np.float64)
         return Receivers(rows, np.bincount(classes, weights=lengths, minlength=_MOST).astype(np.float64))
 
+    @cached_property
+    def _classes(self) -> tuple[float, list[tuple[float, float, float]]]:
+        """The number of all edges; and for each class with edges, the rows, the edges and the mean length.
+
+        They are Python numbers, because there are so few that calls of NumPy take ten times as long.
+        """
+        found = [(rows, edges, edges / rows) for rows, edges in zip(self.rows.tolist(), self.edges.tolist()) if edges]
+        return float(self.edges.sum()), found
+
     def expected(self, reached: int) -> tuple[float, float]:
         """The expected numbers of rows that are notified, and of their edges, if `reached` edges notify.
 
         The edges are assumed to be drawn at random, so a row of length d is not notified with the probability
         (1 - reached / edges)^d.
         """
-        share = min(1.0, reached / max(1.0, float(self.edges.sum())))
-        mean = self.edges / np.maximum(1.0, self.rows)
-        notified = 1.0 - (1.0 - share) ** mean
-        return float((self.rows * notified).sum()), float((self.edges * notified).sum())
+        total, classes = self._classes
+        missed = 1.0 - min(1.0, reached / max(1.0, total))
+        rows = edges = 0.0
+        for of_class, edges_of_class, mean in classes:
+            notified = 1.0 - missed**mean
+            rows += of_class * notified
+            edges += edges_of_class * notified
+        return rows, edges

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.compile.objects import Kernel, address_of
 from vlang.runtime.graph.topology.pages import Pages
 from vlang.runtime.kernels import frontier_kernels

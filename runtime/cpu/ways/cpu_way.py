@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from vlang.options import Options
+from vlang.records import dataclass
 from vlang.runtime.compile.objects import Kernels
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.engine.machine import Loop, Start

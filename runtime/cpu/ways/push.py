@@ -9,13 +9,13 @@ uniform frontier are in vlang.runtime.cpu.ways.reach.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.options import Options
+from vlang.records import dataclass
 from vlang.runtime.compile.objects import Kernel, address_of
 from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.freedoms import Freedoms

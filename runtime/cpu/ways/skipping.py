@@ -11,6 +11,7 @@ from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.mode import reads_less, should_notify
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import flags
 from vlang.runtime.kernels import paged_frontier_kernels
@@ -56,6 +57,11 @@ class Skipping:
         """The lists of changed vertices, which notify their receivers."""
         return Lists.room(self._passes.graph.n, len(self._passes.pages_of(self._against).longs))
 
+    @cached_property
+    def _receivers(self) -> Receivers | None:
+        """See `Passes.receivers`."""
+        return self._passes.receivers(self._stage.domain or "in")
+
     @property
     def flags(self) -> NDArray[np.uint8]:
         """The flags of changed vertices (`StageSpec.notify`), uint8[n]."""
@@ -81,14 +87,13 @@ class Skipping:
         Changed vertices often have common receivers, which the estimate ignores. So the estimate is corrected by the
         number of edges that this pass pulled when it last ran over lists.
         """
-        passes, domain = self._passes, self._stage.domain or "in"
+        passes = self._passes
         fixed = 0.0 if self._stage.structures else _LAUNCHES
         if passes.costs is None or not should_notify(passes.costs, reached, edges, fixed=fixed):
             return passes.costs is None and should_notify(None, reached, edges)
-        known = passes.receivers(domain)
-        if known is None:
+        if self._receivers is None:
             return True
-        rows, self._expected = known.expected(reached)
+        rows, self._expected = self._receivers.expected(reached)
         return should_notify(passes.costs, reached, edges, rows=self._share * rows,
                              pulled=self._share * self._expected, fixed=fixed)
 

@@ -9,13 +9,13 @@ supersteps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.options import Options
+from vlang.records import dataclass
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.mode import most_summed
 from vlang.runtime.cpu.passes.passes import Passes

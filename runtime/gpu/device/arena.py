@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from vlang.errors import OutOfMemory
+from vlang.records import dataclass
 
 __all__ = ["Arena", "Block", "Source", "budget_help", "in_bytes"]
 

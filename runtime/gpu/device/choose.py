@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from vlang.errors import BindError, DeviceError
 from vlang.options import ALL_GPUS, device_names
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.arena import in_bytes
 from vlang.runtime.gpu.device.device import Device
 

@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.shelf import Shelf
 
 __all__ = ["Buffer", "Device", "DeviceInfo", "Event", "Kernel", "Stream"]

@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
 from vlang.errors import DeviceError
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.faults import fault, lost
 
 __all__ = [

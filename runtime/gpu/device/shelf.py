@@ -12,9 +12,10 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
+from vlang.records import dataclass
 from vlang.runtime.storage.device_copies import DeviceCopy
 
 __all__ = ["Item", "Shelf"]

@@ -23,9 +23,10 @@ estimate are in `Costs`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vlang.errors import BindError
+from vlang.records import dataclass
 from vlang.runtime.gpu.kernels.entries import shared_bytes
 from vlang.runtime.gpu.kernels.row_lengths import LANES, WIDTHS, Rows
 from vlang.runtime.plan.gpu_stage import GpuStage

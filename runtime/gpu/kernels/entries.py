@@ -93,6 +93,9 @@ EXCHANGE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "collect_values": ("const u32* bits", "const u32* sums", "u64 count", "u64 width", "u64 sent", "u64 packed",
                        "u64 listed"),
     "place_listed": ("const u32* listed", "u64 packed", "u64 count", "u64 width", "u64 mirrors"),
+    "collect_queue": ("const Table* where", "const u32* places", "u64 low", "u64 high", "u64 values", "u64 width",
+                      "u64 box", "u64* count", "u64 before"),
+    "adopt_values": ("const Table* where", "u64 box", "u64 count", "u64 width", "u64 values", "u64 first"),
     "place_flagged": ("const u32* bits", "const u32* sums", "u64 count", "u64 width", "u64 packed", "u64 mirrors"),
 }
 """The parameters of each kernel that moves values between devices, a template over the type of a word."""

@@ -14,12 +14,12 @@ language.md, section 13.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import BindError
+from vlang.records import dataclass
 from vlang.runtime.plan.gpu_stage import GpuStage
 
 __all__ = [

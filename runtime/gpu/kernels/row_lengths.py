@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.plan.plan import SEGMENT
 from vlang.runtime.threads.processors import available_threads

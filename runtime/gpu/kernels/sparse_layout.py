@@ -37,6 +37,7 @@ SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "send_frontier": (_FRAME, _TABLE),
     "push_slice": (_FRAME, _TABLE, "const u64* rows", "u64 pages", "const u64* entries", "u64 heavy", "u64 light",
                    "const u32* packed"),  # constants: whether by priority
+    "sift_far": (_FRAME, _TABLE),
     "apply_pushed": (_FRAME, _TABLE),
     "send_part": (_FRAME, "const u64* queue", "const u64* entries"),
     "push_part": (_FRAME, _TABLE, "const u64* rows", "u64 pages", "const u64* entries", "u64 heavy", "u64 light",
@@ -60,6 +61,7 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "sort_queue": ("const u64* offsets", "const u64* starts", "u64 pages", "const u64* queue", "const u64* count",
                    "u64* places", "u64* sorted"),
     "end_superstep": (_TABLE,),
+    "end_sift": (_TABLE,),
     "queue_bits": (_TABLE, "u64 low", "u64 high", "u64* queue", "u64* entries"),
     "list_marked": ("const Lists* where", "u64* marks", "const u64* also", "u64 words", "const u64* offsets"),
     "move_values": ("u64 to", "u64 from", "u64 size", "const u32* list", "const u64* count", "u64 exchange"),
@@ -79,9 +81,9 @@ CONTROL = (
 )
 
 TABLE = (
-    "vertices", "rows", "pages", "offsets", "edges", "pull_rows", "pull_pages", "pull_offsets", "segments",
-    "segment_count", "queues[0]", "queues[1]", "bits[0]", "bits[1]", "touched", "touched_bits", "far[0]", "far[1]",
-    "far_bits", "control", "records", "solo", "leave", "rule", "push_cost", "pull_cost", "scan_cost",
+    "vertices", "low", "high", "rows", "pages", "offsets", "edges", "pull_rows", "pull_pages", "pull_offsets",
+    "segments", "segment_count", "queues[0]", "queues[1]", "bits[0]", "bits[1]", "touched", "touched_bits", "far[0]",
+    "far[1]", "far_bits", "control", "records", "solo", "leave", "rule", "push_cost", "pull_cost", "scan_cost",
 )
 
 STATION = (

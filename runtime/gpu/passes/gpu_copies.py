@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vlang.errors import OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer
 from vlang.runtime.plan.plan import THREADS
 

@@ -103,6 +103,14 @@ class Control:
         """The device address of a word."""
         return self.pointer + 8 * CONTROL.index(name)
 
+    def set(self, first: str, values: Sequence[int | float]) -> None:
+        """Set consecutive words on the device, beginning with the word `first`."""
+        at = CONTROL.index(first)
+        words = np.zeros(len(values), np.uint64)
+        for k, value in enumerate(values):
+            words[k : k + 1].view(np.float64 if CONTROL[at + k] in _FLOATS else np.uint64)[0] = value
+        self._device.upload(self.pointer + 8 * at, words)
+
     def clear(self, first: str, last: str) -> None:
         """Clear the words from `first` to `last`, both included."""
         at, end = CONTROL.index(first), CONTROL.index(last) + 1
@@ -116,6 +124,10 @@ class Control:
         if end > self._first:
             self._device.download(self._words[self._first : end], self.pointer + 8 * self._first)
         return self._words[len(CONTROL) : end].reshape(done, 4)
+
+    def spare(self, number: int) -> int:
+        """Word `number` of the records at the time of the last `fetch`; one of the first 256."""
+        return int(self._words[len(CONTROL) + number])
 
     def __getitem__(self, name: str) -> Any:
         """The value of a word at the time of the last `fetch`."""

@@ -9,13 +9,13 @@ zero between passes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer, Device
 from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
 from vlang.runtime.gpu.topology.cut import long_rows
@@ -123,9 +123,17 @@ class GpuScratch:
         self._allocate_block_scratch(widest if widest > THREADS // 32 * SCRATCH_WORDS else 0)
 
     def _allocate_block_scratch(self, words: int) -> None:
+        """Allocate scratch for a number of blocks, fewer where memory is short: blocks wait for free scratch."""
         count = _PER_MULTIPROCESSOR * self._device.info.multiprocessors if words else 1
         flags = self._allocate(4 * count, "flags of block scratch", zeroed=True)
-        memory = self._allocate(4 * count * words, "scratch memory of large vertices")
+        while True:
+            try:
+                memory = self._allocate(4 * count * words, "scratch memory of large vertices")
+                break
+            except OutOfMemory:
+                if count == 1:
+                    raise
+                count //= 2
         self._block_scratch = self._allocate(8 * 4, "block scratch")
         self._device.upload(self._block_scratch, np.array([flags, count, words, memory], dtype=np.uint64))
 

@@ -13,11 +13,12 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from pathlib import Path
 
 import numpy as np
 
+from vlang.records import dataclass
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.gpu.device.device import Device, Kernel
 from vlang.runtime.gpu.topology.transfers import Link

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from vlang.records import dataclass
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.gpu.device.device import Device, Stream
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER

@@ -7,11 +7,11 @@ vertex are in one page. The edges of a long vertex may be in several pages, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.kernels.entries import row_block_count
 from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.graph.topology.pages import cut_segments, first_vertices, page_starts

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.arena import GRAIN, in_bytes
 from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS

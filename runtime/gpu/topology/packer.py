@@ -11,11 +11,11 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Device, Event
 from vlang.runtime.gpu.kernels.sparse_layout import CHUNK
 from vlang.runtime.gpu.topology.footprint import Stored

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.topology.footprint import TARGETS, Footprint, Stored, Use, column_key
 from vlang.runtime.plan.plan import (
     ROW_BEGIN,

@@ -7,12 +7,12 @@ gathers share another slice. The entries without edges are a third slice. Heavy 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.topology.transfers import Marks, Transfer
 
 __all__ = ["Slice", "Sliced", "cut_slices"]

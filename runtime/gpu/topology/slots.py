@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Event
 
 __all__ = ["Slot", "Slots"]

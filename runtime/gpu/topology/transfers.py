@@ -9,11 +9,10 @@ option requests it or selects the published formulas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.threads.moved import Moved
 
 __all__ = ["HOST_PAGE", "ROW_ENDS", "Link", "Marks", "Packing", "Traffic", "Transfer", "worth_copying"]

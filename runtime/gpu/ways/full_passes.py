@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from vlang.errors import BindError, OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernels, grid
 from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes
@@ -83,7 +84,7 @@ class FullPasses:
         If memory is too short, ways that need additional memory are not used. Raises OutOfMemory.
         """
         machine = self.machine
-        tries = list(attempts(machine.plan.loops, machine.graph, machine.options))
+        tries = list(attempts(machine.known_ways, machine.plan.loops, machine.graph, machine.options))
         for ways in tries:
             machine.ways = ways
             try:

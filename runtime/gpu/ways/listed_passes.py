@@ -9,9 +9,10 @@ until no vertex changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import grid
 from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes

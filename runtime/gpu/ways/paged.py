@@ -9,8 +9,8 @@ All edges of an entry of the queue are in one page, so the result equals a super
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.kernels.sparse_layout import desk_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Control

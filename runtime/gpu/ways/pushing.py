@@ -35,7 +35,7 @@ from vlang.types import OPPOSITE
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
-__all__ = ["Costs", "PushLoop", "PushWay", "is_uniform", "pushing_kernels"]
+__all__ = ["Costs", "PushLoop", "PushWay", "by_priority", "frontier_sizes", "is_uniform", "pushing_kernels"]
 
 _ROWS = 4096  # maximum number of supersteps per launch
 _BEGINNING = 8  # blocks per multiprocessor for kernels over all vertices
@@ -111,7 +111,7 @@ class PushWay:
         Supersteps in priority order never are, and there are none if whole pages must be copied.
         """
         (stage,) = loop.stages
-        return is_uniform(stage) or not _by_priority(stage) or options.transfer in ("pages", "compact")
+        return is_uniform(stage) or not by_priority(stage) or options.transfer in ("pages", "compact")
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """The edges of the opposite direction, along which vertices push, unless the relation is symmetric."""
@@ -123,7 +123,7 @@ class PushWay:
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The bytes for the frontier."""
         (stage,) = loop.stages
-        yield _sizes(stage, n, len(sides[OPPOSITE[stage.domain or "in"]]))
+        yield frontier_sizes(stage, n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
         """The kernels that match how the loop reads pages."""
@@ -154,7 +154,7 @@ def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
     """
     gpu = stage.gpu
     assert gpu is not None
-    priority = 0 if reading == "pages" else _by_priority(stage)
+    priority = 0 if reading == "pages" else by_priority(stage)
     found: list[Key] = [("begin_frontier", gpu.struct, (FROM_START, priority))]
     if reading != "pages":
         found.append(("traverse", gpu.struct, (priority,)))
@@ -172,13 +172,13 @@ def is_uniform(stage: StageSpec) -> bool:
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early == "frontier"
 
 
-def _by_priority(stage: StageSpec) -> int:
+def by_priority(stage: StageSpec) -> int:
     """1 if the loop runs in priority order, otherwise 0."""
     gpu = stage.gpu
     return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not is_uniform(stage))
 
 
-def _sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str, int]:
+def frontier_sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str, int]:
     """The bytes that a `PushLoop` allocates, by name.
 
     Args:
@@ -196,7 +196,7 @@ def _sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str
         sizes["sorted"] = queue
     if stage.gpu.push == "cells":
         sizes |= {"touched": 4 * n, "touched_bits": bits}
-    if _by_priority(stage):
+    if by_priority(stage):
         sizes |= {"far[0]": 4 * n, "far[1]": 4 * n, "far_bits": bits}
     return sizes
 
@@ -219,32 +219,38 @@ class PushLoop:
         stage: the pass.
         costs: the costs by which modes are chosen.
         full: whether supersteps may be full passes if that is cheaper.
+        out: the adjacency direction along which vertices push; None for the opposite of the direction of the pass.
+        span: the vertices that may become active: the first one, and the one behind the last; None for all.
 
     Raises:
         OutOfMemory: there is no memory for the frontier.
     """
 
-    def __init__(self, machine: SparseMachine, stage: StageSpec, costs: Costs = Costs(), full: bool = True) -> None:
+    def __init__(
+        self, machine: SparseMachine, stage: StageSpec, costs: Costs = Costs(), full: bool = True,
+        out: str | None = None, span: tuple[int, int] | None = None,
+    ) -> None:
         gpu = stage.gpu
         assert gpu is not None
         assert stage.domain is not None
         self._machine, self._stage, self._gpu, self._costs = machine, stage, gpu, costs
-        self._kind = stage.domain
+        self._kind, self._out_kind = stage.domain, out or OPPOSITE[stage.domain]
+        self._span = span or (0, machine.n)
         self._uniform = is_uniform(stage)
-        out = machine.sparse_topology(OPPOSITE[stage.domain], stage)
+        sent = machine.sparse_topology(self._out_kind, stage)
         pull = machine.sparse_topology(stage.domain, stage) if self._uniform else None
-        ways = {out.reading} | ({pull.reading} if pull is not None else set())
+        ways = {sent.reading} | ({pull.reading} if pull is not None else set())
         self._paged_only = "pages" in ways
-        self._priority = 0 if self._paged_only else _by_priority(stage)
+        self._priority = 0 if self._paged_only else by_priority(stage)
         n = machine.n
-        sizes = _sizes(stage, n, out.edges, paged=ways != {"rows"})
+        sizes = frontier_sizes(stage, n, sent.edges, paged=ways != {"rows"})
         self._arena = Arena(machine.device, sizes, f"the frontier of {n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], _ROWS)
         returns = full and stage.notify is not None and not self._priority and not self._uniform
-        self._full_from = out.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
-        self._leave = min(self._full_from, NEVER if self._uniform else out.leave)
-        machine.device.upload(self._arena["table"], table_words(self._table(out, pull)))
-        self._paged = PagedPush(machine, stage, OPPOSITE[stage.domain],
+        self._full_from = sent.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
+        self._leave = min(self._full_from, NEVER if self._uniform else sent.leave)
+        machine.device.upload(self._arena["table"], table_words(self._table(sent, pull)))
+        self._paged = PagedPush(machine, stage, self._out_kind,
                                 {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]", "sorted")},
                                 self._control, self._priority)
         self._shared = desk_bytes(WALKING)
@@ -262,8 +268,9 @@ class PushLoop:
             pull: the edges along which unreached vertices search; None if they do not.
         """
         machine, arena, costs = self._machine, self._arena, self._costs
-        words = {"vertices": machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
-                 "edges": out.edges}
+        low, high = self._span
+        words = {"vertices": machine.n, "low": low, "high": high, "rows": out.rows, "pages": out.pages,
+                 "offsets": out.offsets, "edges": out.edges}
         if pull is not None:
             words |= {"pull_rows": pull.rows, "pull_pages": pull.pages, "pull_offsets": pull.offsets,
                       "segments": pull.segments, "segment_count": pull.segment_count}
@@ -354,7 +361,7 @@ class PushLoop:
                        shared=self._shared, threads=WALKING, cooperative=True)
         rows = self._ended()
         self._large = self._control["reason"] == ENDED_LARGE
-        for kind, pushed in ((OPPOSITE[self._kind], True), (self._kind, False)):
+        for kind, pushed in ((self._out_kind, True), (self._kind, False)):
             edges = sum(row.edges for row in rows if (row.mode == MODES[0]) == pushed)
             if edges:
                 machine.read_in_place(kind, self._stage, edges)

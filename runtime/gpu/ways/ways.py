@@ -108,14 +108,22 @@ def shortfalls(
                 f"{wanted.name} take {in_bytes(need)}"
 
 
-def attempts(loops: Sequence[LoopSpec], graph: Graph, options: Options) -> Iterator[Sequence[Way]]:
+def attempts(
+    ways: Sequence[Way], loops: Sequence[LoopSpec], graph: Graph, options: Options
+) -> Iterator[Sequence[Way]]:
     """The lists of ways with which the machine tries to open a run: all ways, and then fewer, if memory is short.
 
     A way that the caller requested by the option `mode` is never dropped.
+
+    Args:
+        ways: all ways, in order of preference.
+        loops: the loops.
+        graph: the graph.
+        options: the options of the run.
     """
-    left = WAYS
+    left = ways
     yield left
-    for level in sorted({way.given_up for way in WAYS} - {0}) if options.mode == "auto" else ():
+    for level in sorted({way.given_up for way in ways} - {0}) if options.mode == "auto" else ():
         gone = {way for loop in loops for way in candidates(left, loop, graph, options) if way.given_up == level}
         if gone:
             left = tuple(way for way in left if way.given_up != level)

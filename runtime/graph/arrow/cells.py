@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.arrow.library import pyarrow
 
 __all__ = ["NUMBERS", "Tokens", "advice", "id_advice", "kind_of", "numbers_of", "stored_dtype", "tokens_of",

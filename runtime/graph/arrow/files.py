@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from vlang.errors import DiskError, GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.arrow.tables import check_names
 from vlang.runtime.storage.inputs.spool import parts_of
@@ -37,7 +38,8 @@ def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     if not found or len(other) == len(found):
         return None
     if other:
-        raise GraphError(f"{path}: {other[0].name} is neither Parquet nor Arrow, as {found[0].name} is\n  expected: "
+        table = next(file for file in found if file not in other)
+        raise GraphError(f"{path}: {other[0].name} is neither Parquet nor Arrow, as {table.name} is\n  expected: "
                          "files of one format; a glob such as '*.parquet' chooses some")  # fmt: skip
     return found
 

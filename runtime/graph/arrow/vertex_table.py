@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.arrow.cells import NUMBERS, advice, id_advice, kind_of, numbers_of, stored_dtype
 from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.arrow.named import NamedColumn, named_type

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.given import refuse_masked
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.transform import listed_rows
@@ -58,6 +59,7 @@ def _marked(graph: Graph, vertices: Any) -> NDArray[np.bool_]:
     """A mask of the requested vertices, bool[n]. Raises GraphError for an id that the graph does not have."""
     if isinstance(vertices, (str, bytes)) or not isinstance(vertices, Iterable):
         raise GraphError(f"subgraph takes the ids of vertices, or a bool for each vertex, not {vertices!r}")
+    refuse_masked("subgraph: the list", vertices)
     listed = vertices if isinstance(vertices, np.ndarray) else list(vertices)
     if isinstance(listed, np.ndarray) and listed.dtype == np.bool_:
         if listed.shape != (graph.n,):

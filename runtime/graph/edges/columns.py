@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.kinds import Coding
 
 __all__ = ["Column", "cast", "converts", "describe", "integer_dtype", "narrowed", "narrowed_dtype"]

@@ -6,13 +6,14 @@ import difflib
 import operator
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.kinds import Kind
 
 __all__ = ["EdgeList", "LeftOut", "VertexIds", "taken"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 
 __all__ = ["OF_FILE", "VERTEX_NAMES", "Ends", "parse_column", "plain_name", "vertex_column"]
 

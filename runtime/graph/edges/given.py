@@ -14,7 +14,7 @@ from vlang.errors import DiskError, GraphError
 from vlang.times import UNITS
 from vlang.types import CONVERSIONS
 
-__all__ = ["given_array", "given_flag", "given_name", "given_path", "given_whole", "named_types"]
+__all__ = ["given_array", "given_flag", "given_name", "given_path", "given_whole", "named_types", "refuse_masked"]
 
 _NUMBERS = frozenset({"number", "f16", *CONVERSIONS})
 
@@ -60,14 +60,19 @@ def given_path(value: object) -> str | Path:
 
 def given_array(name: str, value: Any) -> np.ndarray[Any, Any]:
     """A value as an array. Raises GraphError for lists of different lengths, and for an array with masked values."""
-    masked = sys.modules.get("numpy.ma")  # loaded if the value is a masked array; it takes 10 ms to load
-    if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
-        count = int(masked.getmaskarray(value).sum())
-        raise GraphError(f"{name} has masked values ({count:,}): leave these out, or fill them with .filled(...)")
+    refuse_masked(name, value)
     try:
         return np.asarray(value)
     except (ValueError, TypeError, OverflowError) as error:
         raise GraphError(f"{name} is no array: {str(error).partition('.')[0]}") from None
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Raise GraphError for an array with masked values. NumPy would give the values under the mask."""
+    masked = sys.modules.get("numpy.ma")  # loaded if the value is a masked array; it takes 10 ms to load
+    if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
+        count = int(masked.getmaskarray(value).sum())
+        raise GraphError(f"{name} has masked values ({count:,}): leave these out, or fill them with .filled(...)")
 
 
 def _shown(value: object) -> str:

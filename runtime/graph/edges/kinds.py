@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.times import PARTS, UNITS
 
 __all__ = [

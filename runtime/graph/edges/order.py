@@ -8,12 +8,12 @@ and the end of a run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.storage.memory import Empty, empty
 
 __all__ = ["Order"]
@@ -28,22 +28,31 @@ class Order:
     Attributes:
         dense: uint32[n], the dense number of each internal vertex.
         internal: uint32[n], the internal number of each dense vertex.
+        in_file: whether both arrays are mappings of files.
     """
 
     dense: NDArray[np.uint32]
     internal: NDArray[np.uint32]
+    in_file: bool = False
 
     @staticmethod
-    def of(dense: NDArray[np.uint32], empty: Empty = empty) -> Order:
+    def of(dense: NDArray[np.uint32], empty: Empty = empty, in_file: bool = False) -> Order:
         """The order in which internal vertex i has the dense number dense[i].
 
-        `empty` allocates the array of the inverse permutation.
+        `empty` allocates the array of the inverse permutation. `in_file` says that it and `dense` are in files.
         """
         internal: NDArray[np.uint32] = empty(len(dense), np.uint32)
         for first in range(0, len(dense), _CHUNK):
             part = dense[first : first + _CHUNK]
             internal[part] = np.arange(first, first + len(part), dtype=np.uint32)
-        return Order(dense, internal)
+        return Order(dense, internal, in_file)
+
+    def moved(self, empty: Empty) -> Order:
+        """This order in arrays that `empty` allocates in files."""
+        arrays = [empty(len(self.dense), np.uint32) for _ in range(2)]
+        for target, source in zip(arrays, (self.dense, self.internal), strict=True):
+            target[:] = source
+        return Order(arrays[0], arrays[1], in_file=True)
 
     def inward(self, array: NDArray[Any]) -> NDArray[Any]:
         """Permute values from the order of dense numbers to the order of internal numbers.

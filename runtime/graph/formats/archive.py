@@ -91,6 +91,17 @@ class Archive:
             dimensions = len(_header(file)[0])
         return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
 
+    def sealed(self, name: str) -> bool:
+        """Whether the array `name` has the checksums of all other members, in their order.
+
+        Then they are the arrays that `vlang.runtime.storage.output.write_arrays` wrote. Reading an array compares its
+        bytes with its checksum.
+        """
+        if name not in self:
+            return False
+        kept = self.array(name, "u", (None,), words=True).tolist()
+        return bool(kept == [info.CRC for info in self._zip.infolist() if info.filename != f"{name}.npy"])
+
     def length(self, name: str) -> int:
         """The length of the first dimension of an array, from its header; 1 for a single value. Raises GraphError."""
         with self._member(name) as file:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["is_own", "load", "matrix_entries", "matrix_note", "own_graph", "save"]
 
 FORMAT = 1
-COLUMN, NAMES, UNIT = "column.", "names.", "unit."
+COLUMN, NAMES, UNIT, SEAL = "column.", "names.", "unit.", "seal"
 
 _BLOCK = 1 << 17  # entries that a thread checks at a time
 
@@ -68,7 +68,7 @@ def save(graph: Graph, path: Path) -> None:
         arrays["left_out"] = np.array(rows, dtype=np.str_)
     if graph.rule is not None:
         arrays["rule"] = np.array([graph.rule.low, graph.rule.high], dtype=np.int64)
-    write_arrays(path, arrays)
+    write_arrays(path, arrays, sealed=SEAL)
 
 
 def load(
@@ -136,7 +136,9 @@ def own_graph(
         columns, rule, left_out = as_weight(columns, str(weights)), None, without_weight(left_out)
         kinds = as_weight(kinds, str(weights))
     rows = Rows(offsets, targets, columns)
-    wrong = _unfit(kind, rows) or _unsound(rows, directed, threads or available_threads())
+    wrong = _unfit(kind, rows)
+    if not wrong and not archive.sealed(SEAL):
+        wrong = _unsound(rows, directed, threads or available_threads())
     if not wrong:
         ids = _ids_from_arrays(archive, len(offsets) - 1)
         wrong = "" if ids.consecutive or bool((ids.values[1:] > ids.values[:-1]).all()) else "its ids do not increase"

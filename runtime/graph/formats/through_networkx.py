@@ -175,6 +175,8 @@ def _check_xml(path: Path, text: bytes) -> None:
             raise GraphError(f"{path}, line {ends[end]}: an edge ends at the vertex {end!r}, which is not in the file")
     except expat.ExpatError as error:
         raise GraphError(f"{path}, line {error.lineno}: this is no XML: {expat.ErrorString(error.code)}") from None
+    except GraphError:  # a ValueError, too
+        raise
     except (ValueError, LookupError) as error:  # an unknown encoding
         raise GraphError(f"{path}, line {parser.CurrentLineNumber}: this is no XML: {error}") from None
 

@@ -9,10 +9,10 @@ import os
 import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from io import FileIO
 from typing import IO, Any, Protocol, cast
 
+from vlang.records import dataclass
 from vlang.runtime.graph.arrow.library import pyarrow
 
 __all__ = ["PACKED", "Damaged", "Packing", "TextBytes", "packed_output", "packing_of"]

@@ -55,7 +55,7 @@ def save(
     if layout not in LAYOUTS:
         raise GraphError(f"layout={layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
     graph = graph.plain()
-    order = order_by_degree(graph.degree) if layout == "degree" else \
+    order = order_by_degree([graph.degree]) if layout == "degree" else \
         order_by_hubs(graph.in_degree, graph.out_degree) if layout == "hubs" else None
     kinds = ("in", "out") if graph.directed else ("in",)
     types = {name: graph.columns[name] for name in graph.columns}
@@ -108,13 +108,13 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
     )  # fmt: skip
 
 
-def order_of(file: PageFile, empty: Empty = empty) -> Order | None:
+def order_of(file: PageFile, empty: Empty = empty, in_file: bool = False) -> Order | None:
     """The order of the rows of a page file; None if rows are in the order of the ids. Raises GraphError, DiskError.
 
-    `empty` allocates the arrays of the order.
+    `empty` allocates the arrays of the order. `in_file` says that these arrays are in files.
     """
     numbers = file.permutation(empty)
-    return None if numbers is None else Order.of(numbers, empty)
+    return None if numbers is None else Order.of(numbers, empty, in_file)
 
 
 def rows_of(file: PageFile) -> Rows:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges.columns import Column
+from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.paged.in_memory import order_of, rows_of
 from vlang.runtime.graph.paged.merged import MergedPages
 from vlang.runtime.graph.topology.build import Rows
@@ -111,15 +112,14 @@ def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: i
     """Build a graph of class `graph_type`; see `Graph.open`."""
     file = PageFile.open(Path(path))
     return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads,
-                               order_of(file, _room_for_order(file)), file.named)
+                               _order_of(file), file.named)
 
 
-def _room_for_order(file: PageFile) -> Empty:
-    """The allocator for the row order of a page file: in memory or, with a small budget, in a file beside the page
-    file.
+def _order_of(file: PageFile) -> Order | None:
+    """The row order of a page file, in memory or, with a small budget, in a file beside the page file.
 
-    A run reads these arrays only at its beginning and its end.
+    A run reads these arrays only at its beginning and its end. See `Graph.order_to_file`.
     """
     folder = file.path.absolute().parent
-    large = ledger.left is not None and _ORDER * file.n > ledger.left // 8
-    return DiskArrays(folder).empty if large and os.access(folder, os.W_OK) else empty
+    large = ledger.left is not None and _ORDER * file.n > ledger.left // 8 and os.access(folder, os.W_OK)
+    return order_of(file, DiskArrays(folder).empty if large else empty, large)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.edges.kinds import Kind
 from vlang.runtime.graph.kernels import kernels

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 
 __all__ = ["MISSING", "Asked", "Missing", "is_missing", "parse_missing"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from dataclasses import field as a_field
+from dataclasses import replace
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.numbering import RawEnds
 from vlang.runtime.graph.edges.powers import exact_tens, leading_bits
 from vlang.runtime.graph.kernels import kernels

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.ends import Ends, plain_name
 from vlang.runtime.graph.read.text_errors import problem, shortened
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
 from vlang.runtime.graph.read.asked import Asked

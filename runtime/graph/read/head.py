@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from enum import Enum
 
+from vlang.records import dataclass
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_errors import problem
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 
+from vlang.records import dataclass
 from vlang.runtime.graph.read.asked import Missing
 
 __all__ = ["Field", "Layout", "Role", "cut_line"]

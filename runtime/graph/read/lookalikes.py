@@ -29,6 +29,15 @@ __all__ = ["doubts", "refuse_by_head", "refuse_by_rows", "refuse_second_header"]
 _ANYWAY = "; if these are edges, a header such as `source target` before them"
 _WIDE = 4  # columns from which a square of numbers is taken for a matrix
 _WINDOW = 1 << 23
+_NAMED = {
+    ".vg": "a page file", ".npz": "an archive of NumPy", ".npy": "an array of NumPy", ".mtx": "MatrixMarket",
+    ".gr": "DIMACS", ".graph": "METIS", ".metis": "METIS", ".sg": "a graph of GAP", ".wsg": "a graph of GAP",
+    ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Feather", ".ipc": "Arrow", ".graphml": "GraphML",
+    ".gexf": "GEXF", ".gml": "GML", ".net": "Pajek", ".json": "JSON", ".jsonl": "lines of JSON",
+    ".ndjson": "lines of JSON", ".xml": "XML", ".dot": "DOT", ".zip": "an archive", ".tar": "an archive",
+    ".xlsx": "a workbook", ".pkl": "a pickle", ".h5": "HDF5", ".hdf5": "HDF5",
+}
+"""What the suffix of a name says that a file is, if it says more than that it is a text."""
 _MANY = 10  # lines of another length than the first; so many are evidence enough if only a part of the file is known
 
 
@@ -116,6 +125,10 @@ def doubts(file: TextFile, head: Head, table: Table, read: Scanned, asked: Asked
         asked: the options.
     """
     at = f"{file.path}, line"
+    suffix = file.path.suffix.lower()
+    if suffix in _NAMED:
+        yield (f"{file.path}: the name ends in {suffix}, as if the file were {_NAMED[suffix]}, and the file is a text; "
+               "each line is read as an edge")
     places: dict[str, list[int]] = defaultdict(list)
     for column, name in enumerate(table.header, 1):
         places[name].append(column)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.numbering import BadText, DeclaredIds, Ids
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import VertexIds

@@ -6,7 +6,6 @@ import difflib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.packed_text import Damaged, Packing, TextBytes, packing_of
 from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.storage.inputs.spool import check_file

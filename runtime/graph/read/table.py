@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from vlang.records import dataclass
 from vlang.runtime.graph.read.head import Line
 from vlang.runtime.graph.read.layout import cut_line
 from vlang.runtime.graph.read.text_errors import COMMA

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.vertex_table import VertexTable
 from vlang.runtime.graph.edges.building.from_arrays import ends_of, vertex_ids
@@ -83,7 +84,7 @@ def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, co
                 return _between(int(ends[1]), int(ends[2]))
         with seekable_parts(given, "a file of vertices") as path:
             files = table_files(path)
-            return _of_file(TextFile(path), workers, space) if files is None else \
+            return _of_file(TextFile(path, "a list of vertices"), workers, space) if files is None else \
                 _of_table(VertexTable.of(FileTable.open(path, files), column, ()))
     if given is None or isinstance(given, (bool, float, complex)):
         raise GraphError(f"vertices={given!r}: write a count, \"LO..HI\", the name of a file, or an array of ids")

@@ -18,13 +18,13 @@ A *pair* is a row and a block in which the row has edges. Each pair costs one re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.pages import Pages

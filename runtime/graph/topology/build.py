@@ -11,13 +11,13 @@ Patterson, IPDPS 2017).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.passing import passing
 from vlang.runtime.storage.room import require_room

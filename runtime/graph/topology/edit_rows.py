@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import VertexIds

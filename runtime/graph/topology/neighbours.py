@@ -8,13 +8,13 @@ thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 from vlang.runtime.graph.topology.build import Rows

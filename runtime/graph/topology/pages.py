@@ -9,12 +9,12 @@ segments of a long vertex are always merged in order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS, SEGMENT
 

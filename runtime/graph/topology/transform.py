@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.columns import Column, integer_dtype
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows, take

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import BindError
+from vlang.records import dataclass
 from vlang.runtime.results.pictures.layout import force_layout
 from vlang.runtime.results.pictures.picture import Picture, drawing, logarithmic, new_figure
 

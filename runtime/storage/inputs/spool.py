@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -20,6 +21,7 @@ __all__ = ["STDIN", "check_file", "parts_of", "seekable", "seekable_parts"]
 
 STDIN = "standard input"
 
+MOST_ENTRIES = 1 << 16  # in a folder with its subfolders
 _PIECE = 1 << 20
 
 
@@ -93,18 +95,25 @@ def _copied(file: IO[bytes], name: str) -> Iterator[Path]:
 def parts_of(path: str | os.PathLike[str]) -> tuple[Path, ...]:
     """The files in a folder (with its subfolders) or of a glob, in the order of their names; () for any other path.
 
-    In folders, names that begin with a dot or an underscore are ignored.
+    In folders, names that begin with a dot or an underscore are ignored. Raises DiskError for a folder with more than
+    MOST_ENTRIES files and folders: it is no graph in parts, and to list a whole disk would take minutes.
     """
     if isinstance(path, Copied):
         return path.parts_of_copy
     text = os.fspath(path)
     try:
         if os.path.isdir(text):
-            return tuple(sorted(file for file in Path(text).rglob("*") if file.is_file()
+            entries = list(islice(Path(text).rglob("*"), MOST_ENTRIES + 1))
+            if len(entries) > MOST_ENTRIES:
+                raise DiskError(f"{text}: this folder has more than {MOST_ENTRIES:,} files and folders; name the "
+                                "folder or a glob of the files of one graph")
+            return tuple(sorted(file for file in entries if file.is_file()
                                 and not any(part[0] in "._" for part in file.relative_to(text).parts)))
         if os.path.exists(text) or not glob.has_magic(text):
             return ()
         return tuple(Path(one) for one in sorted(glob.glob(text, recursive=True)) if os.path.isfile(one))
+    except DiskError:  # an OSError, too
+        raise
     except (OSError, ValueError):
         return ()
 

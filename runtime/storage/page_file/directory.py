@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import SEGMENT
 
 __all__ = ["Directory", "page_rows"]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlang.records import dataclass
 
 __all__ = [
     "ALIGN", "COLUMN_TYPES", "DIRECTED", "ENTRY", "FIELDS", "HEADER_BYTES", "LAYOUTS", "LEAST_PAGE",

@@ -6,11 +6,12 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
 
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import SEGMENT
 from vlang.runtime.storage.magic import MAGIC
 from vlang.runtime.storage.page_file.form import (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.storage.page_file.sections import Array
 
 __all__ = ["Extent", "PageView", "stripe_name"]

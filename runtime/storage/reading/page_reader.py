@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.threads.activity import timed
 from vlang.runtime.threads.tasks import Task
 

@@ -18,11 +18,11 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 
 from vlang.errors import InternalError, OutOfMemory
+from vlang.records import dataclass
 from vlang.runtime.storage.memory import PAGE, page_aligned
 from vlang.runtime.storage.reading.page_reader import (
     Arrival,

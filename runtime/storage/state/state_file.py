@@ -20,13 +20,13 @@ import stat
 import struct
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.storage.memory import PAGE, empty, page_aligned
 from vlang.runtime.storage.state.windows import Windows, in_parts
 from vlang.runtime.threads.workers import on_threads

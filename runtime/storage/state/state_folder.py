@@ -14,13 +14,13 @@ import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from vlang.errors import CheckpointError, DiskError
+from vlang.records import dataclass
 from vlang.runtime.storage.state.state_file import Damaged, FileImage, Foreign, Image, StateFile, StateSource
 from vlang.runtime.storage.state.windows import Windows
 

@@ -1,4 +1,4 @@
-"""Functions with special definitions, and sets of vertices: the interpreter's bits on both targets."""
+"""Functions with special definitions, and sets of vertices: both targets compute the same bits as the interpreter."""
 
 from __future__ import annotations
 

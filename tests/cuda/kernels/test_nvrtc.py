@@ -33,7 +33,7 @@ from vlang.runtime.gpu.passes import rates
 from vlang.runtime.gpu.ways.bitmaps import bitmap_kernels
 from vlang.runtime.gpu.ways.gpu_components import connect_kernels
 from vlang.runtime.gpu.ways.notifying import notifying_kernels
-from vlang.runtime.gpu.ways.pushing import pushing_kernels
+from vlang.runtime.gpu.ways.pushing import by_priority, pushing_kernels
 from vlang.runtime.gpu.ways.relay import relay_kernel, relays
 from vlang.runtime.plan.plan import Plan, StageSpec
 
@@ -87,6 +87,8 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
             yield from (kernel for kernel in pushing_kernels(stage, reading) if kernel[1])
         if stage.gpu.push == "direct":
             yield from (kernel for kernel in bitmap_kernels(stage) if kernel[1])
+        if by_priority(stage):
+            yield "sift_far", stage.gpu.struct, ()
     if stage.notify is not None:
         yield from (("pull_list", stage.gpu.struct, (lanes,)) for lanes in (2, 32))
         yield from (kernel for kernel in notifying_kernels(stage, 0, 1) if kernel[1] and kernel[0] != "pull_list")

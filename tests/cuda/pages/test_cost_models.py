@@ -1,4 +1,4 @@
-"""`policy=gts`: the cost models of GTS beside every round, by the published equations."""
+"""With `policy=gts`, a run reports for every round the time that the published cost models of GTS predict."""
 
 from __future__ import annotations
 

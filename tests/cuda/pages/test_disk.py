@@ -295,7 +295,7 @@ def test_the_least_that_would_do(path: Path) -> None:
     """The message names the least host memory and the least device memory."""
     with pytest.raises(OutOfMemory, match=r"to stream them to a GPU .* budget is 50\.0 kB: give memory=") as refused:
         run_file(path, memory="50K")
-    enough = re.search(r"give memory=(\w+)", str(refused.value))
+    enough = re.search(r"--memory (\w+)", str(refused.value))
     assert enough
     assert run_file(path, memory=enough[1], max_rounds=2).rounds == 2
     with pytest.raises(OutOfMemory, match=r"allow at least \d+ bytes") as short:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.seeds import grid
 from benchmarks.seeds.run import SYSTEMS, main
 from benchmarks.seeds.tables import compared
 from tests.cuda.emulation.emulated import needs_compiler
@@ -43,3 +44,17 @@ def test_a_finding_has_a_reason_only_if_figures_differ() -> None:
     assert compared("a", "2 x", (2.0, 2.0), 2.4, "why").differs == ""
     assert compared("a", "2 to 4 x", (2.0, 4.0), 1.5, "why").differs == "why"
     assert compared("a", "2 to 4 x", (2.0, 4.0), 5.1, "why").here == "5.1 x"
+
+
+@needs_compiler
+def test_the_grid_compares_auto_with_every_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with emulated("pagerank"):
+        found = grid.main([*TINY, "--json", str(tmp_path / "t.json")], device="emulated")
+    assert {(cell.program, cell.residency) for cell in found} == {
+        ("pagerank", "resident"), ("pagerank", "quarter")}
+    for cell in found:
+        assert cell.ratio >= 1
+        assert {*cell.samples, *cell.refused} == {"auto", "garaph", "gts", "wolfgraph", "ws-vr", "hytgraph"}
+        assert len(cell.samples) >= 4, cell.refused
+    assert "cells" in json.loads((tmp_path / "t.json").read_text())
+    assert "auto is within 1.15 x of the best policy in " in capsys.readouterr().out

@@ -44,7 +44,7 @@ def test_shards_join_them(graph: str, replication: str | int) -> None:
 
 
 def test_a_sum_that_does_not_fit_is_refused() -> None:
-    """The bool beside the sum is set in whichever copy of the cell, or merge of copies, leaves 64 bits."""
+    """An overflow of 64 bits sets a bool next to the sum, in each copy of the cell and when copies are merged."""
     text = "program p\nreduction plus(a, b): i64 = a + b, identity 0\nvertex big: i64\n" \
            "vertex x: i64 = plus(u.big for u -> self)\n"
     src, dst = np.arange(1, 9), np.zeros(8, np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from typing import Any
 
@@ -16,9 +18,12 @@ from vlang import BindError, Graph, Result, load
 from vlang.api.running.on_gpus import refuse_early
 from vlang.options import Options
 from vlang.runtime.gpu.device.choose import stand_in
+from vlang.runtime.gpus.shared_bound import SharedBound, priority_of
+from vlang.runtime.policies.policies import POLICIES
 
 pytestmark = needs_compiler
 
+EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 TWO, THREE = "emulated:0,1", "emulated:0,1,2"
 GRAPHS = ("skewed", "sparse", "dense", "components", "messy", "empty")
 EXCHANGES = ("vr", "auto", "all", "vr")
@@ -37,6 +42,22 @@ def test_program(name: str) -> None:
                                    "exchange": EXCHANGES[seed % len(EXCHANGES)]}
         print(f"{name} on {graph}, seed {seed}: {options}")
         assert_right(name, graph, run(name, graph, seed, device=(TWO, THREE)[seed % 2], **options))
+
+
+@pytest.mark.parametrize("name", STDLIB)
+def test_policy(name: str) -> None:
+    """Programs run by a policy, or are refused by it as on one GPU. With VLANG_EXHAUSTIVE, by every policy."""
+    start = STDLIB.index(name)
+    plan = program(name).plan(frozenset({"weight"} & {edge.name for edge in program(name).edges}), target="cuda")
+    for at, policy in enumerate(POLICIES):
+        graph = GRAPHS[(start + at) % len(GRAPHS)]
+        if given(name, graph) is None or not (EXHAUSTIVE or (start + at) % (2 * len(POLICIES)) == 0):
+            continue
+        if POLICIES[policy].refused(plan, "gpu") or policy == "wolfgraph":  # which reads no adjacency lists
+            with pytest.raises(BindError):
+                run(name, graph, start, device=TWO, policy=policy)
+        else:
+            assert_right(name, graph, run(name, graph, start, device=(TWO, THREE)[at % 2], policy=policy))
 
 
 def assert_same(first: Result, again: Result) -> None:
@@ -60,13 +81,13 @@ def test_the_same_bits_as_on_one_gpu(name: str) -> None:
 @pytest.mark.parametrize("name", ["betweenness", "cdlp", "hits", "pagerank_delta"])
 def test_sweeps_scratch_and_both_directions(name: str) -> None:
     assert_same(run(name, "skewed", deterministic=True, mode="pull"),
-                run(name, "skewed", device=THREE, deterministic=True))
+                run(name, "skewed", device=THREE, deterministic=True, mode="pull"))
 
 
 @pytest.mark.parametrize(("name", "graph"), [("sssp", "sparse"), ("bfs", "wide")])
 def test_what_exchanges_send(name: str, graph: str) -> None:
     """Vertex refinement sends what MS sends less the values that did not change, and all give the same bits."""
-    asked: dict[str, Any] = {"deterministic": True, "device": TWO, "max_rounds": 6}
+    asked: dict[str, Any] = {"deterministic": True, "device": TWO, "max_rounds": 6, "mode": "pull"}
     all_, subset, refined = (run(name, graph, exchange=one, **asked) for one in ("all", "ms", "vr"))
     assert_same(all_, subset)
     assert_same(all_, refined)
@@ -84,7 +105,7 @@ def test_refined_values_are_sent_in_the_form_of_fewest_bytes() -> None:
     some = given("sssp", "sparse")
     assert some is not None
     with emulated("sssp", several=True) as opened:
-        engine_run(program("sssp"), some, device=THREE, exchange="vr")
+        engine_run(program("sssp"), some, device=THREE, exchange="vr", mode="pull")
     launched = {name for device in opened for name in device.launches}
     assert {"place_listed_u32", "place_flagged_u32", "collect_values_u32"} <= launched
 
@@ -94,6 +115,54 @@ def test_direct_copies_decide_the_exchange() -> None:
     direct, staged = (run("sssp", "sparse", device=TWO, unified=unified) for unified in (True, False))
     assert "exchange ms: all GPUs reach each other" in direct.device_reason
     assert "exchange vr: copies between some GPUs go through host memory" in staged.device_reason
+
+
+def test_frontiers() -> None:
+    """Only values of active vertices are sent, and fewer edges are traversed than by full passes."""
+    found = {name: run(name, "wide", device=THREE, unified=False) for name in ("bfs", "sssp", "bfs_tree", "components")}
+    for name, result in found.items():
+        assert_right(name, "wide", result)
+        assert {row.mode for row in result.history} <= {"push", "early-exit pull"}
+        sent = re.search(r"([\d,]+) values of active vertices were sent; ([\d,]+) bytes", result.notes[-1])
+        assert sent is not None
+        values, nbytes = (int(word.replace(",", "")) for word in sent.groups())
+        assert nbytes == 8 * values == result.moved.bytes_between  # a value and the place of its mirror
+    assert found["bfs"].edges < found["bfs"].rounds * given_edges("wide") / 2
+
+
+def given_edges(graph: str) -> int:
+    some = given("bfs", graph)
+    assert some is not None
+    return len(some.graph.src)
+
+
+def test_mode_and_memory_decide_on_frontiers() -> None:
+    """Full passes where these are asked for, or where the edges by sender do not fit."""
+    asked: dict[str, Any] = {"device": TWO, "deterministic": True}
+    pushed = run("sssp", "wide", **asked, mode="push")
+    assert {row.mode for row in pushed.history} == {"push"}
+    least = least_memory("sssp", "wide", **asked, page_size=2048)
+    for some in (run("sssp", "wide", **asked, mode="pull"),
+                 run("sssp", "wide", **asked, page_size=2048, gpu_memory=least)):
+        assert {row.mode for row in some.history} == {"pull"}
+        assert same_bits(np.asarray(some["dist"]), np.asarray(pushed["dist"]))
+
+
+def test_a_bound_of_priorities_for_all_gpus() -> None:
+    """The first step is the mean increase; steps double while supersteps have few edges, and never stand still."""
+    shared = SharedBound()
+    shared.lift(3.0, 2.5)
+    assert (shared.bound, shared.delta) == (5.5, 2.5)
+    shared.ran(10)
+    shared.lift(9.0, 7.0)
+    assert (shared.bound, shared.delta) == (14.0, 5.0)
+    shared.ran(1 << 30)
+    shared.lift(2.0**60, 7.0)  # 5 is lost in the rounding of 2^60
+    assert shared.bound > 2.0**60
+    shared.lift(math.inf, 7.0)
+    assert shared.bound == math.inf
+    assert [priority_of(int(key)) for key in (0x8000_0000_0000_0000, 0xBFF0_0000_0000_0000, 0x400F_FFFF_FFFF_FFFF)] == \
+        [0.0, 1.0, -1.0]
 
 
 def test_streamed() -> None:
@@ -117,7 +186,7 @@ def test_refused_programs(name: str, text: str) -> None:
 @pytest.mark.parametrize(("options", "text"), [
     ({"memory": "1G"}, "several GPUs and memory do not go together"),
     ({"device_arrays": True}, "device_arrays are on one GPU"),
-    ({"research": {"mode": "push"}}, "full passes .* and mode='push' was asked for"),
+    ({"research": {"mode": "notify-pull"}}, "full passes .* and mode='notify-pull' was asked for"),
     ({"research": {"asynchronous": True}}, "asynchronous=True was asked for"),
     ({"device": "gpu:0,0"}, "names gpu:0 twice"),
     ({"device": "gpu:0,x"}, "device is .*'gpu:0,1'"),

@@ -16,6 +16,7 @@ from tests.graph.reading import read_edges
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.building.space import Space
 from vlang.runtime.graph.read import source
+from vlang.runtime.storage.inputs import spool
 
 MATRIX = b"%%MatrixMarket matrix coordinate "
 BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
@@ -343,7 +344,7 @@ def test_columns_that_cannot_be_weights(here: Path) -> None:
     )
 
 
-def test_files_that_cannot_be_opened(here: Path) -> None:
+def test_files_that_cannot_be_opened(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "wiki-Vote.txt").write_text("1 2\n")
     (here / "folder").mkdir()
     assert message(DiskError, "wiki-vote.txt") == (
@@ -354,6 +355,14 @@ def test_files_that_cannot_be_opened(here: Path) -> None:
     assert message(DiskError, "pipe") == "pipe: this is a pipe; a file of edges is needed"
     assert message(DiskError, "no/where") == "no/where: there is no such file; nor is there a directory no"
     assert message(DiskError, "folder") == "folder: this is a directory; a file of edges is needed"
+    monkeypatch.setattr(spool, "MOST_ENTRIES", 2)
+    for name in "ab":
+        (here / "folder" / name).write_text("1 2\n")
+    assert read_edges("folder").src.size == 2
+    (here / "folder" / "c").mkdir()
+    assert message(DiskError, "folder") == (
+        "folder: this folder has more than 2 files and folders; name the folder or a glob of the files of one graph"
+    )
     assert message(DiskError, "/dev/null") == (
         "/dev/null: this is a device; a file of edges is needed"
     )

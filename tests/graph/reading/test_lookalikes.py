@@ -11,6 +11,7 @@ import pytest
 from tests.graph.reading.test_ends import edges, written
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.building.space import IN_MEMORY
+from vlang.runtime.graph.formats.saving import SUFFIXES
 from vlang.runtime.graph.graph import Graph
 
 
@@ -247,6 +248,13 @@ def test_what_a_text_may_mean_otherwise(text: str, why: str, tmp_path: Path) -> 
 ])
 def test_what_is_clear_makes_no_warning(text: str, tmp_path: Path) -> None:
     assert read(tmp_path, text).warnings == ()
+
+
+@pytest.mark.parametrize("suffix", sorted({*SUFFIXES, ".vg", ".npz"} - {".txt", ".csv", ".tsv"}))
+def test_a_text_under_the_name_of_another_format(suffix: str, tmp_path: Path) -> None:
+    """Such a file was read as edges with no more than a note: the words of a broken page file became vertices."""
+    (warning,) = Graph.read(written(tmp_path, f"x{suffix}", "not a graph\n")).warnings
+    assert warning.startswith(f"{tmp_path}/x{suffix}: the name ends in {suffix}, as if the file were ")
 
 
 def test_ids_that_are_all_comments(tmp_path: Path) -> None:

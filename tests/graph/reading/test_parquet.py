@@ -75,8 +75,8 @@ def test_folders_and_globs(here: Path) -> None:
         assert "Not needed, so not read: columns day, count." in graph.notes
         again = pickle.loads(pickle.dumps(graph.by_path()))
         assert listed(again) == listed(graph)
-    (here / "all" / "notes.txt").write_text("1 2")
-    with pytest.raises(GraphError, match=r"notes.txt is neither Parquet nor Arrow"):
+    (here / "all" / "year=0" / "A notes.txt").write_text("1 2")  # before the tables in order
+    with pytest.raises(GraphError, match=r"notes.txt is neither Parquet nor Arrow, as a.parquet is"):
         Graph.read("all", **ENDS)
     light = pickle.dumps(graph.by_path())
     _written(TABLE, here / "all" / "year=1" / "a.parquet", "parquet")

@@ -15,6 +15,7 @@ from vlang.api.arguments.vertex_lists import described_list, is_described
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
 from vlang.options import OPTIONS
+from vlang.runtime.graph.edges.given import refuse_masked
 from vlang.runtime.graph.edges.naming import dense_vertices
 from vlang.types import BOOL, CATEGORY, F16, VERTEX, Scalar, Vector, VertexSet
 
@@ -111,6 +112,7 @@ def _vector(param: f.ParamDecl, type_: Vector, value: Any) -> NDArray[Any]:
     """The components of a vector, or of a matrix row by row, as stored."""
     shape = param.shape or (type_.size,)
     what = f"an array of {' x '.join(map(str, shape))} numbers ({param.declared})"
+    refuse_masked(f"`{param.name}`", value)
     try:
         array = np.asarray(value)
     except ValueError:
@@ -135,6 +137,7 @@ def _members(name: str, graph: Graph, value: Any) -> NDArray[np.uint32]:
         return described_list(name, graph, value)
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise BindError(f"`{name}` is a list of vertices, not {value!r}; \"all\" and \"random:64\" are lists, too")
+    refuse_masked(f"`{name}`", value)
     members = value if isinstance(value, np.ndarray) else list(value)
     if len(members) > graph.n:
         raise BindError(f"`{name}` lists {len(members):,} vertices, some more than once: a graph of {graph.n:,} "

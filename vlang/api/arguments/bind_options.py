@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.api.arguments.option_values import READERS
 from vlang.errors import BindError
 from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options
+from vlang.runtime.cluster.job.ray_address import is_ray
 from vlang.runtime.policies.policies import with_policy
 
 if TYPE_CHECKING:
@@ -157,9 +158,10 @@ def _fitting(options: Options) -> None:
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:
         raise BindError("every says how often a checkpoint is written; give checkpoint=FOLDER as well, or leave it out")
-    if options.restarts is not None and (options.checkpoint is None or not isinstance(options.cluster, int)):
-        raise BindError("restarts goes on from the last checkpoint of several ranks: give cluster=N and "
-                        "checkpoint=FOLDER as well, or leave it out")
+    started = isinstance(options.cluster, int) or is_ray(options.cluster)
+    if options.restarts is not None and (options.checkpoint is None or not started):
+        raise BindError("restarts goes on from the last checkpoint of several ranks: give cluster=N or "
+                        "cluster=\"ray:N\", and checkpoint=FOLDER, or leave it out")
     if options.chaos is not None and (options.checkpoint is not None or options.on_interrupt != "stop"):
         raise BindError("chaos runs a program twice and compares, so it keeps no checkpoints and no partial result; "
                         "leave one of them out")

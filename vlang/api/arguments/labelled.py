@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import BindError
+from vlang.runtime.graph.edges.given import refuse_masked
 from vlang.runtime.graph.edges.naming import located
 
 if TYPE_CHECKING:
@@ -39,18 +40,18 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
             [n].
     """
     if isinstance(value, Mapping):
-        return _ordered(name, graph, _labels(list(value)), _array(list(value.values())))
+        return _ordered(name, graph, _labels(list(value)), _array(name, list(value.values())))
     if getattr(value, "indexes", None):  # xarray
         raise BindError(f"`{name}` is a {type(value).__name__} with named coordinates: pass its to_series() where they "
                         "are vertex ids, or its values if they are in the order of graph.ids")
     index = getattr(value, "index", None)
     if index is None or callable(index) or not hasattr(value, "to_numpy"):
-        return _array(value)
+        return _array(name, value)
     if _default(index) and not (graph.ids.consecutive and graph.ids.base == 0):
         raise BindError(f"`{name}` is a {type(value).__name__} with the default index 0, 1, 2, ..., and the graph has "
                         f"other ids. Pass {name}.to_numpy() if the values are in the order of graph.ids, or set "
                         "the index to the vertex ids")
-    rows = _array(value.to_numpy())
+    rows = _array(name, value.to_numpy())
     if rows.ndim == 2 and rows.shape[1] == 1 and not vector:
         rows = rows[:, 0]
     return _ordered(name, graph, _labels(index), rows)
@@ -61,8 +62,12 @@ def _default(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def _array(values: Any) -> Array:
-    """Values as an array. A list whose rows differ in length gives an array of objects."""
+def _array(name: str, values: Any) -> Array:
+    """Values as an array. A list whose rows differ in length gives an array of objects.
+
+    Raises GraphError for masked values.
+    """
+    refuse_masked(f"`{name}`", values)
     try:
         return np.asarray(values)
     except ValueError:

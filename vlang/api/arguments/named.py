@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.kinds import Kind, Names, Times, codes_in, coding_of, counted, encoded, merged
 from vlang.times import UNITS, WRITTEN, time_of
 from vlang.types import CATEGORY, Scalar

@@ -12,6 +12,7 @@ import numpy as np
 from vlang.errors import BindError
 from vlang.ir.switches import OPTIMISATIONS
 from vlang.options import Option, parse_seconds, parse_size
+from vlang.runtime.cluster.job.ray_address import is_ray, ray_address
 
 __all__ = ["READERS", "option_choices"]
 
@@ -115,10 +116,12 @@ def _cluster(option: Option, value: Any) -> int | str:
     if value == "mpi":
         return "mpi"
     number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
-    if isinstance(value, str) and value.startswith("ray"):
-        raise BindError(f"{option.name}={value!r}: Ray is not there yet; give a number of ranks, which run on MPI")
+    if is_ray(value):
+        ray_address(value)
+        return str(value)
     if not _is_whole(number) or not 1 <= number <= _MOST_RANKS:
-        raise BindError(f"{option.name} is a number of ranks from 1 to {_MOST_RANKS:,}, or \"mpi\", not {value!r}")
+        raise BindError(f"{option.name} is a number of ranks from 1 to {_MOST_RANKS:,}, \"mpi\", \"ray:N\" or "
+                        f"\"ray://HOST:PORT\", not {value!r}")
     return int(number)
 
 

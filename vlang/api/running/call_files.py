@@ -1,28 +1,28 @@
-"""A bound call as files, for the ranks of a job: JSON, arrays, and a page file with the graph. Nothing is pickled."""
+"""A bound call for the ranks of a job: JSON, arrays, and a page file with the graph. Nothing is pickled."""
 
 from __future__ import annotations
 
-import json
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vlang.api.running.checkpoints import print_line
 from vlang.errors import BindError
 from vlang.options import Options
+from vlang.runtime.cluster.job.form import Form
 from vlang.runtime.graph.graph import Graph
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
     from vlang.api.program import Program
 
-__all__ = ["read_call", "read_form", "write_call", "write_form"]
+__all__ = ["call_form", "read_call"]
 
 _HERE = ("cluster", "restarts", "notices")
 """The options that are used by the process that starts the ranks."""
@@ -31,23 +31,8 @@ _GRAPHS: WeakKeyDictionary[Graph, tempfile.TemporaryDirectory[str]] = WeakKeyDic
 """For each graph in memory, the folder with its page file, which later calls use again."""
 
 
-def write_form(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write `about`, of types that JSON supports, to PATH.json, and arrays by name to PATH.npz."""
-    with open(path.with_suffix(".npz"), "wb") as file:
-        named: dict[str, Any] = dict(arrays)
-        np.savez(file, **named)
-    path.with_suffix(".json").write_text(json.dumps(about))
-
-
-def read_form(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The contents of the files that `write_form` has written."""
-    about: dict[str, Any] = json.loads(path.with_suffix(".json").read_text())
-    with np.load(path.with_suffix(".npz"), allow_pickle=False) as file:
-        return about, {name: file[name] for name in file.files}
-
-
-def write_call(path: Path, program: Program, call: Call) -> None:
-    """Write a bound call to PATH.json and PATH.npz, and the graph to a page file unless the graph comes from one.
+def call_form(program: Program, call: Call) -> Form:
+    """A bound call. Its graph is written to a page file unless it comes from one.
 
     Raises BindError for arguments that another process cannot receive, and DiskError.
     """
@@ -62,17 +47,20 @@ def write_call(path: Path, program: Program, call: Call) -> None:
             raise BindError(f"{option.name} is a function, which ranks that vlang starts cannot call: give "
                             f"{option.name}=True, or start the script by mpiexec with cluster=\"mpi\"")
         options[option.name] = sorted(value) if isinstance(value, frozenset) else value
-    if call.options.notices is not None and call.options.notices is not print_line:
+    by_mpi = isinstance(call.options.cluster, int)  # Ray passes notices on to this process
+    if by_mpi and call.options.notices is not None and call.options.notices is not print_line:
         raise BindError("notices is a function, which ranks that vlang starts cannot call: give notices=True, or start "
                         "the script by mpiexec with cluster=\"mpi\"")
     numbers = {name: np.asarray(value).item() for name, value in call.scalars.items() if np.ndim(value) == 0}
     arrays = {f"scalar:{name}": np.asarray(value) for name, value in call.scalars.items() if np.ndim(value)}
     arrays |= {f"field:{name}": np.asarray(value) for name, value in call.fields.items()}
-    write_form(path, {
+    if "checkpoint" in options:
+        options["checkpoint"] = os.path.abspath(options["checkpoint"])
+    return {
         "source": program.source, "filename": program.filename, "derive": program.derive, "precision": call.precision,
         "constants": dict(call.constants), "options": options, "scalars": numbers, "names": call.names,
         "notices": call.options.notices is not None, "graph": str(_page_file(call.graph)),
-    }, arrays)
+    }, arrays
 
 
 def _page_file(graph: Graph) -> Path:
@@ -96,19 +84,28 @@ def _page_file(graph: Graph) -> Path:
     return Path(_GRAPHS[graph].name) / "graph.vg"
 
 
-def read_call(path: Path, lead: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of `Program` and of `Call` for the call that `write_call` has written.
+def read_call(
+    form: Form, lead: bool, graph: Graph | None = None, say: Callable[[str], None] = print_line
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of `Program` and of `Call` for a call that `call_form` has made.
 
-    lead: whether this is rank 0, which shows progress and writes the trace. Raises GraphError and DiskError.
+    Args:
+        form: the call.
+        lead: whether this is rank 0, which shows progress and writes the trace.
+        graph: the graph, if it is open already; else the page file of the form is opened.
+        say: called by rank 0 with each notice, if the caller asked for notices.
+
+    Raises GraphError and DiskError.
     """
-    about, arrays = read_form(path)
+    about, arrays = form
     options: dict[str, Any] = {name: frozenset(value) if isinstance(value, list) else value
                                for name, value in about["options"].items() if lead or name not in ("progress", "trace")}
-    options["notices"] = print_line if about["notices"] and lead else None
+    options["notices"] = say if about["notices"] and lead else None
     given = {kind: {name.partition(":")[2]: array for name, array in arrays.items() if name.startswith(kind)}
              for kind in ("scalar:", "field:")}
     program = {name: about[name] for name in ("source", "filename", "precision", "derive", "constants")}
+    graph = Graph.open(about["graph"]) if graph is None else graph
     return program, {
-        "graph": Graph.open(about["graph"]), "options": Options(**options), "precision": about["precision"],
-        "parameters": {}, "scalars": about["scalars"] | given["scalar:"], "fields": given["field:"],
+        "graph": graph, "options": Options(**options), "precision": about["precision"], "parameters": {},
+        "scalars": about["scalars"] | given["scalar:"], "fields": given["field:"],
         "names": tuple(about["names"]), "constants": about["constants"]}

@@ -1,6 +1,6 @@
-"""Runs a bound call on ranks that this process starts by mpiexec, on this machine, and collects the result.
+"""Runs a bound call on ranks that this process starts, by mpiexec on this machine or by Ray, and collects the result.
 
-The ranks get the call as files (vlang.api.running.call_files), in a folder that is removed afterwards.
+The ranks of mpiexec get the call as files (vlang.runtime.cluster.job.form), in a folder that is removed afterwards.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vlang import errors
-from vlang.api.running.call_files import read_form, write_call
+from vlang.api.running.call_files import call_form
 from vlang.api.running.columns import columns_of
 from vlang.api.running.on_ranks import refuse
 from vlang.api.running.ran import Ran, unpacked
 from vlang.errors import ClusterError, VlangError
 from vlang.ir.forms.ranges import sizes_of
+from vlang.options import Options
+from vlang.runtime.cluster.job.form import Form, read_form, write_form
+from vlang.runtime.cluster.job.rank_error import first_error
 from vlang.runtime.cluster.job.start import Ended, job_of, run_job
 
 if TYPE_CHECKING:
@@ -30,20 +32,30 @@ _LINES = 5  # the last lines of the output of a killed job that the error messag
 
 
 def driven(program: Program, call: Call) -> Ran:
-    """Run a bound call on as many ranks as its option `cluster` says.
+    """Run a bound call on the ranks that its option `cluster` names.
 
-    Raises the error of the rank that failed, ClusterError if a rank was killed or mpiexec is missing, and BindError.
+    Raises the error of the rank that failed, ClusterError if a rank was killed or mpiexec or Ray is missing, and
+    BindError.
     """
     options, graph = call.options, call.graph
     columns = columns_of(program.stages(call.precision).program, graph)
     plan = program.plan(columns, frozenset(call.fields), call.precision, without=options.without, renumbered=True,
                         sizes=sizes_of(graph.n, graph.m))
     refuse(program, plan, options)
-    assert isinstance(options.cluster, int)
+    form = call_form(program, call)
+    if isinstance(options.cluster, int):
+        return unpacked(plan, *_by_mpi(form, options, options.cluster))
+    from vlang.runtime.cluster.by_ray.ray_job import ran_by_ray  # start-up
+
+    return unpacked(plan, *ran_by_ray(form, options, "vlang.cli.rank.rank_actor"))
+
+
+def _by_mpi(form: Form, options: Options, ranks: int) -> Form:
+    """Run a call on a number of ranks of mpiexec; returns its outcome as `packed` makes it."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlang-job-")))
-        command, environ = job_of(options.cluster, "vlang.cli.rank_job", [str(folder)])
-        write_call(folder / "call", program, call)
+        command, environ = job_of(ranks, "vlang.cli.rank.rank_job", [str(folder)])
+        write_form(folder / "call", *form)
         log = stack.enter_context(open(folder / "log", "wb"))
         shows = options.progress is True or options.notices is not None
         ended = run_job(command, environ, options.restarts or 0, options.notices or _silent, log,
@@ -53,7 +65,7 @@ def driven(program: Program, call: Call) -> Ran:
             raise KeyboardInterrupt  # reached only if the signal handler did nothing
         if not (folder / "ran.json").exists() or ended.status:
             raise _error(folder, ended)
-        return unpacked(plan, *read_form(folder / "ran"))
+        return read_form(folder / "ran")
 
 
 def _silent(_text: str) -> None:
@@ -62,13 +74,9 @@ def _silent(_text: str) -> None:
 
 def _error(folder: Path, ended: Ended) -> VlangError:
     """The error of a job that has failed: the error of a rank, or else an error that says that a rank was killed."""
-    found = [read_form(path)[0] for path in sorted(folder.glob("error-*.json"))]
-    found.sort(key=lambda one: one["class"] == ClusterError.__name__)  # these ranks failed only because another one did
-    for one in found:
-        kind = getattr(errors, one["class"], ClusterError)
-        if issubclass(kind, VlangError):
-            made: VlangError = kind(one["text"])
-            return made
+    found = first_error(read_form(path)[0] for path in sorted(folder.glob("error-*.json")))
+    if found is not None:
+        return found
     lines = (folder / "log").read_text(errors="replace").strip().splitlines()[-_LINES:]
     return ClusterError(f"a rank was killed, and the job ended with status {ended.status}: "
                         + (" | ".join(line.strip() for line in lines) or "it has printed nothing"))

@@ -13,7 +13,7 @@ from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, parse_size
 from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.graph.edges.shape import Shape
-from vlang.runtime.storage.available import default_budget, in_bytes, most_bytes, size_option
+from vlang.runtime.storage.available import default_budget, in_bytes, memory_option, most_bytes
 from vlang.runtime.storage.ledger import budget
 from vlang.runtime.threads.processors import available_threads
 
@@ -87,7 +87,7 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
     if need.peak <= limit:
         return f"{text}, of {in_bytes(limit)}"
     if exact:
-        raise OutOfMemory(f"{text}, and the budget is {in_bytes(limit)}: give memory={size_option(need.peak)}, or "
+        raise OutOfMemory(f"{text}, and the budget is {in_bytes(limit)}: give {memory_option(need.peak)}, or "
                           f"convert the graph to a page file, which is streamed: vlang convert {graph} GRAPH.vg")
     return f"warning: {text}, and the budget is {in_bytes(limit)}"
 
@@ -108,7 +108,7 @@ def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Option
         return
     limit = chosen_budget(options)
     if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.running.on_disk)
-        with budget(limit, graph.in_memory.shape().held):
+        with budget(limit, graph.in_memory.shape().held + graph.order_bytes):
             yield ()
         return
     if limit is None and (graph.n + graph.m < _LARGE or options.device != "cpu"):

@@ -11,7 +11,7 @@ from vlang.ir.forms.text import expression
 from vlang.ir.forms.visible import expressions, statements
 from vlang.runtime.machines import placement_of
 from vlang.runtime.plan.derived import ORDINAL, PLACE
-from vlang.runtime.storage.available import size_option
+from vlang.runtime.storage.available import memory_option
 from vlang.syntax.expression_tree import Call, Domain
 from vlang.syntax.rewrite import inside
 
@@ -70,21 +70,21 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
                             "they are; leave it out")
     if found is not None and found.streams and options.transfer == "direct":
         raise BindError(f"transfer=\"direct\" reads edges where they lie in host memory, and those of {graph.name} are "
-                        f"on disk: leave it out, or give memory={size_option(found.needed)}")
+                        f"on disk: leave it out, or give {memory_option(found.needed)}")
     if found is None or not found.streams:
         return found
     assert graph.stored is not None
     key = keys_read(program)
     if key is not None:
         raise BindError(f"{program.name}, line {key[0]}: `{key[1]}` may be of any vertex for every group of a row, and "
-                        f"streamed edges of {graph.stored.name} are visited in the order of their pages; with memory="
-                        f"{size_option(found.needed)} or more they are read into memory")
+                        f"streamed edges of {graph.stored.name} are visited in the order of their pages; with "
+                        f"{memory_option(found.needed)} or more they are read into memory")
     counted = counts_edges(program.stages().program)
     read = {name for stage in plan_for("numba").stages for name, _ in stage.columns}
     if counted is not None and not read.isdisjoint((ORDINAL, PLACE)):
         raise BindError(f"{program.name}, line {counted}: a random number for an edge depends on how many "
                         f"parallel edges come before it, and the pages of {graph.stored.name} have no such counts: "
-                        f"with memory={size_option(found.needed)} or more they are read into memory")
+                        f"with {memory_option(found.needed)} or more they are read into memory")
     if line is None:
         return found
     raise _of_lists(program, line, graph, found.needed)
@@ -93,5 +93,5 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
 def _of_lists(program: Program, line: int, graph: Graph, needed: int) -> BindError:
     """The error about a program whose edges must be in memory. needed: the bytes of such a run."""
     return BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
-                     f"in any pages of {graph.name}, so its edges cannot be streamed; with memory="
-                     f"{size_option(needed)} or more they are read into memory")
+                     f"in any pages of {graph.name}, so its edges cannot be streamed; with "
+                     f"{memory_option(needed)} or more they are read into memory")

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
 from vlang.runtime.cluster.job.launched import launched_ranks, note_end
+from vlang.runtime.cluster.job.ray_address import is_ray
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
 from vlang.runtime.cluster.transports.mpi import mpi_ranks
 from vlang.runtime.cluster.transports.transport import here, joined
+from vlang.runtime.gpus.refusals import refuse_options as refuse_gpu_options
+from vlang.runtime.gpus.refusals import refuse_plan as refuse_gpu_plan
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
@@ -28,6 +31,9 @@ __all__ = ["as_mpi_rank", "rank_keeper", "refuse", "refuse_early", "starts_ranks
 def refuse(program: Program, plan: Plan, options: Options) -> None:
     """Raise BindError for a program or an option that several ranks cannot run."""
     refuse_options(options)
+    if options.device != "cpu":
+        refuse_gpu_options(options)
+        refuse_gpu_plan(plan, whole_lists(program))
     refuse_plan(plan, whole_lists(program))
     refuse_ordinals(program, "machine", "a cluster")
 
@@ -40,8 +46,8 @@ def refuse_early(program: Program, options: Options) -> None:
 
 
 def starts_ranks(options: Options) -> bool:
-    """Whether a run starts the ranks of its option `cluster`, because this process is in no MPI job."""
-    return isinstance(options.cluster, int) and not launched_ranks()
+    """Whether a run starts the ranks of its option `cluster`: by Ray, or because this process is in no MPI job."""
+    return is_ray(options.cluster) or (isinstance(options.cluster, int) and not launched_ranks())
 
 
 def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:

@@ -7,10 +7,11 @@ import time
 from _thread import allocate_lock
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log
 from typing import Any, Protocol
 
+from vlang.records import dataclass
 from vlang.runtime.threads.activity import Supersteps, listened_by
 from vlang.runtime.threads.tasks import Task
 

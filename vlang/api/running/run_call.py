@@ -48,7 +48,7 @@ __all__ = ["check_call", "ran_call", "run_call"]
 
 def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
     """Run a bound call of a program. With `draws`, the engine makes every free choice at random (chaos mode)."""
-    if call.options.device == ALL_GPUS:
+    if call.options.device == ALL_GPUS and call.options.cluster is None and here() is None:
         from vlang.runtime.gpu.device.choose import all_gpus  # start-up
 
         call = replace(call, options=replace(call.options, device=all_gpus()))

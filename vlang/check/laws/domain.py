@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
+from vlang.records import dataclass
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import BOOL, Scalar, Tuple

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from vlang.check.laws.solver import Found, solve
 from vlang.check.laws.symbolic import installed
 from vlang.check.tables.checked import Laws, Symbol
 from vlang.check.tables.checking import Run
+from vlang.records import dataclass
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.types import BOOL, I64, Scalar, Tuple

@@ -11,13 +11,14 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from vlang.check.laws.domain import Interval
 from vlang.check.laws.symbolic import Formula, Real, Terms, Untranslatable, Whole
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import concrete
+from vlang.records import dataclass
 from vlang.syntax import tree as t
 from vlang.types import BOOL, F64, Scalar, Tuple, Type
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from vlang.check.laws.domain import Interval
+from vlang.records import dataclass
 from vlang.types import BOOL, I64, Scalar, Tuple, Type
 
 __all__ = ["Formula", "Real", "Terms", "Untranslatable", "Whole", "installed"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from vlang.records import dataclass
 from vlang.syntax import tree as t
 from vlang.types import Type
 

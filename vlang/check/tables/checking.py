@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, count
 
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Level, Scope
 from vlang.check.tables.typing import holds
+from vlang.records import dataclass
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.constants import constants_of

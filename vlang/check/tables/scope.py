@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from vlang.check.tables.checked import Symbol
+from vlang.records import dataclass
 from vlang.syntax import tree as t
 from vlang.types import Type
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import item
 from vlang.maths import REAL
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t

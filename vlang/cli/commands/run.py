@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,13 @@ import click
 
 from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
-from vlang.cli.ranks import as_rank, start_ranks
+from vlang.cli.ranks import as_rank, start_asked
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
 from vlang.errors import BindError, GraphError
 from vlang.options import ALL_GPUS, EVERYDAY, device_names
+from vlang.runtime.cluster.job.ray_address import is_ray
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -79,27 +81,13 @@ def command(
     cluster, restarts = given.pop("cluster"), given.pop("restarts")
     _open_gpus(given.get("device"))
     if cluster is not None or restarts is not None:
-        _start(cluster, restarts, given["checkpoint"])
-    with as_rank(cluster) as rank:
+        start_asked(cluster, restarts, given["checkpoint"])
+    given |= {"cluster": cluster, "restarts": restarts} if is_ray(cluster) else {}
+    with nullcontext() if is_ray(cluster) else as_rank(cluster) as rank:
         if rank is not None and rank.rank:  # only rank 0 writes files, but every rank a part
             output = output if output is not None and output.endswith("/") else None
             picture = given["trace"] = None
         _run(program, graph, parameters, output, picture, top, fields, as_json, verify, quiet, rank, given)
-
-
-def _start(cluster: int | str | None, restarts: int | None, checkpoint: str | None) -> None:
-    """Start the ranks of the option --cluster, unless this process is one of them."""
-    from vlang.runtime.cluster.job.launched import launched_ranks, restarted  # start-up
-
-    inside = launched_ranks() > 0
-    if restarts is not None and (inside or not isinstance(cluster, int)) and not restarted():
-        raise click.UsageError("--restarts starts the ranks again if one is killed, so vlang must have started them: "
-                               "give --cluster N as well, outside of mpiexec and srun")
-    if restarts is not None and checkpoint is None:
-        raise click.UsageError("--restarts goes on from the last checkpoint of all ranks: give --checkpoint DIR as "
-                               "well")
-    if isinstance(cluster, int) and not inside:
-        start_ranks(cluster, restarts or 0, sys.argv[1:])
 
 
 def _run(
@@ -127,7 +115,8 @@ def _run(
         _check_picture(picture)
     options = taken_options(given)
     reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
-    if verify and rank is not None:
+    apart = is_ray(options.get("cluster"))  # the ranks are other processes
+    if verify and (rank is not None or apart):
         raise click.UsageError("--verify compares runs on one machine; leave out --verify, or the ranks")
     if verify and "target" in options:
         raise click.UsageError("--verify compares whole results, and one that stops at a target is none; leave one of "
@@ -136,41 +125,47 @@ def _run(
     loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
     check_device(options.get("device", "cpu"))
     check_reading(loaded, reading)
-    if options.get("checkpoint") is not None and rank is None:  # each rank checks the folder itself
+    if options.get("checkpoint") is not None and rank is None and not apart:  # each rank checks the folder itself
         from vlang.runtime.storage.state.state_folder import check_folder  # start-up
 
         check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
-    if rank is not None:
+    size = 0 if rank is None else rank.size
+    if rank is not None or apart:
         from vlang.api.arguments.bind_options import check_options  # start-up
         from vlang.api.running.on_ranks import refuse_early  # start-up
 
         refuse_early(loaded, check_options(options))
+        if apart:
+            from vlang.runtime.cluster.by_ray.connect import rank_count  # start-up
+
+            size = rank_count(options["cluster"])
         if not quiet:
-            note(_ranks_note(rank, graph))
+            note(_ranks_note(size, graph, apart))
     _refuse_gpus(loaded, options)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
     loaded, words = with_constants(loaded, words)
     with memory_budget(loaded, graph, reading, options, quiet), \
             _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
+        reading["paged"] = size > 1 or apart
         read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
         keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read, quiet)
         if not quiet and (said := unused_columns(loaded, read, keywords)):
             note(said)
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
-        if rank is not None and rank.rank == 0 and not quiet:
-            note(_rank_memory(loaded, read, options, keywords, rank.size))
+        if size and (rank is None or rank.rank == 0) and not quiet:
+            note(_rank_memory(loaded, read, options, keywords, size))
         notes: list[str] = []
-        if read.stored is not None and rank is None:
+        if read.stored is not None and not size:
             _place(loaded, read, options, keywords, quiet)
         shown: dict[str, Any] = {} if quiet else {"progress": True, "notices": partial(_say, notes)}
         result = loaded(read, {**options, **shown}, **keywords)
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
-        _write(result, output, top, as_json, quiet, rank)
+        _write(result, output, top, as_json, quiet, [rank.rank] if rank else range(size or 1), size or 1)
         if picture is not None:
             _draw(result, picture, quiet)
         for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
@@ -239,10 +234,14 @@ def _draw(result: Result, path: str, quiet: bool) -> None:
         note(f"wrote {path}")
 
 
-def _ranks_note(rank: Transport, graph: str) -> str:
-    """A line with the number of ranks, and with the file from which each rank reads its edges."""
-    share = "" if graph.endswith(".vg") else " from a page file that one rank of each machine writes first"
-    return f"{rank.size} ranks, rank 0 prints; each reads the edges of its vertices{share}"
+def _ranks_note(size: int, graph: str, apart: bool) -> str:
+    """A line with the number of ranks, and with the file from which each rank reads its edges.
+
+    `apart`: whether the ranks are actors of Ray, and this process reads the graph and prints.
+    """
+    writer = "this process" if apart else "one rank of each machine"
+    share = "" if graph.endswith(".vg") else f" from a page file that {writer} writes first"
+    return f"{size} ranks{' of Ray' if apart else ', rank 0 prints'}; each reads the edges of its vertices{share}"
 
 
 def _rank_memory(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int) -> str:
@@ -318,9 +317,9 @@ def _as_options(text: str) -> str:
 
 
 def _write(
-    result: Result, output: str | None, top: int, as_json: bool, quiet: bool, rank: Transport | None
+    result: Result, output: str | None, top: int, as_json: bool, quiet: bool, mine: Iterable[int], parts: int
 ) -> None:
-    """Write the values of a result to its file, or the part of a rank, and print the rest."""
+    """Write the values of a result to its file, or the parts `mine` of so many `parts`, and print the rest."""
     count = len(result) if result.final is None else int(result.final.sum())
     if output == "-":
         result.to_csv(sys.stdout)
@@ -328,7 +327,8 @@ def _write(
     elif output is not None and output.endswith("/"):
         from vlang.runtime.results.parts import save_part  # start-up
 
-        save_part(result, output, *((0, 1) if rank is None else (rank.rank, rank.size)))
+        for part in mine:
+            save_part(result, output, part, parts)
         if not quiet:
             note(f"wrote {output}: {count:,} rows, in a file of each rank")
     elif output is not None:

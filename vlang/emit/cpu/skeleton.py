@@ -12,10 +12,11 @@ import ast
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
+from vlang.records import dataclass
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 
 __all__ = ["Skeleton", "Skeletons", "skeletons", "take_apart"]

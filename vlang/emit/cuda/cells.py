@@ -8,7 +8,6 @@ so that `none` wraps to 0 and is the least number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vlang.emit.cuda.unified import Places, places
 from vlang.emit.shared.reductions.accumulate import Accumulation
@@ -17,6 +16,7 @@ from vlang.emit.shared.reductions.holistic import Holistic
 from vlang.emit.shared.values.dialect import Dialect
 from vlang.emit.shared.values.formulas import Writer
 from vlang.ir.forms import forms as f
+from vlang.records import dataclass
 from vlang.reductions import identity
 from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector
 

@@ -9,8 +9,7 @@ of such values shares one 64-bit word; the order of words is the order of pairs 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, F32, F64, I32, U32, U64, VERTEX, Scalar, Tuple, Type
 

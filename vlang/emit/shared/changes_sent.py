@@ -8,11 +8,12 @@ Otherwise, a flag stored with the messages says whether the neighbour is active.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlang.emit.shared.loop_spec import changes_read
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Stage
+from vlang.records import dataclass
 from vlang.reductions import identity
 from vlang.types import BOOL, Scalar, Tuple, Vector
 

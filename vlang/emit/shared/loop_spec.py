@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from vlang.ir.facts import Facts, LoopFacts
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Loop, Stage, expressions_of, reads_of
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import CopySpec
 from vlang.types import OPPOSITE, VERTEX
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.reductions.packed import merged, parts_of, put_and_get
@@ -11,6 +11,7 @@ from vlang.emit.shared.values.dialect import Dialect, Function, stored_as
 from vlang.emit.shared.values.formulas import Writer, located
 from vlang.emit.shared.values.frame import Environment, Frame, Scope, Times, parts_of_name
 from vlang.ir.forms import forms as f
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import Fault, Fold, ScalarSpec
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, I64, Vector

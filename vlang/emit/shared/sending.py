@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Function
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Write
+from vlang.records import dataclass
 from vlang.reductions import identity
 from vlang.types import BOOL, Scalar
 

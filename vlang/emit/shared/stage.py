@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlang.emit.shared.changes_sent import ACTIVE, changes_sent
 from vlang.emit.shared.loop_spec import LoopPlan
@@ -16,6 +16,7 @@ from vlang.emit.shared.values.formulas import Writer, located
 from vlang.emit.shared.values.frame import Environment, Frame, Scope, Times
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Mask, Stage, Write
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import Fault, pointer_of
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, Type

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Dialect
+from vlang.records import dataclass
 
 if TYPE_CHECKING:  # start-up: a run on a CPU loads no code for GPUs
     from vlang.runtime.plan.gpu_stage import GpuStage

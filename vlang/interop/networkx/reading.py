@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlang.records import dataclass
 
 __all__ = ["Ends", "Weights", "ends_of", "weights_of"]
 

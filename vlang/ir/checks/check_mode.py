@@ -10,13 +10,14 @@ failures at vertices are kept in a field; numbers for graph-level values and for
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlang.ir.checks import build as b
 from vlang.ir.checks.failing import failures, reduction_failures, scalars
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.refuse import refuse
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, U32, VERTEX

@@ -7,10 +7,11 @@ So a name in the text becomes a parameter whose value is set by binding, and mac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from typing import Any, cast
 
 from vlang.ir.forms import forms as f
+from vlang.records import dataclass
 from vlang.syntax.tree import Span
 from vlang.types import CATEGORY, I32, I64, Scalar, Tuple, Type
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from vlang.records import dataclass
 from vlang.syntax.tree import Span
 from vlang.types import VERTEX, Type
 

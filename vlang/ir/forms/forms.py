@@ -11,7 +11,7 @@ reports a program that a target cannot run yet.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vlang.ir.forms.exprs import (
     THIRD,
@@ -33,6 +33,7 @@ from vlang.ir.forms.exprs import (
     reductions,
     walk,
 )
+from vlang.records import dataclass
 from vlang.syntax.tree import Span
 from vlang.types import Matrix, Scalar, Type, Vector
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce as fold
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import Leaf, LoopScope
+from vlang.records import dataclass
 from vlang.types import F16, F32, F64, Type
 
 __all__ = ["OPERATORS", "Operator", "Write", "linearity", "rounds", "widens", "writes_of"]

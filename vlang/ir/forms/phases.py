@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import LoopScope, expressions, statements
+from vlang.records import dataclass
 
 __all__ = ["Phase", "phases_of"]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from vlang.records import dataclass
 from vlang.types import Scalar, Tuple, Type, Vector
 
 __all__ = [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from vlang.ir.forms import forms as f
+from vlang.records import dataclass
 
 __all__ = ["Leaf", "LoopScope", "above", "expressions", "loops_of", "statements"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vlang.check.tables.checked import Symbol
+from vlang.records import dataclass
 from vlang.types import Type
 
 __all__ = ["Names"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import Known, Moves
@@ -11,6 +10,7 @@ from vlang.ir.forms.normal import Write, writes_of
 from vlang.ir.forms.phases import Phase, phases_of
 from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.visible import LoopScope, expressions, statements
+from vlang.records import dataclass
 
 __all__ = [
     "LETTERS", "Context", "Verdict", "beyond_edges", "by_groups", "context_of", "joins_only", "listed", "outside",

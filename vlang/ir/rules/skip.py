@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.phases import Phase
 from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.rules.context import Context, Verdict, beyond_edges, joins_only, outside
 from vlang.ir.rules.rest import stays
+from vlang.records import dataclass
 from vlang.types import OPPOSITE
 
 __all__ = ["PhaseSkip", "phase_skips", "skip"]

@@ -8,10 +8,11 @@ There is at most one blank line between two lines. The author's line breaks are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from vlang.errors import InternalError
+from vlang.records import dataclass
 from vlang.syntax.layout.spacing import Above, Piece, Row, Rows, read_rows
 from vlang.syntax.problems import failure
 

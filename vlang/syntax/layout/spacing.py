@@ -7,10 +7,11 @@ it. Only spaces, repeated blank lines and the widths of indentations are lost.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from lark import Token
 
+from vlang.records import dataclass
 from vlang.syntax.lark_tree import grammar
 
 __all__ = ["Above", "Piece", "Row", "Rows", "read_rows"]

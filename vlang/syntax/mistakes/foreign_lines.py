@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, count
 
+from vlang.records import dataclass
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.mistakes.foreign_groups import foreign_group, foreign_random
 from vlang.syntax.mistakes.habits import Habit

@@ -8,7 +8,8 @@ whole line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from vlang.records import dataclass
 
 __all__ = ["Habit", "habit_of"]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lark.exceptions import LarkError
 
+from vlang.records import dataclass
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lark_tree import raw_tree

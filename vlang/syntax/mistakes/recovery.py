@@ -7,11 +7,11 @@ Appendix B), and the text is parsed again. Positions in the new text are transla
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
 from lark import Tree
 from lark.exceptions import LarkError, UnexpectedEOF, UnexpectedInput
 
+from vlang.records import dataclass
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import RESERVED
@@ -20,13 +20,11 @@ from vlang.syntax.lines import Line, Scan, Source, scan
 from vlang.syntax.mistakes.hints import explain
 from vlang.syntax.parser import build
 from vlang.syntax.problems import Problem, in_order
+from vlang.syntax.program_file import MOST_CHARACTERS, MOST_LEVELS, MOST_STATEMENTS
 
-__all__ = ["MOST_CHARACTERS", "MOST_LEVELS", "MOST_STATEMENTS", "Reading", "read"]
+__all__ = ["Reading", "read"]
 
 _MOST_ERRORS = 20
-MOST_CHARACTERS = 200_000  # of a program text
-MOST_STATEMENTS = 1000  # of a program; to compile so many takes half a minute and 1 GiB
-MOST_LEVELS = 100  # of nested expressions, since recursive functions process them, here and in later stages
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ the number of the id in a hash table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.store import Store
 from vlang.runtime.graph.edges.building.tables import KeyTable, TokenTable
 from vlang.runtime.graph.edges.edge_list import VertexIds
@@ -25,6 +25,7 @@ __all__ = ["BadText", "DeclaredIds", "Ids", "IntegerIds", "MixedSigns", "RawEnds
 
 _NARROW = 1 << 32
 _MOST = (1 << 32) - 2
+_WORDS = 1 << 11  # words of a bitmap whose set bits are listed at a time: 17 bytes for each bit
 
 
 class MixedSigns(Exception):
@@ -241,8 +242,8 @@ def rank_by_bitmap(
 def _marked(bits: NDArray[np.uint64], lowest: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Set `places` to the positions of the set bits plus `lowest`, in increasing order."""
     done = 0
-    for first in range(0, len(bits), 1 << 14):
-        block = np.unpackbits(bits[first : first + (1 << 14)].view(np.uint8), bitorder="little")
+    for first in range(0, len(bits), _WORDS):
+        block = np.unpackbits(bits[first : first + _WORDS].view(np.uint8), bitorder="little")
         here = np.flatnonzero(block) + (64 * first + lowest)
         places[done : done + len(here)] = here
         done += len(here)

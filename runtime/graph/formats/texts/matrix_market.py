@@ -6,11 +6,11 @@ The format is described at https://math.nist.gov/MatrixMarket/formats.html.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost, only_column

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.space import Space
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends

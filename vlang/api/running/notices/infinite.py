@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.ranges import Ranges
 from vlang.ir.integer_watch import Leaving, leaving, noting_integers
-from vlang.types import Scalar
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call, Stages
@@ -36,10 +36,10 @@ def integer_warnings(
         run: Runs the program with notes, and returns its fields. A note marks the vertices where an operation became
             infinite.
     """
-    fields, ends = values.fields, {g.name: g.type for g in stages.program.globals if isinstance(g.type, Scalar)}
+    fields, ends = values.fields, {g.name: whole(g.type) for g in stages.program.globals}
     arrays = {name: fields[name] for name in found.fields if isinstance(fields.get(name), np.ndarray)}
-    graph = any(values.globals.get(name) in (ends[name].lowest, ends[name].highest) for name in found.globals
-                if name in ends and ends[name].kind == "int")
+    graph = any(name in values.globals and np.isin(values.globals[name], (kind.low, kind.high)).any()
+                for name, kind in ends.items() if name in found.globals and kind is not None and kind.up)
     if not graph and not any(map(_infinite, arrays.values())):
         return ()
     actual = _actual(stages.program, call, fields) if found.bounded else {}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vlang.errors import RangeError
 from vlang.ir.overflow_watch import Place
+from vlang.records import dataclass
 
 if TYPE_CHECKING:
     from vlang.runtime.engine.run_outcome import Outcome

@@ -9,10 +9,10 @@ again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Dialect, stored_as
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import Part, PushSpec
 from vlang.types import BOOL, F16, Scalar
 

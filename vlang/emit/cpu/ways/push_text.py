@@ -9,7 +9,6 @@ messages, are computed once per row (`sender_part`) and passed to its edges. `re
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from vlang.emit.cpu.ways.packed_words import Words, words_of
 from vlang.emit.cpu.ways.way_text import SPARSE, Added
@@ -21,6 +20,7 @@ from vlang.emit.shared.values.formulas import located
 from vlang.ir.forms import forms as f
 from vlang.ir.rules.pass_rules import only_neighbour
 from vlang.ir.stages import Mask, Write
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import PushSpec
 from vlang.types import BOOL, F16, F32, Scalar, Tuple, Vector
 

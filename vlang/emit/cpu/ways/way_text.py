@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Function
+from vlang.records import dataclass
 
 __all__ = ["CREW", "SPARSE", "Added", "WayText"]
 

@@ -73,7 +73,7 @@ template <class S> struct Seeker {
     const u64 at = base + lane_number();
     const u32 v = u32(at);
     u64 k = 0, end = 0;
-    if (at < table.vertices && !S::is_final(frontier.env, v)) {
+    if (at < table.high && !S::is_final(frontier.env, v)) {
       k = table.pull_offsets[at];
       end = table.pull_offsets[at + 1];
     }
@@ -104,7 +104,7 @@ template <class S> struct Seeker {
   __device__ __forceinline__ void all(const Crew& crew) {
     const Desk desk = own_desk();
     u32 filled = 0;
-    for (u64 base = 32 * crew.warp; base < table.vertices; base += 32 * crew.warps) {
+    for (u64 base = table.low + 32 * crew.warp; base < table.high; base += 32 * crew.warps) {
       const bool reached = vertices(base);
       filled = kept(desk, stage(desk, filled, reached, u32(base) + lane_number()), ROOM);
     }

@@ -52,6 +52,7 @@ struct Control {
 // (runtime/gpu/kernels/sparse_layout.py).
 struct Table {
   u64 vertices;
+  u64 low, high;    // the vertices that may become active: all, or those that one of several devices owns
   const u64* rows;  // pages of the edges along which active vertices push
   u64 pages;
   const u64* offsets;

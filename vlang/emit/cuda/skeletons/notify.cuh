@@ -26,11 +26,11 @@ __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   const Desk desk = own_desk();
   u64 least = ~u64(0);
   u32 filled = 0;
-  for (u64 base = thread_number() & ~u64(31); base < table.vertices; base += thread_count()) {
+  for (u64 base = table.low + (thread_number() & ~u64(31)); base < table.high; base += thread_count()) {
     const u64 at = base + lane_number();
     const u32 v = u32(at);
     bool chosen = false;
-    if (at < table.vertices) {
+    if (at < table.high) {
       chosen = begins<S, FROM>(env, v);
     }
     const u32 word = __ballot_sync(WARP, chosen);

@@ -70,19 +70,20 @@ static_assert(sizeof(Course) == COURSE_BYTES, "the host reserves COURSE_BYTES (r
 // from the frontier. RULE_BEAMER is the published rule, with alpha 14 and beta 24. Other rules compare costs: a vertex
 // reads about (all edges) / (edges of the frontier) edges until it finds a neighbour, if it has that many.
 __device__ __forceinline__ bool should_pull(const Table& table, const Course& course, const Counts& now) {
+  const u64 vertices = table.high - table.low;
   if (table.rule == RULE_BEAMER) {
-    return course.pulling ? now.active * 24 > table.vertices : now.edges * 14 > course.unreached_edges;
+    return course.pulling ? now.active * 24 > vertices : now.edges * 14 > course.unreached_edges;
   }
   if (table.rule != RULE_COST || now.edges == 0) {
     return table.rule == RULE_PULL;
   }
-  if (now.edges < table.vertices && now.edges * table.push_cost <= table.vertices * table.scan_cost) {
+  if (now.edges < vertices && now.edges * table.push_cost <= vertices * table.scan_cost) {
     return false;  // a cheap test that decides for nearly all frontiers of a long search
   }
   const f64 push = f64(now.edges) * f64(table.push_cost);
   const f64 asked = f64(course.unreached) * (f64(table.edges) / f64(now.edges));
   const f64 looks = asked < f64(course.unreached_edges) ? asked : f64(course.unreached_edges);
-  return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
+  return push > f64(vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
 }
 
 // Raises the bound until the queue has an entry or the pile is empty. This counts as one round. The caller must then
@@ -320,7 +321,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     course.third = u32(course.step % 3);
     course.alone = course.pulling = 0;
     const Counts& first = control->counts[0];
-    course.unreached = course.step == 0 ? table.vertices - first.active : control->unreached;
+    course.unreached = course.step == 0 ? table.high - table.low - first.active : control->unreached;
     course.unreached_edges = course.step == 0 ? table.edges - first.edges : control->unreached_edges;
     judge<S, PRIORITY>(table, board, most);
   }

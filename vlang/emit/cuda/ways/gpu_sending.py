@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vlang.emit.shared.sending import joined_writes, one_write
@@ -11,6 +10,7 @@ from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import stored_as
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Write
+from vlang.records import dataclass
 from vlang.types import VERTEX, Vector
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Function
+from vlang.records import dataclass
 
 if TYPE_CHECKING:
     from vlang.emit.cuda.cells import Cell

@@ -7,13 +7,13 @@ In this module one worker owns each accumulator, so every operation is a plain u
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from vlang.emit.shared.reductions.exact_sums import Exact, exact_of
 from vlang.emit.shared.values.dialect import Run, runs_of, scalars_of
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS, accumulator, identity
 from vlang.types import BOOL, F64, I64, Scalar, Tuple, Vector
 

@@ -9,7 +9,6 @@ some term is `-inf`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vlang.emit.shared.values import integers
@@ -17,6 +16,7 @@ from vlang.emit.shared.values.dialect import scalars_of
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import Range, limited
 from vlang.ir.forms.ranges import Ranges
+from vlang.records import dataclass
 from vlang.types import BOOL, I64, U64, Scalar, Vector
 
 if TYPE_CHECKING:

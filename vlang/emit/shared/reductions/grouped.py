@@ -8,13 +8,14 @@ the groups. On a GPU the lanes that share a vertex keep an entry for each edge, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.values.dialect import Dialect
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, I64, U64, VERTEX, Scalar, Tuple, Vector
 

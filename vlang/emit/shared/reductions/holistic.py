@@ -9,7 +9,6 @@ The result does not depend on the order of the contributions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.reductions.grouped import Grouped
@@ -17,6 +16,7 @@ from vlang.emit.shared.values.dialect import Dialect, Function
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
+from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, I32, I64, U32, U64, VERTEX, Scalar
 

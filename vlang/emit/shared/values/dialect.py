@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from vlang.records import dataclass
 from vlang.types import BOOL, F16, VERTEX, Scalar, Tuple, Type, Vector, VertexSet
 
 __all__ = ["NONE", "SATURATED", "Dialect", "Entry", "Function", "Run", "column_as", "runs_of", "scalars_of",

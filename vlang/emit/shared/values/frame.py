@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vlang.emit.shared.values.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.emit.shared.values.wide import Element
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
+from vlang.records import dataclass
 from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, Fault, level_slot
 from vlang.types import I64, VERTEX, Scalar, Type, Vector
 

@@ -1,4 +1,4 @@
-"""One rank of a job that a run has started: `python -m vlang.cli.rank_job FOLDER`.
+"""One rank of a job that a run has started: `python -m vlang.cli.rank.rank_job FOLDER`.
 
 Reads the call from FOLDER/call.json, and rank 0 writes the values and counts of the run to FOLDER/ran.json, with
 arrays beside it. A rank that fails writes its error to FOLDER/error-RANK.json.
@@ -11,11 +11,13 @@ from pathlib import Path
 
 from vlang.api.calls import Call
 from vlang.api.program import Program
-from vlang.api.running.call_files import read_call, write_form
+from vlang.api.running.call_files import read_call
 from vlang.api.running.ran import packed
 from vlang.api.running.run_call import ran_call
 from vlang.errors import VlangError
+from vlang.runtime.cluster.job.form import read_form, write_form
 from vlang.runtime.cluster.job.launched import note_end
+from vlang.runtime.cluster.job.rank_error import error_form
 from vlang.runtime.cluster.transports.mpi import mpi_ranks
 from vlang.runtime.cluster.transports.transport import agree, joined
 
@@ -27,19 +29,16 @@ def main(folder: Path) -> None:
     transport = mpi_ranks(None)
     try:
         with joined(transport):
-            program, call = read_call(folder / "call", transport.rank == 0)
+            program, call = read_call(read_form(folder / "call"), transport.rank == 0)
             ran = ran_call(Program(**program), Call(**call))
             if transport.rank == 0:
                 write_form(folder / "ran", *packed(ran))
             agree(transport, 0, "the end")
     except BaseException as error:
         note_end()
-        known = isinstance(error, VlangError)
-        text = str(error) if known else f"rank {transport.rank} failed: {type(error).__name__}: {error}"
-        write_form(folder / f"error-{transport.rank}", {"class": type(error).__name__ if known else "", "text": text},
-                   {})
+        write_form(folder / f"error-{transport.rank}", error_form(error, transport.rank), {})
         transport.abort(" ".join(str(error).split()) or type(error).__name__)
-        if not known:
+        if not isinstance(error, VlangError):
             raise
 
 

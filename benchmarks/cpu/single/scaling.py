@@ -1,0 +1,79 @@
+"""Five programs on few and on many threads, beside C++ loops with the same number.
+
+Usage: `python benchmarks/cpu/single/scaling.py [--threads 1,2,4,8,16] [--graphs kron:20,uniform:20] [--rounds 5]`.
+
+Both sides run in turn in one process, on the same arrays, and their results are compared first. For each number of
+threads the script prints the medians in milliseconds and their ratio, and for the last number the speed-up of each
+side over the first. The target at 16 threads is a ratio of 0.8, and a speed-up of at least that of the C++.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from benchmarks.cpu.contests import contest
+from benchmarks.cpu.inputs import Input, build
+from benchmarks.cpu.measure import alternate
+from benchmarks.cpu.references import References
+from benchmarks.cpu.works import WORKS, Work
+
+KINDS = ("pagerank", "bfs", "sssp", "components", "betweenness")
+RATIO = 0.8
+
+
+def measure(work: Work, given: Input, references: References, numbers: list[int], rounds: int) -> list[str]:
+    """The lines of one program on one graph.
+
+    Args:
+        work: the program.
+        given: the graph.
+        references: the C++ loops.
+        numbers: the numbers of threads.
+        rounds: the number of rounds for each.
+    """
+    lines: list[str] = []
+    first = (0.0, 0.0)
+    for threads in numbers:
+        sides = contest(work, given, references, threads)
+        sides.same(sides.ours(threads)[1], sides.other()[1])
+
+        def ours(run=sides.ours, threads: int = threads) -> float:  # type: ignore[no-untyped-def]
+            return float(run(threads)[0])
+
+        times = alternate([ours, lambda run=sides.other: float(run()[0])], rounds)  # type: ignore[misc]
+        mine, other = times.median(0), times.median(1)
+        first = first if lines else (mine, other)
+        shown = f"{work.kind:<12}{given.name:<11}{threads:4d}  {mine:9.2f}  {other:9.2f}  {times.ratio(0, 1):5.2f}"
+        lines.append(f"{shown}  {first[0] / mine:6.1f} x  {first[1] / other:6.1f} x  {times.others:.1f}")
+    return lines
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", default="1,2,4,8,16", help="the numbers of threads, by comma")
+    parser.add_argument("--graphs", default="kron:20,uniform:20", help="by comma")
+    parser.add_argument("--rounds", type=int, default=5, help="default: 5")
+    parser.add_argument("--quick", action="store_true", help="tiny graphs and one round, to test the script")
+    options = parser.parse_args()
+    numbers = [int(text) for text in options.threads.split(",")]
+    print("program     graph      threads  ours ms     C++ ms  ratio  speed-up  of the C++  others")
+    with tempfile.TemporaryDirectory() as built:
+        references = References(Path(built))
+        for name in options.graphs.split(","):
+            given = build(name, options.quick, numbers[-1])
+            if given is None:
+                parser.error(f"there is no graph {name}")
+            for work in WORKS:
+                if work.graph == name and work.kind in KINDS:
+                    rounds = 1 if options.quick else options.rounds
+                    print("\n".join(measure(work, given, references, numbers, rounds)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Runs on ranks that are actors of Ray."""

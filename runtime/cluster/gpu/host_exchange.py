@@ -1,0 +1,87 @@
+"""Sends the values of mirrored vertices from the GPU of their owner to the GPUs of other ranks, through host memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cluster.messages import Reader, joined_parts, value_part
+from vlang.runtime.cluster.transports.transport import Buffer, Transport
+from vlang.runtime.gpus.part_machine import PartMachine
+
+__all__ = ["HostExchange"]
+
+
+class HostExchange:
+    """The exchange of one rank, in the form that `vlang.runtime.gpus.mirrors.Mirrors` calls.
+
+    A kernel packs the values that a rank mirrors, the host reads them, and sends those that have changed, as ranks on
+    CPUs do. The host of the receiver has all values of its mirrors, and copies them to its GPU, where the mirrors of an
+    owner are consecutive.
+
+    Args:
+        part: the machine of the rank, with the boxes and kernels of `SubsetExchange`.
+        transport: the transport of the rank.
+    """
+
+    name = "host"
+
+    def __init__(self, part: PartMachine, transport: Transport) -> None:
+        self._part, self._transport = part, transport
+        self._peers = [rank for rank in range(transport.size) if rank != transport.rank]
+        self._sent: dict[tuple[str, int], Buffer] = {}  # by array and receiver, the values that were last sent
+        self._received: dict[tuple[str, int], Buffer] = {}  # by array and owner, the values of the mirrors
+
+    def update(self, slots: Sequence[str]) -> None:
+        """Update the mirrors of some arrays on all ranks; all ranks call this with the same arrays."""
+        part = self._part
+        part.state.flush()
+        for slot in slots:
+            for rank in self._peers:
+                if rank in part.marks:
+                    count = len(part.numbers.wanted[rank])
+                    part.pack(slot, part.pointer(slot), part.marks[rank], count, part.boxes[f"sent:{rank}:{slot}"])
+        buffers: list[Buffer] = [np.zeros(0, np.uint8)] * self._transport.size
+        for rank in self._peers:
+            buffers[rank] = joined_parts([piece for slot in slots for piece in self._message(slot, rank)])
+        found = self._transport.exchange(buffers, f"mirrors of {', '.join(slots)}")
+        for rank in self._peers:
+            reader = Reader(found[rank])
+            for slot in slots:
+                self._place(slot, rank, reader)
+
+    def forget(self, slot: str) -> None:
+        """Does nothing, as all values of the mirrors are copied to the GPU each time."""
+
+    def note(self) -> str:
+        """A sentence about the values that were sent so far."""
+        return f"rank {self._transport.rank} has sent {self._transport.sent:,} bytes to other ranks, by its host"
+
+    def _message(self, slot: str, rank: int) -> list[Buffer]:
+        """The values of an array that a rank mirrors, as far as they have changed since the last message."""
+        part, size = self._part, self._part.itemsize(slot)
+        count = len(part.numbers.wanted[rank])
+        values = _words(count, size)
+        if count:
+            part.device.download(values, part.boxes[f"sent:{rank}:{slot}"])
+        known = (slot, rank) in self._sent
+        sent = self._sent.setdefault((slot, rank), np.zeros(count * size, np.uint8))
+        return value_part(values, np.arange(count, dtype=np.uint32), size, sent, known)
+
+    def _place(self, slot: str, owner: int, reader: Reader) -> None:
+        """Read the values of an owner, and copy all values of its mirrors to the GPU."""
+        part, size = self._part, self._part.itemsize(slot)
+        low, high = part.numbers.mirrors_of(owner)
+        held = self._received.setdefault((slot, owner), _words(high - low, size).view(np.uint8))
+        reader.values([held], size)
+        for at in part.mirrors_at(slot, owner) if high > low else ():
+            part.device.upload(at, held)
+
+
+def _words(count: int, size: int) -> NDArray[Any]:
+    """Zeros for `count` values of `size` bytes each, as words that `words_of` can cut."""
+    bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
+    return np.zeros(count * size * 8 // bits, f"u{bits // 8}")

@@ -1,0 +1,1 @@
+"""Ranks that send each other single messages; Ray carries them."""

@@ -1,0 +1,149 @@
+"""Loops over frontiers on several GPUs: each pushes to its own vertices, and sends the values of active ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from vlang.runtime.engine.machine import Done, Stats
+from vlang.runtime.gpus.part_push import PartPush, record_bytes, sent_slots
+from vlang.runtime.gpus.shared_bound import SharedBound, priority_of
+from vlang.runtime.gpus.traffic import Move
+from vlang.runtime.plan.plan import StageSpec
+
+if TYPE_CHECKING:
+    from vlang.runtime.gpus.group_machine import GroupMachine
+    from vlang.runtime.gpus.part_machine import PartMachine
+
+__all__ = ["GroupPush"]
+
+
+class GroupPush:
+    """A loop with a single pass that pushes; a `vlang.runtime.engine.machine.Loop`.
+
+    A superstep is one launch on each GPU whose frontier is not empty. The host reads the counts of all, and queues the
+    copies and the work that makes mirrors active. In priority order (rule O), the host raises the bound for all.
+
+    Args:
+        machine: the machine of all GPUs.
+        parts: the machines of the GPUs.
+        stage: the pass.
+
+    Raises:
+        OutOfMemory: a GPU has no memory for its frontier.
+    """
+
+    def __init__(self, machine: GroupMachine, parts: Sequence[PartMachine], stage: StageSpec) -> None:
+        self._machine, self._stage, self._bound = machine, stage, SharedBound()
+        self._closing = ExitStack()
+        self._begun = False
+        self._stats, self._done = Stats(), Done(0, "push", 0)
+        sent = sent_slots(stage)  # mirrors get these values when they become active
+        machine.mirrors.refresh([slot for slot in stage.near if slot not in sent])
+        self._fronts: list[PartPush] = []
+        try:
+            for part in parts:
+                self._fronts.append(PartPush(part, stage))
+                self._closing.callback(self._fronts[-1].close)
+        except BaseException:
+            self._closing.close()
+            raise
+
+    @property
+    def stats(self) -> Stats:
+        """The counts of the last superstep."""
+        return self._stats
+
+    def last(self) -> Done:
+        """The record of the last superstep."""
+        return self._done
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run supersteps until no vertex is active, or `room` supersteps."""
+        if not self._begun:
+            self._begun = True
+            for front in self._fronts:
+                front.open()
+            self._exchange(self._fronts)
+        rows: list[Done] = []
+        while room is None or len(rows) < room:
+            if not any(front.entries for front in self._fronts):
+                if not self._lift():
+                    break
+                continue
+            rows.append(self._superstep())
+            if not rows[-1].active and not self._piled():
+                break
+        if not rows:  # the first frontier was empty
+            self._stats = Stats()
+            rows = [Done(0, "push", 0)]
+        self._done = rows[-1]
+        return rows
+
+    def close(self) -> None:
+        """Free the memory, and restore the second buffers of the fields."""
+        self._machine.mirrors.pushed(self._stage)
+        self._closing.close()
+
+    # ------------------------------------------------------------------------------------------- supersteps
+    def _superstep(self) -> Done:
+        """Run one superstep; waits for its counts."""
+        running = [front for front in self._fronts if front.entries]
+        for front in running:
+            self._reclaim(front)
+            front.queue_superstep()
+        rows = self._exchange(running)
+        active, edges = sum(row.active for row in rows), sum(row.edges for row in rows)
+        self._bound.ran(edges)
+        changed = sum(front.stats.changed for front in running)
+        if active == 0:  # vertices beyond the bound are active, too
+            active = self._piled()
+        self._stats = Stats(changed, active)
+        modes = {row.mode for row in rows}
+        return Done(active, modes.pop() if len(modes) == 1 else "push", edges)
+
+    def _reclaim(self, front: PartPush) -> None:
+        """Let later work of a GPU wait for the copies from its boxes, before it fills them again."""
+        for rank in front.part.places:
+            self._machine.traffic.reclaim(front.part.numbers.rank, rank)
+
+    def _exchange(self, fronts: Sequence[PartPush]) -> list[Done]:
+        """Wait for the work of some GPUs, and queue the exchange of the collected values; returns their records."""
+        rows = [front.fetch() for front in fronts]
+        traffic, moves, taken = self._machine.traffic, [], []
+        for front in fronts:
+            owner, size = front.part.numbers.rank, record_bytes(front.part, front.slot)
+            for rank, count in front.found.items():
+                if count:
+                    self._machine.activated += count
+                    other = self._fronts[rank]
+                    moves.append(Move(owner, front.boxes[f"out:{rank}"], rank, other.boxes[f"in:{owner}"],
+                                      count * size))
+                    taken.append((other, owner, count))
+        traffic.move(moves, boxes=True)
+        for other, owner, count in taken:
+            other.adopt(owner, count)
+        return [row for row in rows if row is not None]
+
+    # ------------------------------------------------------------------------------------------- priorities
+    def _piled(self) -> int:
+        """The number of entries in all far piles."""
+        return sum(front.piled for front in self._fronts)
+
+    def _lift(self) -> bool:
+        """Raise the bound, and move vertices to the queues; returns whether a far pile had entries."""
+        waiting = [front for front in self._fronts if front.piled]
+        if not waiting:
+            return False
+        least = min(int(front.word(f"least[{front.word('pile')}]")) for front in waiting)
+        totalled = sum(front.word("totalled") for front in self._fronts)
+        mean = sum(front.word("total") for front in self._fronts) / totalled if totalled else math.nan
+        start = priority_of(min(int(front.word("start")) for front in self._fronts))
+        self._bound.lift(priority_of(least), mean - start)
+        for front in self._fronts:
+            self._reclaim(front)
+            front.lift(self._bound.bound, self._bound.delta)
+        self._exchange(waiting)
+        return True

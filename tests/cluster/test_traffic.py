@@ -1,0 +1,98 @@
+"""The exchanges and bytes of each superstep on several ranks, and errors if ranks decide differently."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import same_bits
+from vlang import ClusterError, Graph, Program, compile, load
+from vlang.runtime.cluster.local_graph import local_graph
+from vlang.runtime.cluster.messages import bytes_of
+from vlang.runtime.cluster.transports.thread_ranks import run_ranks
+from vlang.runtime.cluster.transports.transport import Transport
+
+ALTERED = """program altered(rounds: int)
+vertex x: int = self.degree % 5
+repeat rounds times:
+    gather s = max(u.x for u -- self)
+    apply x = max(x, s)
+"""
+
+
+@cache
+def graph() -> Graph:
+    return Graph.read("kron:12", weights="1..9")
+
+
+def counted(program: Program, ranks: int, **given: Any) -> list[list[tuple[int, int]]]:
+    """For each rank, the exchanges and the bytes sent in each superstep after the first one."""
+    def work(transport: Transport) -> list[tuple[int, int]]:
+        found = list[tuple[int, int]]()
+        program(graph(), threads=1, progress=lambda _: found.append((transport.calls, transport.sent)), **given)
+        return [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(found)]
+
+    return run_ranks(ranks, work)
+
+
+@pytest.mark.parametrize(("name", "given"), [
+    ("pagerank", {}), ("bfs", {"source": 0}), ("sssp", {"source": 0, "research": {"mode": "pull"}}),
+    ("sssp", {"source": 0, "research": {"mode": "notify-pull"}}), ("sssp", {"source": 0}),
+    ("components", {"research": {"mode": "notify-pull"}}), ("cdlp", {}),
+])  # fmt: skip
+def test_exchanges_of_a_superstep(name: str, given: dict[str, Any]) -> None:
+    """A superstep has at most two exchanges. The second one, which is left out, may exchange the costs of an edge."""
+    for steps in counted(load(name), 3, **given):
+        assert all(calls <= 2 for calls, _ in steps[1:])
+        assert any(calls for calls, _ in steps[1:])
+
+
+@pytest.mark.parametrize("mode", ["pull", "notify-pull"])
+def test_bytes_of_a_superstep(mode: str) -> None:
+    """A rank sends to each other rank the smaller of a list, a bitmap and all values, and four counts."""
+    program, ranks = compile(ALTERED), 3
+    steps = 4
+    values = [np.asarray(program(graph(), rounds=rounds)["x"]) for rounds in range(steps + 1)]
+    plan = program.plan(frozenset(), renumbered=True)
+    found = counted(program, ranks, rounds=steps, research={"mode": mode})
+    wanted = run_ranks(ranks, lambda transport: [
+        part.astype(np.int64) - numbers.low + numbers.ranges.of(transport.rank)[0]
+        for numbers in [local_graph(plan, graph(), transport).numbers] for part in numbers.wanted])
+    for rank, places in enumerate(wanted):
+        for step in range(1, steps):
+            sent = 32 * (ranks - 1)  # the counts of changed and active vertices, and of edges traversed and ahead
+            for peer, vertices in enumerate(places):
+                changes = int((values[step][vertices] != values[step - 1][vertices]).sum())
+                if peer != rank and mode == "pull":
+                    sent += 8 + (min(bytes_of(len(vertices), changes, 4)) if changes else 0)
+            if mode == "pull":
+                assert found[rank][step - 1][1] == sent
+            else:  # an exchange of flags beside that of values
+                assert found[rank][step - 1][1] >= sent
+
+
+def test_decisions_of_each_rank() -> None:
+    """Ranks that decide at random how to run a loop get the right bits, or an error on all ranks; they never hang."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    draw, program = random.Random(seed), load("components")
+    want, errors = program(graph())["label"], 0
+    for _ in range(8):
+        modes = [draw.choice(["auto", "pull", "notify-pull"]) for _ in range(3)]
+
+        def work(transport: Transport, modes: list[str] = modes) -> bool:
+            found = program(graph(), threads=1, research={"mode": modes[transport.rank]})["label"]
+            return same_bits(np.asarray(want), np.asarray(found))
+
+        if modes.count("pull") % 3 == 0 and modes.count("auto") % 3 == 0:
+            assert all(run_ranks(3, work))
+            continue
+        errors += 1
+        with pytest.raises(ClusterError, match="the ranks do not agree where the run is"):
+            run_ranks(3, work)
+    assert errors
