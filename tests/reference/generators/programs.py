@@ -176,12 +176,12 @@ class Writer:
             return self.gathered(kind, scope)
         e, edge = self.e, self.over_edges(scope)
         domain, ends = e.pick(["u -> self", "self -> u", "u -- self"]), e.pick(["self, u", "u, self"])
-        between = e.pick(["edges(u, w)", "edges(w, self)", "edges(u, self)", *(f"{name}(w, u)" for name, known in
-                                                                              edge.edges.items() if known == "int")])
-        third = replace(edge, other="w", edges={})
-        body = e.pick([e.expr("int", third, 1), f"({between} + {e.expr('int', edge, 1)})", f"{between} * w.degree"])
+        between = e.pick(["edges(u, mid)", "edges(mid, self)", "edges(u, self)",
+                          *(f"{name}(mid, u)" for name, known in edge.edges.items() if known == "int")])
+        third = replace(edge, other="mid", edges={})
+        body = e.pick([e.expr("int", third, 1), f"({between} + {e.expr('int', edge, 1)})", f"{between} * mid.degree"])
         cond = f" if {e.expr('bool', third, 1)}" if e.chance(30) else ""
-        inner = f"{e.pick(['sum', 'min', 'max', 'bitxor'])}({body} for w in common({ends}){cond}, default = 3)"
+        inner = f"{e.pick(['sum', 'min', 'max', 'bitxor'])}({body} for mid in common({ends}){cond}, default = 3)"
         return f"{e.pick(['sum', 'min', 'max'])}(({inner}) % 50 + {e.expr('int', edge, 1)} for {domain})"
 
     def pointed(self, kind: str, scope: Scope) -> str:
