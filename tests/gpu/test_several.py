@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.gpu.compare import assert_equal, bits, given, on_cpu
-from vlang.runtime.gpu.device.gpus import gpus
+from vlang.runtime.gpu.device.gpus import Gpu, gpus
 
 PUSHED = ("bfs", "bfs_tree", "sssp", "sssp_tree", "sswp", "viterbi", "components")
 SWEPT = ("pagerank", "hits", "cdlp", "kcore_peel")
@@ -15,7 +15,7 @@ TWO = "gpu:0,1"
 
 
 @pytest.fixture(autouse=True)
-def _two() -> None:
+def _two(gpu: Gpu) -> None:
     if len(gpus()) < 2:
         pytest.skip("needs two GPUs")
 

@@ -10,11 +10,11 @@ from vlang.check.expressions import Expressions
 from vlang.check.statements import Around, Statements
 from vlang.check.tables.checked import Checked, Laws, Symbol
 from vlang.check.tables.checking import Run
-from vlang.check.tables.kept_trees import keep_tree, kept_tree
 from vlang.check.warnings.infinite import judge_sums
 from vlang.check.warnings.loops import judge_gathers, judge_loops
 from vlang.syntax import tree as t
 from vlang.syntax.constants import UNSET, constants_of, with_values
+from vlang.syntax.mistakes.recovery import read
 from vlang.syntax.problems import Problem, failure, in_order
 
 __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "parse", "problems_of"]
@@ -27,14 +27,8 @@ def parse(text: str, filename: str) -> t.File:
     checker finds in the lines that could be parsed.
     """
     text = text.removeprefix("\ufeff")
-    kept = kept_tree(text, filename)
-    if kept is not None:
-        return kept
-    from vlang.syntax.mistakes.recovery import read  # start-up: loads the parser
-
     reading = read(text, filename)
     if reading.file is not None and not reading.problems:
-        keep_tree(reading.file)
         return reading.file
     problems = reading.problems
     if reading.file is not None:

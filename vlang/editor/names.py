@@ -85,6 +85,8 @@ def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
     one = named(text, offset)
     if one is None or one.declaration is None:
         raise BindError("there is no name here that the program declares")
+    if one.symbol.kind == "let" and "," in one.symbol.name:
+        raise BindError(f"the names ({one.symbol.name}) are declared together; rename them by hand")
     if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in {*RESERVED, *PREDEFINED, *TYPE_NAMES}:
         raise BindError(f"`{name}` is a word of the language or no name")
     if any(problem.severity == "error" for problem in problems_in(text)):
