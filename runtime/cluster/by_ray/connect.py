@@ -143,7 +143,7 @@ def _joined(where: str) -> Any:
             _SERVERS.append(address.server)
         else:
             _init_here(module, address, quiet)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except Exception as error:  # Ray raises the class itself if a machine does not start in time
         raise ClusterError(f"cluster={where!r}: Ray does not answer: {_first_line(error)}. Set RAY_AUTH_MODE and "
                            "RAY_AUTH_TOKEN if the Ray cluster asks for a token") from None
     return module
