@@ -78,11 +78,20 @@ def test_metis(packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
      ("2 1 10\n\n1\n", "line 2: 0 numbers"),
      ("2 1\n2\n1111111111111111111\n", "line 3: a number of more than 18 digits"),
      ("4000000000 4\n1 2\n", "line 1: the file of 17 bytes is too short for these counts"),
+     ("3 4\n2 3\n1 3\n1 2\n", "line 1: the file of 16 bytes is too short for these counts"),
      ("4 4000000000000\n1 2\n", "line 1: the file of 20 bytes is too short for these counts")],
 )  # fmt: skip
 def test_wrong_metis(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.graph").write_text(text)
     with pytest.raises(GraphError, match=re.escape(message)):
+        Graph.read(tmp_path / "a.graph")
+
+
+def test_a_line_too_many_at_the_start_of_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of all vertices are in the pieces before it."""
+    monkeypatch.setattr("vlang.runtime.graph.formats.metis._PIECE", 2)
+    (tmp_path / "a.graph").write_text("2 1\n2\n1\n1\n")
+    with pytest.raises(GraphError, match=re.escape("line 4: a line of neighbours after that of vertex 2")):
         Graph.read(tmp_path / "a.graph")
 
 
