@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from vlang.runtime.engine.machine import Done, Stats
+from vlang.runtime.gpu.ways.counted_loop import CountedLoop
 from vlang.runtime.gpus.part_push import PartPush, record_bytes, sent_slots
 from vlang.runtime.gpus.shared_bound import SharedBound, priority_of
 from vlang.runtime.gpus.traffic import Move
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["GroupPush"]
 
 
-class GroupPush:
+class GroupPush(CountedLoop):
     """A loop with a single pass that pushes; a `vlang.runtime.engine.machine.Loop`.
 
     A superstep is one launch on each GPU whose frontier is not empty. The host reads the counts of all, and queues the
@@ -39,7 +40,6 @@ class GroupPush:
         self._machine, self._stage, self._bound = machine, stage, SharedBound()
         self._closing = ExitStack()
         self._begun = False
-        self._stats, self._done = Stats(), Done(0, "push", 0)
         sent = sent_slots(stage)  # mirrors get these values when they become active
         machine.mirrors.refresh([slot for slot in stage.near if slot not in sent])
         self._fronts: list[PartPush] = []
@@ -50,15 +50,6 @@ class GroupPush:
         except BaseException:
             self._closing.close()
             raise
-
-    @property
-    def stats(self) -> Stats:
-        """The counts of the last superstep."""
-        return self._stats
-
-    def last(self) -> Done:
-        """The record of the last superstep."""
-        return self._done
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run supersteps until no vertex is active, or `room` supersteps."""

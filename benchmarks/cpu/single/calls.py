@@ -24,7 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from benchmarks.cpu.measure import alternate
-from vlang import Graph, load
+from vlang import Graph, Program, load
 
 ROOT = Path(__file__).resolve().parents[3]
 CALLS = {"bfs": "source", "components": "", "sssp": "source", "pagerank": ""}
@@ -41,7 +41,7 @@ def call_lines(scale: int, repeats: int, threads: int) -> list[str]:
         for name, parameter in CALLS.items():
             program, inside = load(name), list[float]()
 
-            def once(program=program, parameter: str = parameter, inside: list[float] = inside,  # type: ignore[no-untyped-def]
+            def once(program: Program = program, parameter: str = parameter, inside: list[float] = inside,
                      graph: Graph = graph, hub: object = hub) -> float:
                 begin = time.perf_counter()
                 result = program(graph, threads=threads, **({parameter: hub} if parameter else {}))

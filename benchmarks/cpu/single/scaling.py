@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from benchmarks.cpu.contests import contest
+from benchmarks.cpu.contests import Timed, contest
 from benchmarks.cpu.inputs import Input, build
 from benchmarks.cpu.measure import alternate
 from benchmarks.cpu.references import References
@@ -42,14 +43,17 @@ def measure(work: Work, given: Input, references: References, numbers: list[int]
         sides = contest(work, given, references, threads)
         sides.same(sides.ours(threads)[1], sides.other()[1])
 
-        def ours(run=sides.ours, threads: int = threads) -> float:  # type: ignore[no-untyped-def]
+        def ours(run: Callable[[int], Timed] = sides.ours, threads: int = threads) -> float:
             return float(run(threads)[0])
 
-        times = alternate([ours, lambda run=sides.other: float(run()[0])], rounds)  # type: ignore[misc]
-        mine, other = times.median(0), times.median(1)
-        first = first if lines else (mine, other)
-        shown = f"{work.kind:<12}{given.name:<11}{threads:4d}  {mine:9.2f}  {other:9.2f}  {times.ratio(0, 1):5.2f}"
-        lines.append(f"{shown}  {first[0] / mine:6.1f} x  {first[1] / other:6.1f} x  {times.others:.1f}")
+        def other(run: Callable[[], Timed] = sides.other) -> float:
+            return float(run()[0])
+
+        times = alternate([ours, other], rounds)
+        mine, theirs = times.median(0), times.median(1)
+        first = first if lines else (mine, theirs)
+        shown = f"{work.kind:<12}{given.name:<11}{threads:4d}  {mine:9.2f}  {theirs:9.2f}  {times.ratio(0, 1):5.2f}"
+        lines.append(f"{shown}  {first[0] / mine:6.1f} x  {first[1] / theirs:6.1f} x  {times.others:.1f}")
     return lines
 
 

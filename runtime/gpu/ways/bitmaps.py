@@ -19,6 +19,7 @@ from vlang.runtime.gpu.kernels.sparse_layout import CHUNK, FROM_NOTIFY, FROM_STA
 from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, table_words
 from vlang.runtime.gpu.passes.sparse import SliceWork, SparseMachine
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.ways.counted_loop import CountedLoop
 from vlang.runtime.gpu.ways.pushing import Costs, PushWay, is_uniform
 from vlang.runtime.gpu.ways.way import Key
 from vlang.runtime.graph.graph import Graph
@@ -100,7 +101,7 @@ def _sizes(n: int, edges: int) -> dict[str, int]:
             "control": Control.bytes(1), "table": 8 * len(TABLE)}
 
 
-class BitmapLoop:
+class BitmapLoop(CountedLoop):
     """A loop with a single pass that pushes (see `BitmapWay`). Implements `vlang.runtime.engine.machine.Loop`.
 
     The host runs one superstep at a time, without priorities and without early exit. A superstep is a full
@@ -132,18 +133,7 @@ class BitmapLoop:
         machine.device.upload(self._arena["table"], table_words(words))
         self._blocks = _BLOCKS * machine.device.info.multiprocessors
         self._begun = False
-        self._stats = Stats()
-        self._done = Done(0, MODES[0], 0)
         machine.in_place(stage, True)
-
-    @property
-    def stats(self) -> Stats:
-        """The counts of the last superstep."""
-        return self._stats
-
-    def last(self) -> Done:
-        """The record of the last superstep."""
-        return self._done
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep."""

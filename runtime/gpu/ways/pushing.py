@@ -26,6 +26,7 @@ from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
 from vlang.runtime.gpu.passes.sparse import SparseMachine, SparseTopology
 from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.ways.counted_loop import CountedLoop
 from vlang.runtime.gpu.ways.paged import PagedPush, paged_kernels
 from vlang.runtime.gpu.ways.way import Key, pushed_use
 from vlang.runtime.graph.graph import Graph
@@ -201,7 +202,7 @@ def frontier_sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> 
     return sizes
 
 
-class PushLoop:
+class PushLoop(CountedLoop):
     """A loop with a single pass that pushes (see `PushWay`). Implements `vlang.runtime.engine.machine.Loop`.
 
     Direct pushes update values in place, except with a uniform frontier (rule X2). Updates in place lead to the same
@@ -256,8 +257,6 @@ class PushLoop:
         self._shared = desk_bytes(WALKING)
         self._begun = False
         self._large = self._paged_only  # whether the host must run the next superstep
-        self._stats = Stats()
-        self._done = Done(0, MODES[0], 0)
         machine.in_place(stage, True)
 
     def _table(self, out: SparseTopology, pull: SparseTopology | None) -> dict[str, int]:
@@ -278,15 +277,6 @@ class PushLoop:
         return words | {"records": self._control.records, "solo": costs.solo, "leave": self._leave,
                         "rule": RULES[costs.rule], "push_cost": costs.push, "pull_cost": costs.pull,
                         "scan_cost": costs.scan}
-
-    @property
-    def stats(self) -> Stats:
-        """The counts of the last superstep."""
-        return self._stats
-
-    def last(self) -> Done:
-        """The record of the last superstep."""
-        return self._done
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run supersteps until no vertex is active, or `room` supersteps or the limit of one launch is reached."""
