@@ -61,7 +61,7 @@ def test_refused() -> None:
     graph = Graph.read("karate")
     calls: list[tuple[dict[str, Any], str]] = [
         ({"device": "auto"}, "machines may differ"), ({"device": "gpu", "memory": "1G"}, "memory"),
-        ({"device": "gpu", "research": {"mode": "notify-pull"}}, "supersteps of full passes")]
+        ({"device": "gpu", "research": {"mode": "notify-pull"}}, "several GPUs run full passes")]
     for options, text in calls:
         with pytest.raises(BindError, match=text):
             run_ranks(2, partial(_ran, graph, options))
