@@ -62,7 +62,7 @@ def long_tasks(pages: PageCuts, lists: Lists) -> tuple[Tasks, int]:
 def split_flags(
     flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
 ) -> None:
-    """Write flagged vertices to lists, clear all flags, and mark the vertices that must run again themselves.
+    """Write flagged vertices to lists, clear all flags, and mark those vertices that must themselves run again.
 
     Args:
         flags: uint8[n]; cleared.

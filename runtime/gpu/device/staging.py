@@ -28,7 +28,7 @@ _NO_TIMING = 2  # flag of an event
 
 
 def staging_bytes(limit: int) -> int:
-    """The total bytes of all buffers under a budget of `limit` bytes."""
+    """Return the total size in bytes of all buffers under a budget of `limit` bytes."""
     return _BUFFERS * _size(limit)
 
 
