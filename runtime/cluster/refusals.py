@@ -36,9 +36,9 @@ def refuse_plan(plan: Plan, common: int | None = None, one: str = "machine", all
 
     Args:
         plan: the program.
-        common: the line of the first call of `common`; None if there is none.
-        one: what runs a rank, for messages.
-        all_: what all ranks are together, for messages.
+        common: the line of the first call of `common` in the program; None if there is no such call.
+        one: the name of the processor that runs a rank, for messages.
+        all_: the name of all ranks together, for messages.
     """
     whole = any(name == COMMON for stage in plan.stages for name, _ in stage.columns)
     if whole or "near:neighbours" in plan.far:

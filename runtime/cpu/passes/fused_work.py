@@ -89,7 +89,7 @@ class Ahead:
             self.frame[a], self.frame[b] = state.frame[b], state.frame[a]
 
     def arrived(self, stage: StageSpec, inside: bool) -> None:
-        """Record that a pass and its fused work have ended. Arguments as for `aim`."""
+        """Record that a pass and its fused work have ended; arguments as for `aim`."""
         assert stage.fused is not None
         self._state.frame[SLOT_FUSED] = 0
         windows, arrays = self._state.windows, self._state.arrays

@@ -371,7 +371,7 @@ class Passes:
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
     ) -> None:
-        """Write flagged vertices to lists. Arguments as for `split_flags`."""
+        """Write flagged vertices to lists; arguments as for `split_flags`."""
         split_flags(flags, bit, pages, lists, marks)
 
     def notify(self, kind: str, lists: Lists, marks: NDArray[np.uint8]) -> int:
