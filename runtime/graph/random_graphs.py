@@ -180,7 +180,7 @@ def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
 
 
 def _pair(src: Array, dst: Array, n: int) -> Array:
-    """A number for each unordered pair."""
+    """A distinct number for each unordered pair."""
     return np.minimum(src, dst) * n + np.maximum(src, dst)
 
 

@@ -102,7 +102,7 @@ def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
 
 
 def converts(stored: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether a stored column has to be converted to the dtype `wanted`; no for bools, which are stored as uint8."""
+    """Whether a stored column has to be converted to the dtype `wanted`; False for bools, which are stored as uint8."""
     return stored != wanted and not (wanted.kind == "b" and stored == np.uint8)
 
 

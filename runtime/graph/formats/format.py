@@ -82,9 +82,9 @@ class GraphFormat(ABC):
         name: the name for messages.
         cells: whether files have rows with cells, so that the options `missing`, `source_column`, `target_column` and
             `vertices` apply.
-        suffixes: the suffixes of names under which graphs are written in this format; () if it is only read, or is
-            written otherwise.
-        packs: whether the format is text, which may be compressed.
+        suffixes: the suffixes of names under which graphs are written in this format; () if the format is only read, or
+            its suffix is handled elsewhere.
+        packs: whether the format is a text format, whose files may be compressed.
     """
 
     name: str
@@ -128,8 +128,8 @@ class GraphFormat(ABC):
 class ListFormat(GraphFormat):
     """A format of files that list edges. The same reader stores edges in memory and, for a conversion, on disk.
 
-    `typed` says whether the columns have types. If they have, all columns of numbers are read unless the options name
-    columns.
+    `typed` says whether the format declares the types of columns. A reader of such a format reads all columns of
+    numbers, unless the options name columns.
     """
 
     cells = True

@@ -75,7 +75,7 @@ class Chunk:
     """The rows of a chunk, stored in a Scratch that is reused after the next window.
 
     Attributes:
-        layout: the layout of the lines, with the roles that the scan used in the end.
+        layout: the layout of the lines, with the roles that the scan finally used.
         rows: the number of rows, without the rows dropped for a missing cell.
         lines: the number of lines of the whole chunk.
         ends: the ids of all rows.

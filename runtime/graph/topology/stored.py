@@ -65,10 +65,10 @@ class StoredEdges(PageReader, Protocol):
         """
 
     def spare(self, kind: str) -> int:
-        """Bytes of memory that reads of a kind use in addition to the buffers of the caller."""
+        """The memory that a read of adjacency `kind` takes besides the buffer of the caller, in bytes."""
 
     def random_cost(self) -> float:
-        """The time of a random read of 4096 bytes divided by that of a sequential read; measured once."""
+        """The time of a random read of 4096 bytes divided by the time of a sequential read; measured once."""
 
     def rate(self, most: int) -> float:
         """Bytes per second of large sequential reads, inf if the rate cannot be measured; measured once.
