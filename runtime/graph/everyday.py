@@ -36,7 +36,8 @@ class EverydayGraph(HeldGraph):
         return f"<div><b>{escape(graph.name)}</b></div>\n<table>{''.join(lines)}</table>"
 
     def simple(self) -> Graph:
-        """This graph without self-loops and parallel edges, as for `require simple`; `thinned` says which edges stay.
+        """This graph without self-loops and parallel edges, as for `require simple`. See `thinned` for the edges that
+        stay.
         """
         return cast("Graph", self).thinned("drop", "drop")
 
@@ -62,7 +63,7 @@ class EverydayGraph(HeldGraph):
     def largest_component(self) -> Graph:
         """The subgraph of the largest connected component, ignoring edge directions.
 
-        Of several largest components, the one with the smallest id is taken.
+        If several components are the largest, the component with the smallest id is taken.
         """
         from vlang.runtime.graph.derived.parts import component_graph  # start-up
 
@@ -90,8 +91,9 @@ class EverydayGraph(HeldGraph):
     def on_device(self) -> tuple[DeviceCopy, ...]:
         """The parts of this graph that GPUs keep between runs, each with `device`, `what`, `nbytes` and `used`.
 
-        A run on a GPU leaves the parts that it has copied on the GPU, within the limit of its option `device_cache`,
-        and later runs use these parts. A forked process, a copy of the graph and an unpickled graph have no such parts.
+        After a run on a GPU, the parts that the run copied stay on the GPU, up to the limit of its option
+        `device_cache`, and later runs use these parts. A forked process, a copy of the graph and an unpickled graph
+        have no such parts.
         """
         return tuple(copy for one in self._copied() for copy in one.listed())
 

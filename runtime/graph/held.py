@@ -285,8 +285,8 @@ class HeldGraph:
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
         """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
 
-        In a directed graph, "both" merges the in-edges and out-edges of each vertex into one row sorted by neighbour,
-        with in-edges first if neighbours are equal; it has 2 m entries. In an undirected graph all three kinds are one
+        In a directed graph, the kind "both" has 2 m entries: each row merges the in-edges and the out-edges of a vertex
+        by neighbour, with in-edges first if neighbours are equal. In an undirected graph all three kinds are one
         object. Rows and neighbours have dense numbers, or internal numbers if `order` is not None. Raises GraphError
         for an unknown column.
         """

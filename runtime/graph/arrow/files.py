@@ -126,7 +126,8 @@ class FileTable:
 
     def bounds(self, column: str) -> tuple[int, int] | None:
         """The least and greatest value of a column of integers according to the statistics in the files; None if
-        unknown."""
+        unknown.
+        """
         pa = pyarrow(self.name)
         low, high = [], []
         for path in self.files:

@@ -26,8 +26,8 @@ class Column:
     Attributes:
         dtype: the stored dtype.
         low, high: the smallest and the largest value; 0, 0 without edges.
-        coding: converts integers that stand for names or times to those of a program; None if the program reads the
-            stored values.
+        coding: converts the integers of names or times to the integers that the program uses; None if the program reads
+            the stored values.
     """
 
     dtype: np.dtype[Any]

@@ -117,7 +117,7 @@ class GraphFormat(ABC):
             graph: the graph.
             file: the output.
             path: the path of the file, for messages.
-            suffix: the suffix of the name, without that of a compression.
+            suffix: the suffix of the name, without a compression suffix.
 
         Raises:
             GraphError: the format cannot hold this graph.
@@ -201,7 +201,7 @@ class StoredEdges:
 
     Attributes:
         listed: the edges, the ids and the notes.
-        dtypes: the dtype of each column, which may be narrower than that of its array.
+        dtypes: the dtype of each column, which may be narrower than the dtype of its array.
         rule: the rule that computes the column `weight`; None without one.
         sorted: whether the edges are in the order of the rows that the graph would have in memory.
         fresh: whether the file is a list of edges, not a graph that vlang saved; the notes of a saved graph already say
@@ -216,7 +216,7 @@ class StoredEdges:
 
 
 class StoredFormat(GraphFormat):
-    """A format of stored graphs, whose direction, ids and columns are those of the file."""
+    """A format of stored graphs. The file determines the direction, the ids and the columns."""
 
     cells = False
 

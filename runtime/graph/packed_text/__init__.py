@@ -52,7 +52,8 @@ class Packing:
 
 def packing_of(begin: bytes) -> Packing | None:
     """The compression of a file that begins with these bytes (at least six, unless it is shorter); None for plain
-    text."""
+    text.
+    """
     return next((one for one in _PACKINGS if begin.startswith(one.magic)), None)
 
 

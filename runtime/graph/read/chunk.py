@@ -110,7 +110,7 @@ class Scratch:
         self.result = np.zeros(9, dtype=np.int64)
 
     def fit(self, layout: Layout, size: int) -> None:
-        """Grow to the maximum number of rows in `size` bytes of text, as a field takes at least two bytes."""
+        """Grow to the maximum number of rows in `size` bytes of text: a field takes at least two bytes."""
         capacity = size // (2 * len(layout.fields)) + 1
         if capacity > self.capacity:
             self.capacity = capacity

@@ -133,7 +133,8 @@ def entries_of(
 
 def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
     """The range (begin, end) of the entries with neighbour `wanted[i]` in row `of[i]`, by bisection for all i at
-    once."""
+    once.
+    """
     found = []
     for past in (False, True):
         low, high = rows.offsets[of].astype(np.int64), rows.offsets[of.astype(np.int64) + 1].astype(np.int64)

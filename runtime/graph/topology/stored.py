@@ -1,4 +1,4 @@
-"""The interface of edges on disk, and the stand-in for adjacency lists in a graph whose edges are on disk."""
+"""The interface of edges on disk, and the replacement of adjacency lists in a graph whose edges are on disk."""
 
 from __future__ import annotations
 
@@ -135,39 +135,39 @@ class StoredAdjacencies:
         return loops, parallel
 
     def source(self) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def adjacency(self, kind: str, columns: tuple[str, ...] = ()) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def listing(self) -> NoReturn:
-        """Raise GraphError, as the edges are not in memory."""
+        """Raise GraphError, because the edges are not in memory."""
         self._refuse()
 
     def any(self) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def neighbours(self) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def between(self, way: str, name: str, dtype: object) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def thinned(self, loops: bool, parallel: bool) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def with_rule(self, rule: object) -> NoReturn:
-        """Raise GraphError, as the columns are stored in the file."""
+        """Raise GraphError, because the columns are stored in the file."""
         self._refuse()
 
     def changed(self, *args: Any) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:
