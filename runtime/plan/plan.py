@@ -26,8 +26,8 @@ names the others:
     ids:dense     u32[n], the dense number of each row, and ids:internal, u32[n], the row of each dense number, if rows
                   are not in the order of the ids (runtime/graph/edges/order.py)
     near:WAY:T:C  T[1 + entries of near:neighbours]: a leading 0, then for each entry the sum of the edge column C over
-    the
-              edges between its two vertices in direction WAY ("out" or "in"); without C, the number of these edges
+                  the edges between its two vertices in direction WAY ("out" or "in"); without C, the number of these
+                  edges
     near:starts   u64[n + 1], the offsets of the rows in near:neighbours, u32, which has the distinct neighbours of each
                   vertex in either direction, without self-loops
 
