@@ -232,7 +232,7 @@ class ClusterPasses(Passes):
 
         Args:
             stage: the pass. The two buffers of each field that the pass writes must already be swapped.
-            way: "pull" for a full pass.
+            way: the mode of the pass; "pull" for a full pass.
             stats, edges: the counts of this rank.
             flags: the flags of changed vertices if the next step needs the number of their edges; otherwise None.
         """

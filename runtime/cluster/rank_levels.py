@@ -1,4 +1,4 @@
-"""Sweeps over levels on several ranks: every rank runs each level over those of its own vertices that are in the level.
+"""Sweeps over levels on several ranks: every rank runs each level over its own vertices of that level.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 All files have checksums, are written atomically, and are checked when they are read.
 
-An entry is used only if its checksum is correct, and if its file is a regular file that belongs to this user and that
-no other user can write.
+An entry is used only if its checksum is correct and its file is safe: a regular file of this user that no other user
+can write.
 """
 
 from __future__ import annotations

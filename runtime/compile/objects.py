@@ -1,10 +1,10 @@
 """Kernels: functions of a kernel text. numba compiles them, the cache keeps their object code, and llvmlite loads it.
 
 A kernel is compiled or loaded on first use, because a run needs only about half of the kernels of a program. If all
-kernels are in the cache directory, a process never imports numba. The cache key is a digest of the text, the modules
-that the text and the compiler import (`sources`), the name and the signature of the kernel, the versions of numba and
-LLVM, and the processor. An invalid entry is ignored and written again. Entries are written atomically, so two processes
-may compile the same kernel at the same time.
+kernels are in the cache directory, a process never imports numba. The cache key is a digest of the kernel text, of all
+modules that the text and the compiler import (`sources`), and of the name and signature of the kernel. It also covers
+the versions of numba and LLVM, and the processor. An invalid entry is ignored and written again. Entries are written
+atomically, so two processes may compile the same kernel at the same time.
 """
 
 from __future__ import annotations

@@ -252,7 +252,7 @@ class _Run:
         return here.edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
-        """Run a `for i from a to b`. The rounds of the block are counted, limited and recorded like supersteps."""
+        """Run a loop `for i from a to b`. The rounds of the block are counted, limited and recorded like supersteps."""
         here, most = self._position.enter("range", low=0, high=0), self.options.max_rounds
         if not here.again:
             here.numbers |= {"low": int(self._value(spec.low)), "high": int(self._value(spec.high))}

@@ -1,4 +1,4 @@
-"""A page file of a graph for all ranks on one machine; one of these ranks writes the file in bounded memory.
+"""A page file of a graph for all ranks on one machine. One of these ranks writes the file with bounded memory.
 
 Therefore each rank needs memory only for its own rows. This holds for every source of a graph: text, Parquet, a
 generator, or standard input, which mpiexec passes to one rank only.

@@ -65,7 +65,7 @@ class Crew:
         return len(self._threads)
 
     def helpers(self, wanted: int) -> int:
-        """Start helpers until there are `wanted`, or until the system cannot start more; returns their number."""
+        """Start helpers until `wanted` helpers run or the system cannot start more; returns the number of helpers."""
         while self._threads and not self._threads[-1].begun:  # an interrupt came before the thread was started
             self._threads.pop()
         while len(self._threads) < min(wanted, self.room):

@@ -2,8 +2,8 @@
 directory.
 
 The choice between push and pull depends only on ratios of these costs. The ratios differ by a factor of three between
-machines, because sequential reads depend on memory and prefetching, while random reads depend on the private caches of
-a core. Runs on graphs with few edges use reference values, because the choice hardly matters for such graphs.
+machines: sequential reads depend on memory and prefetching, but random reads depend on the private caches of a core.
+Runs on graphs with few edges use reference values, because the choice hardly matters for such graphs.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Lists:
 
     @staticmethod
     def room(n: int, longs: int) -> Lists:
-        """Empty lists with capacity for n short vertices and `longs` long ones."""
+        """Empty lists with capacity for n short vertices and `longs` long vertices."""
         return Lists(empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
 
 

@@ -104,11 +104,9 @@ class Card:
             self.runtime.setDevice(self.gpu.index)
 
     def reach(self, index: int) -> bool:
-        """Let copies read the memory of another GPU directly, if the hardware supports such reads.
+        """Let copies read the memory of another GPU directly, if the hardware supports such copies.
 
-        Returns whether it does.
-
-        The calling thread must have selected this device.
+        Returns whether the copies are direct. The calling thread must have selected this device.
         """
         if index not in self._reached:
             can = self._reached[index] = bool(self.runtime.deviceCanAccessPeer(self.gpu.index, index))
@@ -226,7 +224,7 @@ def card_of(index: int) -> Card:
 
 
 def close_cards() -> None:
-    """Close all cards, so that the next run opens them anew; for tests."""
+    """For tests: close all cards, so that the next run opens cards again."""
     with _lock:
         for card in _cards.values():
             card.close()

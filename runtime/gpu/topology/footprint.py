@@ -263,7 +263,7 @@ def _sizes(arrays: Iterable[Stored], edges: int, free: int) -> list[int]:
     """Page sizes to try, in edges, from the best one down to the smallest.
 
     The host must queue all pages of a sweep while the link copies the missing pages. The more edges are already on the
-    device, the less time the host has. Pages are then larger, so that there are fewer of them.
+    device, the shorter this time is, so pages are larger and fewer.
 
     Args:
         arrays: the arrays of a page.

@@ -1,4 +1,5 @@
-"""Gathers the rows of active vertices on the CPU into page-locked buffers. Each buffer is copied to the device at once.
+"""Gathers the rows of active vertices on the CPU into page-locked buffers. Each buffer is copied to the device as a
+whole.
 
 A batch is one filled buffer, which is copied as a whole into a slot of the topology. Like a page, a batch has a page
 row and the arrays over edges. In addition, it has the position of each entry's edges. Several threads fill a buffer

@@ -1,4 +1,6 @@
-"""The page rows: for each page, the addresses of its arrays, which kernels read (see vlang.runtime.plan.plan)."""
+"""The page rows. The row of a page has the addresses of its arrays, and kernels read the row (see
+vlang.runtime.plan.plan).
+"""
 
 from __future__ import annotations
 
