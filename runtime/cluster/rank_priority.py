@@ -43,7 +43,7 @@ __all__ = ["RankPriority", "combined_apart"]
 
 _FILL_BESIDE = 3  # waiting vertices enter buckets that have entries already
 _MOST_STEP = 1 << 20  # buckets between two exchanges
-_FEW, _MANY = 64, 8  # a superstep has few edges below this part of all, and many above this one
+_FEW, _MANY = 64, 8  # a superstep has few edges below 1 / _FEW of all edges, and many above 1 / _MANY
 _PATIENCE = 4  # supersteps with few edges before the step doubles, as the frontier of a search grows fast at first
 _ROUNDS = 4096  # rounds of a call of the kernel, which has room for so many records
 

@@ -11,7 +11,7 @@ from vlang.runtime.storage.room import require_address_space
 __all__ = ["cpu", "execution_engine", "llvm", "target_machine"]
 
 _LIBRARY = 160 << 20  # bytes of address space that the library takes
-_LEAST = 64 << 20  # bytes beside it; where an allocation of LLVM fails, it ends the process
+_LEAST = 64 << 20  # additional bytes; LLVM ends the process if one of its allocations fails
 
 
 def _binding() -> Any:

@@ -13,7 +13,7 @@ class Moving:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._from = NOTHING  # the counts of the run when the present round began, less its own before an inner loop
+        self._from = NOTHING  # the counts of the run that are subtracted to get the counts of the current round
 
     def enter(self) -> Moved:
         """Begin a loop. Returns the counts of the outer round so far; they are an argument of `leave`."""

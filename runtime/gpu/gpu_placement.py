@@ -73,7 +73,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     if free < least:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
-        for _ in range(4):  # repeated, as with a larger budget the buffers for uploads are larger, too
+        for _ in range(4):  # repeated, because a larger budget also makes the upload buffers larger
             least, staged = least - staged + staging_bytes(least + others), staging_bytes(least + others)
         vertices = in_bytes(least - LEAST_BUFFERS * largest)
         raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them to a GPU ({vertices} for vertices), and the budget "

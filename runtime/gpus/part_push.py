@@ -201,7 +201,7 @@ class PartPush(PushLoop):
     def _collect(self) -> None:
         """Queue the collection of the values of queued vertices, for each GPU that mirrors some of these vertices."""
         part, (low, high) = self.part, self.part.span
-        for rank, places in part.places.items():  # counts are behind the record of the superstep: one copy fetches both
+        for rank, places in part.places.items():  # counts follow the record of the superstep: one copy fetches both
             part.launch("collect_queue", self._word, (), self._wide(),
                         (self._arena["table"], places, low, high, part.pointer(self.slot), self._width,
                          self.boxes[f"out:{rank}"], self._control.records + 8 * (4 + rank), self._counted[rank]))
@@ -210,7 +210,7 @@ class PartPush(PushLoop):
     def fetch(self) -> Done | None:
         """Wait for the queued work; returns the record of the superstep, or None if no superstep was queued."""
         rows = self._ended()
-        if not self._stepped:  # the record is that of an earlier superstep
+        if not self._stepped:  # the record belongs to an earlier superstep
             rows = []
         self._stepped = False
         for kind, pushed in ((self._out_kind, True), (self._kind, False)):

@@ -18,7 +18,7 @@ __all__ = ["INSTALL", "Actors", "actors_of", "end_actors", "rank_count"]
 
 INSTALL = "pip install 'vlang[ray]'"
 _START = 120.0  # seconds within which all actors must have started
-_ROOM = 256  # the processors that a Ray that is started here counts, so that later calls may ask for more ranks
+_ROOM = 256  # the number of processors with which Ray is started here, so that later calls may use more ranks
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DEDUP_LOGS": "0",
           "RAY_prestart_worker_first_driver": "0"}

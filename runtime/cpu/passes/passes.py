@@ -82,7 +82,7 @@ class Passes:
         self.pointed = Pointed(self.graph, self.state, self.cpu.threads)
         self._stats, self._total = np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
-        self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the one behind the last
+        self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
         self.ahead = Ahead(self.state)
 
     @cached_property

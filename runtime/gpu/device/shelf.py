@@ -53,7 +53,7 @@ class Shelf:
     def __init__(self, device: str, trim: Callable[[], None] = lambda: None) -> None:
         self._device, self._trim = device, trim
         self._runs = count()
-        self._leaving: list[Item] = []  # in use, and to be freed after that
+        self._leaving: list[Item] = []  # in use; freed after the last use
         self._items: OrderedDict[tuple[int, Hashable], Item] = OrderedDict()  # least recently used first
         self._abandoned: deque[int] = deque()
         self._lock = threading.Lock()
@@ -95,7 +95,7 @@ class Shelf:
         """
         with self._lock:
             item.users.add(run)
-            if (owner, key) in self._items:  # it was made anew after a release
+            if (owner, key) in self._items:  # the item was created again after a release
                 self._unlist([(owner, key)])
             self._items[owner, key] = item
 

@@ -19,7 +19,7 @@ __all__ = ["LANES", "WIDTHS", "Rows", "page_rows", "whole_rows"]
 LANES = (2, 4, 8, 16, 32)
 WIDTHS = (1, *LANES)
 
-_PIECE = 1 << 15  # rows, whole warps: a thread measures so many at a time
+_PIECE = 1 << 15  # rows that a thread measures at a time, a multiple of the warp size
 
 
 class _Side(Protocol):

@@ -18,7 +18,7 @@ Float64s = NDArray[np.float64]
 
 _LINE, _REQUESTS = 128, 256  # bytes of a request of memory, and requests in a packet of PCIe 3 (m and MR)
 _GAMMA = 0.625  # the fixed part of the round trip of a packet in reads in place
-_ALPHA, _BETA = 0.8, 0.4  # compaction must be so much cheaper than a copy, and than reads in place
+_ALPHA, _BETA = 0.8, 0.4  # factors by which compaction must be cheaper than a copy, and than reads in place
 _INDEX = 4  # bytes of the place of a packed row (d2)
 
 

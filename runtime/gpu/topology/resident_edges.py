@@ -63,7 +63,7 @@ def upload_own(device: Device, at: int, layout: Footprint, tables: Mapping[str, 
         values |= {f"bounds:{name}": shards.bounds, f"replicas:{name}": shards.replicas}
     for name, table in tables.items():
         values |= {f"rows:{name}": table.words, f"layout:{name}": table.layout}
-    block = np.zeros(layout.own["marks"], dtype=np.uint8)  # kernels write marks and what follows
+    block = np.zeros(layout.own["marks"], dtype=np.uint8)  # kernels write the tables from `marks` on
     for name, array in values.items():
         block[layout.own[name] :][: array.nbytes] = array.reshape(-1).view(np.uint8)
     if len(block):

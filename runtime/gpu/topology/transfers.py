@@ -36,7 +36,7 @@ class Link:
 
 
 HOST_PAGE = 4096  # bytes
-_GATHER = 200e-6  # seconds: a superstep over gathered rows takes so much longer than its rows
+_GATHER = 200e-6  # seconds: additional time of a superstep over gathered rows
 _SORTING = 400e-6  # seconds: marking pages and sorting the queue by page, with the decision of the host
 ROW_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
 
