@@ -17,7 +17,7 @@ _OPTIONS = {
 
 
 def refuse_options(options: Options) -> None:
-    """Raise BindError for an option that runs on several ranks do not support."""
+    """Raise BindError for an option that is not supported on several ranks."""
     for name, why in _OPTIONS.items():
         if getattr(options, name) is not None:
             raise BindError(f"cluster and {name} do not go together: {why}")

@@ -3,7 +3,7 @@ intrinsics.
 
 Operands and result have the same type of 8 to 64 bits. The result is the exact value, clamped to the range of the type.
 Infinity is stored as the least or the largest number of its type, and the intrinsics treat it as an ordinary number. If
-an infinite operand must make the result infinite, the kernel text tests the operands before.
+an infinite operand must make the result infinite, the kernel text itself tests the operands.
 """
 
 from __future__ import annotations

@@ -65,8 +65,7 @@ class CycleWatch:
         self._kept_stats = Stats(numbers["kept_changed"], numbers["kept_active"])
 
     def period(self, rounds: int, stats: Stats) -> int | None:
-        """The number of supersteps since the state was the same as now; None if no repetition was found.
-        """
+        """The number of supersteps since the last equal state; None if no repetition was found."""
         if not self._watched or rounds < WATCHED_FROM:
             return None
         if self._kept is not None and stats == self._kept_stats and \

@@ -10,7 +10,7 @@ from vlang.runtime.plan.plan import Plan
 __all__ = ["refuse_options", "refuse_plan"]
 
 def refuse_options(options: Options) -> None:
-    """Raise BindError for an option that runs on several GPUs do not support."""
+    """Raise BindError for an option that is not supported on several GPUs."""
     if options.memory is not None:
         raise BindError("several GPUs and memory do not go together: budgets of host memory for several GPUs are not "
                         "there yet")

@@ -199,7 +199,7 @@ class ListedSweep:
         return edges
 
     def run_levels(self, first: int) -> tuple[int, int]:
-        """Run several levels in one call, beginning with level number `first`, if the sweep permits.
+        """Run several levels in one call, beginning with level number `first`, if the sweep permits this.
 
         Returns the number of levels that ran (possibly 0), and the number of edges traversed.
         """

@@ -103,7 +103,7 @@ class Passes:
         return self.pointed if pointer_of(kind) else self.source
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """From now on run full passes of a stage over cache blocks, if this is faster and the blocks fit in memory."""
+        """Run full passes of a stage over cache blocks from now on, if blocks are faster and fit in memory."""
         asked = self.freedoms.blocking(asked)
         if asked == "never":
             self.by_rows(stage)
@@ -127,7 +127,7 @@ class Passes:
         swept[0] += 1
 
     def by_rows(self, stage: StageSpec) -> None:
-        """From now on run the full passes of a stage over rows."""
+        """Run the full passes of a stage over rows from now on."""
         self.blocks.pop(stage.name, None)
 
     def _table(self, stage: StageSpec) -> NDArray[np.uint64]:

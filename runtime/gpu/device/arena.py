@@ -110,7 +110,7 @@ class Arena:
         return block.pointer
 
     def trim(self) -> None:
-        """Return the blocks cached for reuse to the device."""
+        """Release to the device all blocks that are cached for reuse."""
         for size, blocks in self._free.items():
             for pointer, _ in blocks:
                 self._source.release(pointer, size)

@@ -336,7 +336,7 @@ class FullPasses:
         return found
 
     def _gathers(self, asked: str) -> bool:
-        """Whether pushes may gather rows, because an option requests gathering or selects the published formulas."""
+        """Whether pushes may gather rows: an option requests gathering, or selects the published formulas."""
         return asked == "compact" or (asked == "auto" and self.machine.options.switching == "published")
 
     def _packer(self, kind: str, name: str) -> Packer | None:
