@@ -36,7 +36,7 @@ from vlang.runtime.threads.processors import available_threads
 __all__ = ["Converted", "convert"]
 
 _ORDERING = 17  # bytes per vertex: degrees of both directions, and keys that are sorted or numbers that are looked up
-_RANKING = 29  # bytes per vertex for hubs first
+_RANKING = 29  # bytes per vertex for the layout "hubs"
 _STEPS = {"reading": 0.5, "counting": 0.05, "writing": 0.45}
 """The steps of a conversion, with the expected share of the time."""
 

@@ -30,8 +30,8 @@ SAMPLE = 256  # every SAMPLE-th id of a run is a candidate for the first id of a
 LEAST_RUN = 1 << 10  # minimum number of ids in a run
 STEP = 1 << 12  # edges whose ids are inserted before the next check whether the table is full
 _BLOCK = 1 << 16
-_KEY_BYTES = 80  # memory per key, for the table, the sort and the merge
-_TEXT_BYTES = 200  # the same per text, in addition to the bytes of the text
+_KEY_BYTES = 80  # bytes of memory per key, for the table, the sort and the merge
+_TEXT_BYTES = 200  # bytes of memory per text, in addition to the bytes of the text
 
 Array = NDArray[Any]
 
