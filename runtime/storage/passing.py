@@ -24,7 +24,6 @@ def passing(count: int, dtype: DTypeLike) -> NDArray[Any]:
     """
     if ledger.limit is not None:
         return np.zeros(count, dtype)  # counted under the budget, and also returned to the system at once
-
     size = max(1, count * np.dtype(dtype).itemsize)
     try:
         pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
