@@ -23,7 +23,7 @@ Ends = tuple[Array, Array]
 
 
 def mixed(seed: int, stream: int, counters: Array) -> NDArray[np.uint64]:
-    """64 random bits for each counter, which is below 2^58. Draws of different streams, 0..63, are independent."""
+    """64 random bits for each counter; counters are below 2^58. Draws of different streams, 0..63, are independent."""
     with np.errstate(over="ignore"):
         z = counters.astype(np.uint64) + np.uint64(stream << 58) + _wrapped(seed * 0x632BE59BD9B4E019)
         z *= np.uint64(0x9E3779B97F4A7C15)

@@ -205,7 +205,9 @@ def _are_neighbours(first: Sequence[int], read: Scanned) -> bool:
 
 
 def _range(read: Scanned, column: int) -> tuple[int, int]:
-    """The smallest and the largest id after the first row, in both columns of ids (`column` 0) or in the second (1)."""
+    """The smallest and the largest id after the first row, in both columns of ids or, if `column` is 1, in the
+    second.
+    """
     ends = (read.source[1:], read.target[1:])[column:]
     low, high = (int(read.ids.label(int(f(f(end) for end in ends)))) for f in (min, max))
     return low, high

@@ -42,7 +42,7 @@ class WrongCell(Exception):
 
 
 def typed(field: Field, type_: str, cells: Sequence[str]) -> Field:
-    """The field with the role and type in which programs read it.
+    """The field with its role and type set to read its cells as `type_`.
 
     Args:
         field: the field of every line.

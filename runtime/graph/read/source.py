@@ -59,7 +59,7 @@ class Window:
 class TextFile:
     """A readable regular file. Every call of `head` and `windows` reads the file from its beginning.
 
-    `header` is the first line of data if it has the names of the columns, else ""; the reader of edges sets it.
+    `header` is the first line of data if it has the names of the columns, else ""; the reader of edges sets `header`.
 
     Raises DiskError if the file does not exist, is not a regular file, or is not readable.
     """
