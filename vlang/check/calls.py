@@ -167,7 +167,8 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
 
 
 def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
-    """Report the argument of a function that folds the components of a vector, and perhaps means a reduction."""
+    """Report that a function which folds a vector got another argument; propose the reduction of the same name, if any.
+    """
     name = node.name
     if name not in REDUCTIONS:
         wrong(x, node, 0, "a vector of numbers", type_)

@@ -84,8 +84,9 @@ class Checked:
         precision: 32 or 64, the bits of `int` and `float`.
         warnings: the problems of severity "warning".
         laws: the result of testing the laws of each declared reduction.
-        values: the value of each constant, in whose place `file` has literals.
-        written: the tree of the text, with constants; None if the program has none, so that it is `file`.
+        values: the value of each constant; in `file`, literals replace the constants.
+        written: the tree of the text, with constants; None if the program has no constants, so that `file` is this
+            tree.
     """
 
     file: t.File

@@ -69,7 +69,7 @@ def _merged(writer: Writer, d: NumbaDialect, grouped: Grouped, at: str) -> tuple
 
 
 def opened(grouped: Grouped, number: int, at: str) -> str:
-    """The line that clears the table of structure number `number`, from word `at`, before the edges of a vertex."""
+    """Return the line that clears table number `number`, which begins at word `at`, for a vertex."""
     _, words, keys, _ = grouped.structure.split(":")
     most = f"min(degree, i64({keys}))" if keys != "0" else "degree"
     return f"at{number} = groups_clear(space, {at}, {most}, {words})"

@@ -195,7 +195,8 @@ class StageStruct:
         return f"{{\n{indented(self._by_loop(number, cell, cell.parts(self.d, here), 'to', 'j'))}}}"
 
     def _joined_by_declaration(self, number: int, cell: Cell) -> str:
-        """Code that joins a contribution by a compare-and-swap loop, and notes in the next cell if it does not fit."""
+        """Return a compare-and-swap loop that joins a contribution; the next cell records a result that does not fit.
+        """
         return self._by_loop(number, cell, cell.values(self.d, "item"), "cells", "i")
 
     def _by_loop(self, number: int, cell: Cell, values: Sequence[str], cells: str, index: str) -> str:

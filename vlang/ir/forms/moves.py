@@ -1,4 +1,5 @@
-"""In which direction an expression moves when the fields of a loop move (language.md 10.2), and bounds of values."""
+"""Finds the direction in which an expression moves when the fields of a loop move (language.md 10.2), and value bounds.
+"""
 
 from __future__ import annotations
 

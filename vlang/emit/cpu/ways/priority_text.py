@@ -110,7 +110,7 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
     """The function `offer`, which joins a contribution into the receiver.
 
     The function returns whether the value that the receiver sends has changed, and the receiver's priorities before and
-    after. For a tuple this value is the first part, unless neighbours read other parts as well.
+    after the join. For a tuple, the sent value is the first part, unless neighbours read other parts as well.
     """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
     differs = "now[0] != was[0]" if len(how.types) > 1 and not _together(writer) else "True"
