@@ -167,7 +167,7 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
 
 
 def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
-    """Report that a function which folds a vector got another argument; propose the reduction of the same name, if any.
+    """Report an argument that is no vector of numbers; the user may mean the reduction of the same name.
     """
     name = node.name
     if name not in REDUCTIONS:

@@ -51,7 +51,7 @@ def driven(program: Program, call: Call) -> Ran:
 
 
 def _by_mpi(form: Form, options: Options, ranks: int) -> Form:
-    """Run a call on a number of ranks of mpiexec; returns its outcome as `packed` makes it."""
+    """Run a call on a number of ranks of mpiexec; returns the outcome in the form that `packed` makes."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlang-job-")))
         command, environ = job_of(ranks, "vlang.cli.rank.rank_job", [str(folder)])

@@ -67,7 +67,7 @@ class Checked:
     """A correct program with its tables.
 
     If a call of a `fn` leaves out an argument, the default of the parameter is used. An update (`x += e`) has no node
-    for `x + e`; the type of this sum is that of `vlang.types.common` for x and e. A shift has the type of its left
+    for `x + e`; the type of this sum is `vlang.types.common` of the types of x and e. A shift has the type of its left
     operand, unless that operand is a literal.
 
     Attributes:

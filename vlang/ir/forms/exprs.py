@@ -240,7 +240,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def reductions(expr: Expr) -> Iterator[Reduce]:
-    """The reductions in an expression, without those inside a grouped gather."""
+    """The reductions in an expression, except reductions inside a grouped gather."""
     if isinstance(expr, Reduce):
         yield expr
         return
