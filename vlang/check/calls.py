@@ -167,8 +167,7 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
 
 
 def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
-    """Report an argument that is no vector of numbers; the user may mean the reduction of the same name.
-    """
+    """Report an argument that is no vector of numbers; the user may mean the reduction of the same name."""
     name = node.name
     if name not in REDUCTIONS:
         wrong(x, node, 0, "a vector of numbers", type_)

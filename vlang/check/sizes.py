@@ -110,8 +110,7 @@ def too_deep(run: Run, node: t.Expr) -> None:
 
 
 def _said(run: Run) -> bool:
-    """Whether an exceeded limit has been reported. Later violations are not reported, since often there are many.
-    """
+    """Whether an exceeded limit has been reported. Later violations are not reported, since often there are many."""
     return any(p.code is Code.TOO_LARGE for p in run.problems)
 
 

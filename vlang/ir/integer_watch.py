@@ -260,8 +260,7 @@ class _Notes:
             yield self._note(statement, value, _both([_infinite(value), _not(_named(test, terms))]))
 
     def _value(self, statement: f.Apply | f.InitField | f.Let | f.InitGlobal, value: f.Expr) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true where a written value is infinite although operands are finite.
-        """
+        """Add a note: a bool that is true where a written value is infinite although operands are finite."""
         found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
         if found and _signed(value.type) is not None:
             yield self._note(statement, value, _both([_infinite(value), _either(map(_leaves, found))]))
@@ -295,8 +294,7 @@ def _with(expr: f.Expr, parts: Mapping[f.Expr, f.Expr]) -> f.Expr:
 
 
 def _parts(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
-    """Return the value of a reduction with its terms; for a tuple, each item of the value with its terms.
-    """
+    """Return the value of a reduction with its terms; for a tuple, each item of the value with its terms."""
     if isinstance(reduce.body, f.Op) and reduce.body.op == "tuple":
         if reduce.part is not None:
             return [(value, reduce.body.args[reduce.part])]

@@ -209,8 +209,7 @@ class _Lowering:
         return f.Apply(node.span, names, value)
 
     def _ended(self, block: t.Block, cond: t.Expr | None) -> tuple[tuple[f.Statement, ...], f.Expr | None]:
-        """Return a loop's block and `until`. The `let`s that `until` needs end the block, before `activate when`.
-        """
+        """Return a loop's block and `until`. The `let`s that `until` needs end the block, before `activate when`."""
         body = self._block(block.items)
         if cond is None:
             return body, None

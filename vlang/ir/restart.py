@@ -1,5 +1,4 @@
-"""Finds loops that can run once more from a result, and what one more superstep must do (language.md 4.4 to 4.6).
-"""
+"""Finds loops that can run once more from a result, and what one more superstep must do (language.md 4.4 to 4.6)."""
 
 from __future__ import annotations
 

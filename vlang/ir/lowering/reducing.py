@@ -161,8 +161,8 @@ class Reductions(ABC):
 
         Without weights, `hash` is computed from the seed, the keys, `self`, the neighbour and the position among edges
         to this neighbour. With weights, `hash` is the time of an event at the rate w, which is exponentially
-        distributed; the
-        first event chooses (Efraimidis, Spirakis: Weighted random sampling with a reservoir, IPL 97, 2006).
+        distributed; the first event chooses (Efraimidis, Spirakis: Weighted random sampling with a reservoir, IPL 97,
+        2006).
         """
         self._reducing, self._ends = True, node.domain.kind
         cond = None if node.cond is None else self._expr(node.cond)

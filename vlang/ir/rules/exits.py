@@ -202,8 +202,7 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0.
-    """
+    """Whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0."""
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
     finite = isinstance(expr, f.Const) and isinstance(expr.value, float) and math.isfinite(expr.value)
