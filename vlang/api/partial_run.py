@@ -1,4 +1,4 @@
-"""Runs on the CPU that stop at a given superstep of one loop."""
+"""Runs a program on the CPU up to a given superstep of one loop."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class _Size:
     Attributes:
         operations: The number of operations.
         levels: The number of nesting levels.
-        uses: For each argument of the function: how often it occurs, and the deepest level at which it does.
+        uses: For each argument of the function: how often it occurs, and the deepest level of an occurrence.
     """
 
     operations: int = 0

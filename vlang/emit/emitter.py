@@ -1,4 +1,4 @@
-"""The emitter: from a scheduled program to the plan that the engine runs on a target."""
+"""The emitter: turns a scheduled program into the plan that the engine runs on a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs with checkpoints: checks that a checkpoint belongs to a run, and continues a run from a checkpoint."""
+"""Checks that a checkpoint belongs to a run, and continues the run from the checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls, indices and products in the notation of other languages, and what to write in vlang instead.
+"""Reports calls, indices and products in the notation of other languages, with what to write in vlang instead.
 
 Each function examines an expression before the parts of the expression are checked. The function reports a foreign
 notation and returns True. It returns False for all other expressions.

@@ -25,7 +25,7 @@ def _stored(d: NumbaDialect, types: tuple[Scalar, ...], at: str, first: int, nam
 
 
 def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
-    """Write into `edge` the lines that add an edge to the table at `place`, if it satisfies the condition.
+    """Write into `edge` the lines that add an edge to the table at `place` if the edge satisfies the condition.
 
     An edge without a group changes entry 0, which belongs to no group.
 

@@ -188,7 +188,7 @@ class StageStruct:
         return f"if ({test}) {call}" if test else call
 
     def _poured(self, number: int, cell: Cell) -> str:
-        """Code that joins cell i into cell j of other cells by atomic operations."""
+        """Code that joins cell i into cell j of the cells `to` by atomic operations."""
         here, there = f"cells.c{number}[i]", f"to.c{number} + j"
         if cell.declared is None:
             return f"{cell.places.shared.function}({there}, {here});"

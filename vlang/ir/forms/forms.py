@@ -58,7 +58,7 @@ class ParamDecl:
         type: The type of its value.
         default: An expression over constants and earlier parameters; None if the caller must pass a value.
         span: The place of the declaration.
-        shape: The numbers of rows and columns of a matrix, of which `type` is the vector of all rows; else None.
+        shape: The numbers of rows and columns of a matrix, whose `type` is the vector of all rows; else None.
     """
 
     name: str

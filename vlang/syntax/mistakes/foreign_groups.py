@@ -1,4 +1,6 @@
-"""Groups of edges and random choices in the notation of other languages, such as `group by u.label having ...`."""
+"""Recognises groups of edges and random choices in the notation of other languages, such as `group by u.label having
+...`.
+"""
 
 from __future__ import annotations
 

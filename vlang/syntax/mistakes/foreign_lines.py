@@ -1,4 +1,4 @@
-"""Lines with calls, indices and statements of other languages that need the declarations of the program to translate.
+"""Recognises lines of other languages whose translation depends on the declarations of the program.
 
 `habits.py` has the lines that a pattern alone translates. Each rule here takes a line that does not parse and its
 surroundings, and returns the habit that it recognises, or None.

@@ -87,8 +87,8 @@ def _packed(writer: StageWriter, gather: f.Gather) -> str:
 def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function]:
     """The functions `along` and `accept`.
 
-    along: the values of an edge, read from its columns, or, if `shift` is not 0, from the bits above the receiver in
-    the edge's word. accept: accumulators to which the contribution of an edge with these values has been added.
+    along: reads the values of an edge from its columns or, if `shift` is not 0, from the bits above the receiver in the
+    edge's word. accept: adds the contribution of an edge with these values to the accumulators.
     """
     d, scope, texts = writer.dialect, writer.scope(), list[str]()
     values = sender_function(writer, "sender_part")[1]

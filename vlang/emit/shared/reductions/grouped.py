@@ -28,7 +28,7 @@ class Grouped(Accumulation):
 
     Attributes:
         whole: the grouped gather.
-        inside: the accumulation of each reduction inside, in the order of the text.
+        inside: the accumulation of each reduction inside the gather, in the order of the text.
     """
 
     whole: f.Reduce = None  # type: ignore[assignment]
@@ -114,7 +114,7 @@ class Grouped(Accumulation):
         return d.convert(self.key, d.convert(I64, d.arithmetic("^", U64, word, d.constant(1 << 63, U64))))
 
     def parts(self, names: tuple[str, ...]) -> list[tuple[Accumulation, tuple[str, ...]]]:
-        """Return each reduction inside with the names of its components. names: the components of a whole group."""
+        """Return each reduction inside the gather with its components, of the components `names` of a group."""
         found, at = [], 0
         for one in self.inside:
             found.append((one, names[at : at + len(one.types)]))

@@ -79,7 +79,7 @@ class Holistic(Accumulation):
         return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of the merge of two parts of one structure."""
+        """Merge the components of two parts of one structure."""
         d, name = writer.d, self.reduce.name
         joined: tuple[str, ...]
         if name == "mode":
