@@ -1,6 +1,4 @@
-"""Recognises groups of edges and random choices in the notation of other languages, such as `group by u.label having
-...`.
-"""
+"""Recognises groups of edges and random choices of other languages, such as `group by u.label having ...`."""
 
 from __future__ import annotations
 

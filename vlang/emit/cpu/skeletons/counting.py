@@ -62,7 +62,7 @@ def mode64_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode64_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """Like `mode32_take`, for 64-bit values. The table has an array of counts, then an array of values."""
+    """Like `mode32_take`, for 64-bit values, which are stored after the counts."""
     if not holds:
         return best, most
     space, bits = room[0], room[2]

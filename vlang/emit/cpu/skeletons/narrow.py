@@ -109,7 +109,7 @@ def look_up(
     offsets: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8], at: i64,
     end: i64, me: i64, several: bool
 ) -> tuple[i64, i64]:
-    """Read the row bounds of queue entries, with many reads in flight, and drop entries that another worker keeps.
+    """Read the row bounds of queue entries, with overlapping reads, and drop entries that another worker keeps.
 
     Returns: The number of entries left, and the number of their edges.
     """

@@ -182,7 +182,7 @@ def mix(seed, x):
 def exponential(bits):
     """-log(U) for U = (k + 1) / 2^53, where k is the number in the top 53 bits: an exponentially distributed number.
 
-    The logarithm is computed as in fdlibm (Sun Microsystems, e_log.c), by operations that are the same on every target.
+    The logarithm is that of fdlibm (Sun Microsystems, e_log.c), in operations that are the same on every target.
     """
     k, low = (bits >> np.uint64(11)) + np.uint64(1), np.int64(1)
     for step in (32, 16, 8, 4, 2, 1):

@@ -169,10 +169,7 @@ def enter_all(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], n: i64, filling: i64
 ) -> None:
-    """Add vertices to the list for the next window.
-
-    filling: 1 adds all vertices that are not silent; 2 and 3 add the vertices that wait for a free run.
-    """
+    """Add vertices to the list for the next window: all not silent (filling 1), or all that wait for a run (2 or 3)."""
     while True:
         if filling >= 2 and not has_room(control, desk):
             poke(control, ORDER_SPILLED, 1)  # another worker with free runs, or a later call, adds the rest
