@@ -143,7 +143,7 @@ class LoopFacts:
 
     @property
     def notifying(self) -> frozenset[str]:
-        """Under rule N: the fields whose change at a vertex makes it notify its neighbours."""
+        """Under rule N: the fields whose change at a vertex makes this vertex notify its neighbours."""
         return frozenset(name for one in self.skips for name in one.notifying)
 
 

@@ -1,4 +1,4 @@
-"""Finds the fields that may become infinite from finite operands, and the statement, by a second run.
+"""Finds integer fields that may become infinite from finite operands; if one did, a second run finds the statement.
 
 Some operations on finite integers may give an infinity. At the end of a run, the outputs that such operations write are
 tested for infinities. If an output has an infinity, and the values of the run do not rule out an overflow, the program
@@ -260,7 +260,7 @@ class _Notes:
             yield self._note(statement, value, _both([_infinite(value), _not(_named(test, terms))]))
 
     def _value(self, statement: f.Apply | f.InitField | f.Let | f.InitGlobal, value: f.Expr) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true where a written value is infinite although operands are finite."""
+        """Add a note: a bool that is true where a written value is infinite because finite operands overflowed."""
         found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
         if found and _signed(value.type) is not None:
             yield self._note(statement, value, _both([_infinite(value), _either(map(_leaves, found))]))

@@ -116,7 +116,7 @@ class LoopScope:
     def reads_iteration(self) -> bool:
         """Whether the loop reads `iteration`.
 
-        Reads in an inner loop do not count, since they give the number of that loop.
+        Reads in an inner loop do not count, since there `iteration` counts the supersteps of the inner loop.
         """
         blocks = {s for s in statements(self.loop.body) if isinstance(s, f.Repeat)}
         inner = {s for block in blocks for s in statements(block.body)}

@@ -148,7 +148,7 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: the fields of a neighbour that make its contribution void if their value is the identity.
+    """Rule Z: the fields of a neighbour that make the neighbour's contribution void if they have the identity.
 
     The identity is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """
