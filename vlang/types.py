@@ -115,7 +115,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The type of a matrix, `T[k, l]`, of a parameter or literal. The IR has the vector of its rows in its place."""
+    """The type of a matrix, `T[k, l]`, of a parameter or literal. In the IR, the vector of its rows replaces it."""
 
     item: Scalar
     rows: int

@@ -180,7 +180,7 @@ def times_of(name: str, type_: Scalar, array: Array) -> Array:
 
 
 def time_value(name: str, type_: Scalar, value: Any) -> int | float:
-    """A value of a type of times as a number of its unit, or an infinity.
+    """Convert a value of a time type to a number of the type's units, or to an infinity.
 
     Args:
         name: the parameter or field, for messages.

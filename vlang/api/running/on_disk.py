@@ -1,4 +1,4 @@
-"""Runs on a graph whose edges are on disk: whether edges are read or streamed, and which programs cannot stream."""
+"""Decides whether a run reads or streams edges that are on disk, and finds programs that cannot stream edges."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _infinite(expr: t.Expr) -> bool:
 def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal, bool, Scalar]]:
     """The literals of an expression that are converted to `target`.
 
-    Yields with each literal whether it is negated, and the type to which it is converted.
+    Yields three items for each literal: the literal, whether it is negated, and the type to which it is converted.
     """
     if isinstance(expr, t.TupleExpr) and isinstance(target, Tuple):
         for part, goal in zip(expr.items, target.items, strict=False):

@@ -1,8 +1,8 @@
 """Gathers of `change(u.x)` (language.md 4.5), and the messages that inactive vertices send to these gathers.
 
-Changes are sent as messages, since a neighbour may update its sent value, and change again, before a receiver reads it.
-Only active neighbours contribute. If the whole contribution is one message, an inactive neighbour sends the identity.
-Otherwise, a flag stored with the messages says whether the neighbour is active.
+Changes are sent as messages, since a neighbour may update its sent value, and change again, before a receiver reads the
+change. Only active neighbours contribute. If the whole contribution is one message, an inactive neighbour sends the
+identity. Otherwise, a flag stored with the messages says whether the neighbour is active.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class Expressions(Reductions):
         return read
 
     def _read_ahead(self, node: t.Member, read: f.Expr) -> f.Expr:
-        """A read of a field of one fixed vertex inside a reduction becomes a `let` before the statement."""
+        """Turn a read of a field of one fixed vertex inside a reduction into a `let` before the statement."""
         known = self.ahead.get(read)
         if known is None:
             text = self._checked.file.text[node.span.start : node.span.end]

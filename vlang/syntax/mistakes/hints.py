@@ -249,7 +249,7 @@ def _arrow(case: _Case) -> Problem | None:
 
 
 def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
-    """The arrows of other languages after a `for`, of two words each: the index of the first word, and the text."""
+    """Yield the index and the text of each arrow of another language after a `for`. Such an arrow is two words."""
     begin = next((i for i, w in enumerate(words) if w.text == "for" and i), len(words))
     for i in range(begin, len(words) - 1):
         pair = words[i].text + words[i + 1].text
@@ -258,9 +258,9 @@ def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
 
 
 def _as_self(case: _Case, source: str, target: str) -> tuple[str, ...]:
-    """The line with `self` in place of one end of an arrow between two names.
+    """Return the line with `self` in place of one end of an arrow between two names.
 
-    That end is the target; or the source, if only fields of the target are read.
+    The replaced end is the source if only fields of the target are read; otherwise, it is the target.
     """
     if not (source.isidentifier() and target.isidentifier()):
         return ()

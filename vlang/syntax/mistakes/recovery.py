@@ -143,7 +143,7 @@ def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
 
 
 class _Layout:
-    """A text with placeholders in place of the bad lines, and a map from its positions to those in the user's text."""
+    """A text with placeholders in place of the bad lines, and the map from its positions to the user's text."""
 
     def __init__(self, found: Scan, headed: bool) -> None:
         self._source = found.source

@@ -66,7 +66,7 @@ class Holistic(Accumulation):
         return 2 if self.reduce.name == "mode" else 1
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The components before any contribution; `mex` starts at the largest value. types: those of a contribution."""
+        """The components before any contribution; `mex` starts at the largest value. types: a contribution's types."""
         d = writer.d
         if types is not None:
             return d.constant(0, types[0]), d.false
@@ -79,7 +79,7 @@ class Holistic(Accumulation):
         return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of the merge of two parts of one structure."""
+        """Merge the components of two parts of one structure."""
         d, name = writer.d, self.reduce.name
         joined: tuple[str, ...]
         if name == "mode":

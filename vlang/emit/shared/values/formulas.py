@@ -1,6 +1,6 @@
 """Code of IR expressions: straight-line code, in which each line names one value.
 
-Every subexpression is evaluated, also those that a conditional does not choose: expressions have no effects, and no
+Every subexpression is evaluated, even if a conditional does not choose it: expressions have no effects, and no
 operation traps. So the code needs no branches, equal subexpressions are computed once, and the same code serves every
 target, in the syntax of its Dialect.
 """

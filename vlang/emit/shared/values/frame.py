@@ -162,7 +162,7 @@ class Environment:
         return given, ordered, places, self.scalar(name, I64)
 
     def given(self, name: str, type_: Vector) -> tuple[str, ...]:
-        """Code of the components of a parameter that is a vector, or of the rows of one that is a matrix."""
+        """Code of the components of a vector parameter, or of the rows of a matrix parameter."""
         pointer = self.given_pointer(name, type_)
         if name in self.frame.shapes:  # stored column by column
             rows, columns = self.frame.shapes[name]
