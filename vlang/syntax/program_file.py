@@ -8,9 +8,10 @@ from pathlib import Path
 
 from vlang.errors import DiskError
 
-__all__ = ["MOST_CHARACTERS", "MOST_LEVELS", "MOST_STATEMENTS", "STDIN", "program_bytes"]
+__all__ = ["MOST_CHARACTERS", "MOST_LEVELS", "MOST_LOOPS", "MOST_STATEMENTS", "STDIN", "program_bytes"]
 
 MOST_CHARACTERS = 200_000  # of a program text
+MOST_LOOPS = 100  # of a program; each compiles kernels of its own, in half a second
 MOST_STATEMENTS = 1000  # of a program; to compile so many takes half a minute and 1 GiB
 MOST_LEVELS = 100  # of nested expressions, since recursive functions process them, here and in later stages
 
