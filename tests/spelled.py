@@ -10,7 +10,7 @@ __all__ = ["spelled"]
 
 
 def spelled(**given: Any) -> dict[str, Any]:
-    """The keywords for a call of a program: research options go into `research`, and all other options stay."""
+    """Return the keywords for a call of a program: research options go into `research`, and all other options stay."""
     research = {name: value for name, value in given.items() if name in RESEARCH}
     rest = {name: value for name, value in given.items() if name not in RESEARCH}
     return {**rest, "research": research} if research else rest

@@ -58,7 +58,7 @@ def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
 
 
 def launched(command: list[str]) -> str:
-    """The output of a command; its errors are shown."""
+    """Return the output of a command; its errors are shown."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "OMPI_ALLOW_RUN_AS_ROOT": "1",
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return subprocess.run(command, check=True, capture_output=False, stdout=subprocess.PIPE, text=True,
@@ -66,13 +66,13 @@ def launched(command: list[str]) -> str:
 
 
 def tool(name: str) -> str | None:
-    """The path of a program of MPI, beside this Python or on the path; None if there is none."""
+    """Return the path of a program of MPI, beside this Python or on the path; None if there is none."""
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.exists() else shutil.which(name)
 
 
 def inputs(folder: Path, scale: int) -> tuple[Path, Path]:
-    """The graph as a page file by degree, and its rows for C++; built once."""
+    """Return the graph as a page file by degree, and its rows for C++; built once."""
     from vlang import Graph
 
     pages, rows = folder / f"kron{scale}.vg", folder / f"kron{scale}.rows"
@@ -89,7 +89,7 @@ def inputs(folder: Path, scale: int) -> tuple[Path, Path]:
 
 
 def built(folder: Path) -> Path | None:
-    """The C++ program; None without mpicxx."""
+    """Return the C++ program; None without mpicxx."""
     mpicxx = tool("mpicxx")
     if mpicxx is None:
         print("no mpicxx: the C++ program is left out")
@@ -101,7 +101,7 @@ def built(folder: Path) -> Path | None:
 
 
 def loops(program: Path, mpiexec: str, ranks: int, rows: Path, source: int) -> dict[str, list[float]]:
-    """The seconds of each run of the C++ program, by name of the work."""
+    """Return the seconds of each run of the C++ program, by name of the work."""
     text = launched([mpiexec, "-n", str(ranks), str(program), str(rows), str(source), str(SUPERSTEPS), str(RUNS)])
     lines = [line.split() for line in text.splitlines()][1:]
     return {"pagerank": [float(line[0]) for line in lines], "bfs": [float(line[2]) for line in lines]}

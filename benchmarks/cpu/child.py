@@ -54,7 +54,7 @@ def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int)
 
 
 def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -> dict[str, int]:
-    """The peak memory of a workload, and the size of the arrays that it needs, in bytes.
+    """Return the peak memory of a workload, and the size of the arrays that it needs, in bytes.
 
     Args:
         kind, graph: names of the workload and of its graph.

@@ -76,7 +76,7 @@ class Cell:
         return self.times["auto"] / self.times[self.best]
 
     def lines(self) -> list[str]:
-        """The line of the table, and the supersteps if the ratio is above CLOSE."""
+        """Return the line of the table, and the supersteps if the ratio is above CLOSE."""
         shown = "  ".join(f"{way} {ms:.4g}" for way, ms in self.times.items())
         lines = [f"{self.program:<16}{self.graph:<18}{self.ratio:6.2f}  {shown}"]
         for way in dict.fromkeys(("auto", self.best)) if self.ratio > CLOSE else ():
@@ -85,7 +85,8 @@ class Cell:
 
 
 def read(name: str) -> Graph | None:
-    """An undirected graph without self-loops and parallel edges, as peeling needs; None if its file is missing."""
+    """Return an undirected graph without self-loops and parallel edges, as peeling needs; None if its file is missing.
+    """
     path = next(iter((folder() / name).glob(f"{name}.*.gz")), None)
     if path is None and ":" not in name:
         return None

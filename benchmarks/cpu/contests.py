@@ -48,7 +48,7 @@ class Contest:
 
 
 def contest(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Both sides of a workload on a graph, after all preparation that is not measured.
+    """Return both sides of a workload on a graph, after all preparation that is not measured.
 
     Args:
         work: the workload.
@@ -60,7 +60,7 @@ def contest(work: Work, given: Input, references: References, threads: int) -> C
 
 
 def sweep_ms(given: Input, references: References, threads: int, sweeps: int = 3) -> float:
-    """The unit of the table: milliseconds of one sweep of the C++ PageRank, the median of several.
+    """Return the unit of the table: milliseconds of one sweep of the C++ PageRank, the median of several.
 
     Args:
         given: the graph.
@@ -73,12 +73,12 @@ def sweep_ms(given: Input, references: References, threads: int, sweeps: int = 3
 
 @cache
 def program(name: str) -> Program:
-    """A program of the standard library."""
+    """Return a program of the standard library."""
     return load(name)
 
 
 def _call(name: str, graph: Graph, threads: int, **arguments: Any) -> tuple[float, Result]:
-    """Milliseconds of the whole call, from arguments to result."""
+    """Return milliseconds of the whole call, from arguments to result."""
     begin = time.perf_counter()
     result = program(name)(graph, threads=threads, **arguments)
     return 1e3 * (time.perf_counter() - begin), result

@@ -60,7 +60,9 @@ INPUTS = (*_GENERATED, *_PUBLISHED)
 
 
 def build(name: str, quick: bool, threads: int) -> Input | None:
-    """The graph of that name; with `quick` a small one. None for a published graph that is missing, or with `quick`."""
+    """Return the graph of that name; with `quick` a small one. None for a published graph that is missing, or with
+    `quick`.
+    """
     begin = time.perf_counter()
     if name in _PUBLISHED:
         path = folder() / name / f"{name}.{_PUBLISHED[name]}"

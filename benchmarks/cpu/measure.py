@@ -72,11 +72,11 @@ class Rounds:
     others: float
 
     def median(self, number: int) -> float:
-        """The median time of contestant `number`."""
+        """Return the median time of contestant `number`."""
         return median(sample[number] for sample in self.samples)
 
     def ratio(self, first: int, second: int) -> float:
-        """The median of the ratios of two contestants in the same round."""
+        """Return the median of the ratios of two contestants in the same round."""
         return median(sample[first] / sample[second] for sample in self.samples)
 
 
@@ -101,7 +101,8 @@ def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds
 
 
 def _rested(contestant: Callable[[], float]) -> float:
-    """The time of one contestant, measured after a pause in which the threads of the previous contestant go to sleep.
+    """Return the time of one contestant, measured after a pause in which the threads of the previous contestant go to
+    sleep.
 
     OpenMP threads spin for some milliseconds after their work and would disturb the next contestant.
     """
@@ -110,7 +111,7 @@ def _rested(contestant: Callable[[], float]) -> float:
 
 
 def _ticks() -> tuple[float, float, float]:
-    """The wall clock, the busy time of the processors of this process, and its own CPU time, in seconds.
+    """Return the wall clock, the busy time of the processors of this process, and its own CPU time, in seconds.
 
     Busy time includes time that other processes and other guests used.
     """
@@ -125,13 +126,13 @@ def _ticks() -> tuple[float, float, float]:
 
 
 def _disturbed(before: tuple[float, float, float], after: tuple[float, float, float]) -> float:
-    """How many processors other processes used, on average."""
+    """Return how many processors other processes used, on average."""
     clock, busy, mine = (b - a for a, b in zip(before, after))
     return max(0.0, busy - mine) / clock
 
 
 def paired(name: str, unit: str, against: str, target: float | None, rounds: Rounds, graph: str = "") -> Figure:
-    """The figure of two alternated contestants: vlang first, then the other.
+    """Return the figure of two alternated contestants: vlang first, then the other.
 
     Args:
         name, unit, against, target, graph: see `Figure`.
@@ -142,7 +143,7 @@ def paired(name: str, unit: str, against: str, target: float | None, rounds: Rou
 
 
 def limited(name: str, unit: str, against: str, limit: float, target: float | None, samples: list[float]) -> Figure:
-    """The figure of runs against a fixed limit.
+    """Return the figure of runs against a fixed limit.
 
     Args:
         name, unit, against, target, samples: see `Figure`.

@@ -34,7 +34,7 @@ def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
 
 
 def with_memory(figure: Figure, work: Work, quick: bool, threads: int) -> Figure:
-    """The figure of a workload with the peak memory of a process that does nothing else.
+    """Return the figure of a workload with the peak memory of a process that does nothing else.
 
     Args:
         figure: the figure of the workload.

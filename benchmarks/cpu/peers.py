@@ -60,7 +60,7 @@ class PeerFigure:
     agrees: bool
 
     def cells(self) -> list[str]:
-        """The cells of the row in the table."""
+        """Return the cells of the row in the table."""
         return [self.peer, self.work, self.graph, f"{self.ours:.3g} ms", f"{self.other:.3g} ms", f"{self.ratio:.2f}",
                 self.call, f"{self.converted:.2f} s", "yes" if self.agrees else "NO"]  # fmt: skip
 

@@ -56,7 +56,7 @@ def _theirs(text: Text, convert: Callable[[Any], list[Any]]) -> Callable[[], tup
 
 
 def _filled(offsets: NDArray[Any]) -> int:
-    """The number of non-empty lists.
+    """Return the number of non-empty lists.
 
     Other counts differ between the sides, since scipy sums parallel edges and has unused rows.
     """
@@ -64,7 +64,9 @@ def _filled(offsets: NDArray[Any]) -> int:
 
 
 def _other() -> tuple[Callable[[NDArray[Any]], list[Any]], str]:
-    """The conversion after loadtxt, and its name. Without scipy there is no conversion, which favours numpy.loadtxt."""
+    """Return the conversion after loadtxt, and its name. Without scipy there is no conversion, which favours
+    numpy.loadtxt.
+    """
     try:
         from scipy.sparse import coo_matrix
     except ImportError:

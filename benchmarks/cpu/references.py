@@ -57,6 +57,6 @@ def _passed(value: Any) -> Any:
 
 
 def pointer(array: NDArray[Any]) -> ctypes.c_void_p:
-    """The address of a contiguous array."""
+    """Return the address of a contiguous array."""
     assert array.flags.c_contiguous
     return array.ctypes.data_as(ctypes.c_void_p)

@@ -65,7 +65,7 @@ class Side:
 
 
 def interval(ratios: NDArray[np.float64]) -> tuple[float, float, float]:
-    """The median of ratios and the two ends of its 95 % interval."""
+    """Return the median of ratios and the two ends of its 95 % interval."""
     drawn = np.random.default_rng(1).choice(ratios, (2000, len(ratios)))
     low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
     return float(np.median(ratios)), float(low), float(high)

@@ -50,7 +50,7 @@ class GridGraph:
         self._hub, self._n = int(np.argmax(graph.out_degree)), graph.n
 
     def seconds(self, work: str) -> float:
-        """Seconds of one of WORKS: the conversion, a PageRank sweep, a search from the hub, or components."""
+        """Return seconds of one of WORKS: the conversion, a PageRank sweep, a search from the hub, or components."""
         grid, budget = str(self._grid), str(_BUDGET)
         if work == "convert":
             return self._run("preprocess", "-i", str(self._pairs), "-o", grid, "-v", str(self._n), "-p",

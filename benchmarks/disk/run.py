@@ -55,7 +55,7 @@ class Row(NamedTuple):
     detail: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the row as text."""
+        """Return the cells of the row as text."""
         met = "" if self.met is None else "yes" if self.met else "NO"
         return self.work, self.figure, self.limit, self.must, met, self.detail
 
@@ -75,7 +75,7 @@ class Session:
         self.hub = 0
 
     def job(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The figures of a job, run in a separate process."""
+        """Return the figures of a job, run in a separate process."""
         command = [*self.prefix, sys.executable, str(Path(__file__).with_name("works.py")), name, json.dumps(arguments)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -85,7 +85,7 @@ class Session:
         return found
 
     def memory(self, mib: float, least: float = 0) -> int:
-        """A budget in bytes: `mib` MiB for 2^22 vertices, of which `least` MiB do not shrink with the graph."""
+        """Return a budget in bytes: `mib` MiB for 2^22 vertices, of which `least` MiB do not shrink with the graph."""
         return int((least + (mib - least) * self.part) * MIB)
 
     def rows(self) -> Iterator[Row]:
@@ -188,7 +188,7 @@ class Session:
                   f"GridGraph {other.nbytes / m:.1f}")
 
     def ours(self, work: str, warm: Path) -> float:
-        """Seconds of vlang for a workload of GridGraph: a whole run, or for PageRank a sweep after the first."""
+        """Return seconds of vlang for a workload of GridGraph: a whole run, or for PageRank a sweep after the first."""
         if work == "convert":
             seconds: float = self.job("conversion", source=str(self.source), target=str(self.pages), memory=256 * MIB,
                                       threads=self.threads, warm=str(warm))["seconds"]
@@ -202,7 +202,7 @@ class Session:
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as a table for documents. name: the name of the record's file."""
+    """Return the record of a run as a table for documents. name: the name of the record's file."""
     rows = [Row(*row).cells() for row in record["rows"]]
     return (f"{record['processor']}, {record['threads']} threads, {record['memory']}, {record['system']}; R-MAT of "
             f"2^{record['scale']} vertices; {record['date'][:10]}, load {record['load']:.1f} before and "

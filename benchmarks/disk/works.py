@@ -94,7 +94,7 @@ def reading(source: str, threads: int) -> dict[str, float]:
 
 
 def limit(path: str) -> dict[str, float]:
-    """Bytes a second that two threads read from the disk, in the same pieces and into as many buffers as a ring.
+    """Return bytes a second that two threads read from the disk, in the same pieces and into as many buffers as a ring.
 
     They read for _SECONDS, because the disks of many virtual machines are faster for a short time.
     """

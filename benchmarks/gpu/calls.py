@@ -53,7 +53,7 @@ class Line:
     outside: float
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the line."""
+        """Return the cells of the line."""
         beyond = self.later - 2 * self.supersteps
         figures = (self.first, self.second, self.later, self.supersteps, self.outside, beyond)
         return (self.program, self.graph, *(f"{ms:.3g}" for ms in figures), "yes" if beyond <= MOST else "NO")
@@ -77,7 +77,7 @@ def line(name: str, given: Input) -> Line:
 
 
 def opening_us(given: Input) -> tuple[int, float]:
-    """The number of pages, and the microseconds to open one in a second call."""
+    """Return the number of pages, and the microseconds to open one in a second call."""
     call = prepared(Work("pagerank", given.name, 1, 1, resident=0.0), given, {"device": "gpu", "page_size": PAGE})
     call(max_rounds=3)
     result, seconds = call.timed(max_rounds=3)

@@ -88,7 +88,7 @@ def _same(what: str, source: int, have: Array, want: Array) -> None:
 def _reduced(
     adjacency: Adjacency, offered: Callable[[Array, slice], Array], reduce: np.ufunc, empty: float
 ) -> NDArray[np.float64]:
-    """The reduction of the entries of each row, float64[n].
+    """Return the reduction of the entries of each row, float64[n].
 
     offered(targets, positions) returns the values of the entries at these positions.
     """

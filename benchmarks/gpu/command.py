@@ -28,7 +28,7 @@ _WIDTHS = (12, 14, 7, 8, 8, 8)
 
 
 def seconds(checkout: Path, graph: str, device: str) -> float:
-    """The seconds of one command. Raises subprocess.CalledProcessError if it fails."""
+    """Return the seconds of one command. Raises subprocess.CalledProcessError if it fails."""
     command = [sys.executable, "-m", "vlang", "run", "bfs", graph, "source=1", "--device", device, "-q"]
     begin = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(checkout)

@@ -100,7 +100,7 @@ QUICK = {
 
 
 def build(name: str, quick: bool = False) -> Input:
-    """The graph of that name; with `quick` a small one. Raises KeyError for an unknown name."""
+    """Return the graph of that name; with `quick` a small one. Raises KeyError for an unknown name."""
     begin = time.perf_counter()
     graph = generated(name, (QUICK if quick else INPUTS)[name])
     source = 0 if INPUTS[name].corner else int(np.argmax(graph.out_degree))
@@ -108,7 +108,7 @@ def build(name: str, quick: bool = False) -> Input:
 
 
 def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None) -> Graph:
-    """A graph of a kind, with in- and out-edges.
+    """Return a graph of a kind, with in- and out-edges.
 
     Args:
         name: the name shown in messages.

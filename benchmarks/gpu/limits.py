@@ -70,7 +70,7 @@ def measure_limits() -> Limits:
 
 
 def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
-    """Seconds to read all targets in order and to gather one float for each: the limit of a sweep.
+    """Return seconds to read all targets in order and to gather one float for each: the limit of a sweep.
 
     n: the number of vertices.
     """
@@ -94,7 +94,7 @@ def _processors() -> int:
 
 
 def _timed(work: Callable[[], object]) -> float:
-    """Seconds on the device, the median of several runs after a warm-up."""
+    """Return seconds on the device, the median of several runs after a warm-up."""
     import cupy
 
     work()
@@ -117,7 +117,7 @@ def _copy(size: int) -> float:
 
 
 def _gather(targets: Any, n: int) -> float:
-    """Seconds of one gather. targets: cupy uint32[E]."""
+    """Return seconds of one gather. targets: cupy uint32[E]."""
     import cupy
 
     kernel = _module().get_function("gather")

@@ -69,7 +69,7 @@ class Line:
     gathers: float
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the line."""
+        """Return the cells of the line."""
         return (self.graph, f"{self.peer:.3f}", f"{self.product:.3f}", f"{self.product / self.peer:.2f}",
                 _met(self.product, self.peer), f"{self.pagerank:.3f}", f"{self.bound:.3f}",
                 f"{self.pagerank / self.bound:.2f}", _met(self.pagerank, self.bound), f"{self.gathers:.3f}")
@@ -80,7 +80,7 @@ def _met(ours: float, most: float) -> str:
 
 
 def sweep_ms(work: Program, graph: Graph, arguments: dict[str, Any]) -> Callable[[], float]:
-    """A function that measures the milliseconds of one sweep."""
+    """Return a function that measures the milliseconds of one sweep."""
     def measured() -> float:
         few, many = (work(graph, device="gpu", max_rounds=rounds, **arguments) for rounds in (FEW, MANY))
         return (many.seconds - few.seconds) * 1e3 / (many.rounds - few.rounds)
@@ -90,7 +90,7 @@ def sweep_ms(work: Program, graph: Graph, arguments: dict[str, Any]) -> Callable
 
 
 def peer_ms(graph: Graph, check: Any) -> Callable[[], float]:
-    """A function that measures the milliseconds of one product by cuSPARSE.
+    """Return a function that measures the milliseconds of one product by cuSPARSE.
 
     Args:
         graph: its in-edges and their column `weight` are the matrix.

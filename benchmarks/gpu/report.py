@@ -60,7 +60,7 @@ class Row:
         return "aim" if self.aim is not None and self.ms <= self.aim else "yes" if self.ms <= self.must else "NO"
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the row in the table."""
+        """Return the cells of the row in the table."""
         peer = "" if self.peer is None else f"{self.peer[1]:g} {self.peer[0]}"
         return (self.work, self.graph, _short(self.ms), _short(self.must), _short(self.aim), peer, _short(self.limit),
                 self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.steps), _short(self.call),
@@ -112,7 +112,7 @@ def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequen
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as a table for documents. name: the name of the record's file."""
+    """Return the record of a run as a table for documents. name: the name of the record's file."""
     versions, limits = record["versions"], record["limits"]
     gathers = [f"{rate / 1e9:.0f} G/s from {int(size) >> 20} MB" for size, rate in limits["gathers"].items()]
     link = [f"{rate / 1e9:.1f} GB/s of {int(size) >> 20} MB" for size, rate in limits["link"].items()]

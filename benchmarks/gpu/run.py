@@ -81,7 +81,7 @@ class Session:
         return replace(row, must=None, aim=None, peer=None) if self.quick else row
 
     def limit(self, work: Work, given: inputs.Input, timing: Timing, gather: float) -> float | None:
-        """The least time of a workload in milliseconds, by the measured limits of the device.
+        """Return the least time of a workload in milliseconds, by the measured limits of the device.
 
         Args:
             work: the workload.

@@ -55,7 +55,7 @@ class Call:
         return self.program(self.given.graph, **spelled({**self.arguments, **more}))
 
     def timed(self, **more: Any) -> tuple[Result, float]:
-        """The result of a run, and the seconds of the whole call."""
+        """Return the result of a run, and the seconds of the whole call."""
         begin = time.perf_counter()
         result = self(**more)
         return result, time.perf_counter() - begin
@@ -63,18 +63,18 @@ class Call:
 
 @cache
 def program(name: str) -> Program:
-    """A program of the standard library."""
+    """Return a program of the standard library."""
     return load(name)
 
 
 def spelled(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of a call from parameters and options in one dict; research options go into `research`."""
+    """Return the keywords of a call from parameters and options in one dict; research options go into `research`."""
     rest = {name: value for name, value in arguments.items() if name not in RESEARCH}
     return {**rest, "research": {name: value for name, value in arguments.items() if name in RESEARCH}}
 
 
 def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
-    """The call of a workload.
+    """Return the call of a workload.
 
     The share of resident edges determines the memory budget of the call. options: run options such as `device`.
     """
@@ -94,12 +94,12 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
 
 
 def bytes_of_edges(work: Work, given: Input) -> int:
-    """Bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses them."""
+    """Return bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses them."""
     return len(given.graph.adjacency("in")) * (8 if work.kind == "sssp" else 4)
 
 
 def least_budget(call: Call) -> int:
-    """The least device memory, in bytes, that the engine accepts for a run, including frontiers for a traversal.
+    """Return the least device memory, in bytes, that the engine accepts for a run, including frontiers for a traversal.
 
     The error is at most a hundredth of the bytes of the edges.
     """
@@ -139,7 +139,7 @@ def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) 
 
 
 def steps_ms(result: Result) -> float:
-    """Milliseconds of the supersteps."""
+    """Return milliseconds of the supersteps."""
     return sum(row.seconds for row in result.history) * 1e3
 
 

@@ -71,7 +71,9 @@ def variants(work: str, devices: str) -> list[Variant]:
 
 
 def calls(work: str, given: inputs.Input, found: list[Variant], page: int) -> list[Call]:
-    """The calls of the variants; a streamed run gets the least memory of its devices and four pages of `page` bytes."""
+    """Return the calls of the variants; a streamed run gets the least memory of its devices and four pages of `page`
+    bytes.
+    """
     kind = work.removeprefix("streamed-")
     work_ = Work(kind, given.name, 0, 0)
     result = [prepared(work_, given, variant.options) for variant in found]
@@ -123,7 +125,7 @@ def measure(work: str, given: inputs.Input, devices: str, repeats: int, page: in
 
 
 def differing(one: Result, other: Result) -> str:
-    """How two results differ; "" if they do not."""
+    """Return how two results differ; "" if they do not."""
     for name in one.fields:
         a, b = np.asarray(one[name]), np.asarray(other[name])
         same = np.allclose(a, b, rtol=1e-4, atol=0, equal_nan=True) if a.dtype.kind == "f" else np.array_equal(a, b)
@@ -133,7 +135,7 @@ def differing(one: Result, other: Result) -> str:
 
 
 def line(variant: Variant, one: float | None) -> str:
-    """The row of a variant; `one` is the time of one GPU by the same way."""
+    """Return the row of a variant; `one` is the time of one GPU by the same way."""
     if not variant.samples:
         return report.table_line([variant.work, variant.name, variant.problem], _WIDTHS)
     ms = median(variant.samples)

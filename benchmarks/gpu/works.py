@@ -70,7 +70,7 @@ SWEEP_WORKS = ("pagerank",)
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The workloads of these names (all if empty) on these graphs, grouped by graph so that each is built once.
+    """Return the workloads of these names (all if empty) on these graphs, grouped by graph so that each is built once.
 
     Without names of graphs, these are all but those of `LARGE`.
     """

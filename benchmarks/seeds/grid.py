@@ -93,7 +93,7 @@ def _measure(setup: Setup, cell: Cell) -> None:
 
 
 def _line(cell: Cell) -> tuple[str, ...]:
-    """The row of a cell: the best policy is marked."""
+    """Return the row of a cell: the best policy is marked."""
     ms = cell.ms
     best = min(ms, key=lambda policy: ms[policy])
     shown = [f"{ms[policy]:.3g}" + ("*" if policy == best else "") if policy in ms else "" for policy in _POLICIES]

@@ -25,7 +25,7 @@ def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
 
 
 def _given(setup: Setup, name: str) -> dict[str, Any]:
-    """The arguments of a program under the policy."""
+    """Return the arguments of a program under the policy."""
     policy = {"policy": "gts", "device": setup.device}
     return policy if name == "pagerank" else {**policy, **setup.source(setup.graph("rmat"))}
 

@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None, device: str | None = None) -> l
 
 
 def _has_gpu(name: str) -> bool:
-    """Whether the GPU exists; prints why if it does not."""
+    """Return whether the GPU exists; prints why if it does not."""
     try:
         check_gpu(parse_device(name)[1])
     except DeviceError as error:

@@ -26,7 +26,7 @@ ROUNDS = 8  # supersteps of a run that times sweeps; the first two are left out
 
 @cache
 def program(name: str) -> Program:
-    """A program of the standard library."""
+    """Return a program of the standard library."""
     return load(name)
 
 
@@ -53,7 +53,7 @@ class Setup:
         return self.scale < 12
 
     def graph(self, name: str) -> Graph:
-        """The graph "rmat", "grid" or "uniform D" with D edges a vertex; all have about as many edges."""
+        """Return the graph "rmat", "grid" or "uniform D" with D edges a vertex; all have about as many edges."""
         if name not in self._graphs:
             kind, _, degree = name.partition(" ")
             side = 1 << (self.scale + 1) // 2
@@ -64,7 +64,7 @@ class Setup:
         return self._graphs[name]
 
     def source(self, graph: Graph) -> dict[str, Any]:
-        """The argument `source`: the vertex of largest out-degree."""
+        """Return the argument `source`: the vertex of largest out-degree."""
         return {"source": int(np.argmax(graph.out_degree))}
 
     def run(self, which: Program, graph: Graph, **options: Any) -> Result:
@@ -72,18 +72,19 @@ class Setup:
         return which(graph, **spelled({"device": self.device, **options}))
 
     def sweep_ms(self, which: Program, graph: Graph, **options: Any) -> float:
-        """Milliseconds of a superstep over all edges: the median of runs, and in a run of its later supersteps."""
+        """Return milliseconds of a superstep over all edges: the median of runs, and in a run of its later supersteps.
+        """
         self.run(which, graph, **options, max_rounds=2)
         runs = [self.run(which, graph, **options, max_rounds=ROUNDS) for _ in range(self.repeats)]
         return 1e3 * median(median(row.seconds for row in result.history[2:]) for result in runs)
 
     def run_ms(self, which: Program, graph: Graph, **options: Any) -> float:
-        """Milliseconds of a whole run, the median."""
+        """Return milliseconds of a whole run, the median."""
         self.run(which, graph, **options)
         return 1e3 * median(self.run(which, graph, **options).seconds for _ in range(self.repeats))
 
     def least(self, which: Program, graph: Graph, **options: Any) -> int:
-        """The least device memory that a streamed run accepts, in bytes, to within a hundredth of the edges."""
+        """Return the least device memory that a streamed run accepts, in bytes, to within a hundredth of the edges."""
         refused, taken, grain = 0, 1 << 16, max(1 << 10, graph.m * 4 // 100)
         while not self._fits(which, graph, taken, options):
             refused, taken = taken, 2 * taken
@@ -102,7 +103,7 @@ class Setup:
     def streamed(
         self, which: Program, graph: Graph, share: float, edge_bytes: int = 4, **options: Any
     ) -> dict[str, Any]:
-        """The options of a run of which that share of the edges stays on the device, with at least eight pages.
+        """Return the options of a run of which that share of the edges stays on the device, with at least eight pages.
 
         Args:
             which: the program.

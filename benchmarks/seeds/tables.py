@@ -47,7 +47,7 @@ class Table:
 
 
 def compared(what: str, paper: str, reported: tuple[float, float], here: float, why: str) -> Finding:
-    """A finding about a ratio, which agrees if it is in the reported range, up to a quarter outside of it.
+    """Return a finding about a ratio, which agrees if it is in the reported range, up to a quarter outside of it.
 
     Args:
         what: the quantity.

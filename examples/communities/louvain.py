@@ -19,7 +19,7 @@ LEVEL = load("louvain")
 
 
 def louvain(graph: Graph, seed: int = 1) -> tuple[NDArray[Any], float]:
-    """The community of each vertex, named by the id of one of its vertices, and the modularity.
+    """Return the community of each vertex, named by the id of one of its vertices, and the modularity.
 
     Args:
         graph: an undirected graph; edges without a column `weight` weigh 1.

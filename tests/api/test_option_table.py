@@ -63,7 +63,7 @@ def test_options_all_at_once(karate: vlang.Graph, options: Any) -> None:
 
 
 def refused(program: vlang.Program, graph: vlang.Graph, *options: Any, **given: Any) -> str:
-    """The error message of a call that must fail."""
+    """Return the error message of a call that must fail."""
     with pytest.raises((vlang.BindError, vlang.GraphError)) as caught:
         program(graph, *options, **given)
     assert "\n" not in str(caught.value)

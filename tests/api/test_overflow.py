@@ -154,7 +154,7 @@ STEPS = "program p\nvertex x: i8 = 100\nvertex y: i8 = x + 20\nvertex w: i8 = y 
 
 
 def _paths(*weights: int) -> Graph:
-    """The path 0 -> 1 -> 2, and vertex 3, which is unreachable."""
+    """Return the path 0 -> 1 -> 2, and vertex 3, which is unreachable."""
     return Graph.from_edges([0, 1], [1, 2], weight=np.array(weights, np.int32), n=4)
 
 

@@ -28,7 +28,9 @@ _KINDS = {"step", "superstep", "pass", "kernel", "read", "copy"}
 
 
 def checked(trace: dict[str, Any]) -> list[dict[str, Any]]:
-    """The events of a trace, after a check against the rules of the format for the three phases that vlang writes."""
+    """Return the events of a trace, after a check against the rules of the format for the three phases that vlang
+    writes.
+    """
     assert set(trace) == {"displayTimeUnit", "otherData", "traceEvents"}
     assert trace["displayTimeUnit"] in ("ms", "ns")
     tracks: dict[int, list[tuple[float, float]]] = {}

@@ -23,7 +23,7 @@ def errors_of(text: str) -> list[Problem]:
 
 
 def followed(text: str) -> str:
-    """The text after the proposals of its messages were applied one after the other, at most TRIES of them."""
+    """Return the text after the proposals of its messages were applied one after the other, at most TRIES of them."""
     for _ in range(TRIES):
         edits = [edit for edit in (fix(text, problem) for problem in errors_of(text)) if edit is not None]
         if not edits:

@@ -25,7 +25,7 @@ def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
 
 
 def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
-    """The laws that the checker finds for `reduction f(a, b)` followed by `declaration`."""
+    """Return the laws that the checker finds for `reduction f(a, b)` followed by `declaration`."""
     use = f"gather g = f({body} for u -> self)\nvertex out: float = 0\napply out = g\n" if body else ""
     text = f"program demo(k = 2)\nedge e: float = 1\n{contract}\nreduction f(a, b){declaration}\n{use}"
     return next(iter(check(parse(text, "demo.vp")).laws.values()))

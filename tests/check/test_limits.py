@@ -20,14 +20,16 @@ PAGE = Path(__file__).parents[2] / "docs" / "diagnostics" / "V402.md"
 
 
 def functions(body: str, count: int, upwards: bool = True) -> str:
-    """A program of `count` functions, each of which calls the previous one (`{}` in `body`); a field calls the last."""
+    """Return a program of `count` functions, each of which calls the previous one (`{}` in `body`); a field calls the
+    last.
+    """
     lines = ["fn g0(x: float): float = x + 1\n",
              *(f"fn g{k}(x: float): float = {body.replace('{}', f'g{k - 1}')}\n" for k in range(1, count))]
     return "program p\n" + "".join(lines if upwards else reversed(lines)) + f"vertex y: float = g{count - 1}(degree)\n"
 
 
 def problems(text: str) -> tuple[Problem, ...]:
-    """The errors of a text."""
+    """Return the errors of a text."""
     try:
         check(parse(text, "p.vp"))
     except ProgramError as error:
@@ -36,7 +38,7 @@ def problems(text: str) -> tuple[Problem, ...]:
 
 
 def calls(do: Callable[[], object]) -> int:
-    """The number of calls of vlang functions."""
+    """Return the number of calls of vlang functions."""
     count = 0
 
     def count_calls(frame: FrameType, event: str, arg: object) -> None:

@@ -23,12 +23,12 @@ MADE_LATER = {Code.NOT_YET_RUN}  # depends on the device, so no program always h
 
 
 def name(path: Path) -> str:
-    """The id of a case."""
+    """Return the id of a case."""
     return f"{path.parent.name}-{path.stem}"
 
 
 def problems_of(text: str) -> tuple[Problem, ...]:
-    """All problems of a text, including warnings."""
+    """Return all problems of a text, including warnings."""
     try:
         found = check(parse(text, "demo.vp")).warnings
     except ProgramError as error:

@@ -30,7 +30,7 @@ ALIKE = tuple(tuple(kind.split()) for kind in (
 
 
 def mutant(seed: int) -> str:
-    """A program with one to three tokens left out, doubled, or replaced.
+    """Return a program with one to three tokens left out, doubled, or replaced.
 
     In every second program a replacement has the kind of the original token, so that the program may be correct.
     """

@@ -25,7 +25,9 @@ LEAVE = "leave this line out"
 
 
 def applied(text: str, problem: Problem) -> str | None:
-    """The text after the advice of a message: its `write:` lines, or its line left out; None without such advice."""
+    """Return the text after the advice of a message: its `write:` lines, or its line left out; None without such
+    advice.
+    """
     edit = fix(text, problem)
     if edit is not None:
         return text[: edit.start] + edit.text + text[edit.end :]

@@ -25,7 +25,7 @@ EXTRA = ["(", ")", "[", "]", ":", "self", "u", "for", "\n", "\n    ", "\n\t", "g
 
 
 def answer(text: str) -> str:
-    """The messages of the compiler; empty for a correct program."""
+    """Return the messages of the compiler; empty for a correct program."""
     try:
         check(parse(text, "demo.vp"))
     except ProgramError as error:

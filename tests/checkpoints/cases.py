@@ -84,14 +84,14 @@ CASES: Mapping[str, Case] = {
 
 @cache
 def program_of(case: str) -> Program:
-    """The program of a case, compiled once."""
+    """Return the program of a case, compiled once."""
     text = CASES[case].program
     return compile(text) if "\n" in text else load(text)
 
 
 @cache
 def graph_of(case: str) -> Graph:
-    """The graph of a case, read once."""
+    """Return the graph of a case, read once."""
     name = CASES[case].graph
     if name == "ring":
         return Graph.from_edges(range(24), [*range(1, 24), 0])
@@ -100,7 +100,7 @@ def graph_of(case: str) -> Graph:
 
 @cache
 def _files() -> Path:
-    """A folder that is removed at the end of this process."""
+    """Return a folder that is removed at the end of this process."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     return Path(folder)
@@ -108,14 +108,14 @@ def _files() -> Path:
 
 @cache
 def file_of(case: str) -> Path:
-    """A page file with the graph of a case, of small pages."""
+    """Return a page file with the graph of a case, of small pages."""
     path = _files() / f"{len(list(_files().iterdir()))}.vg"
     save(graph_of(case), path, layout="ids", page_bytes=4096)
     return path
 
 
 def streamed_options(case: str) -> list[Mapping[str, Any]]:
-    """The sets of research options of a case that a streamed run accepts."""
+    """Return the sets of research options of a case that a streamed run accepts."""
     return [one for one in CASES[case].others if "blocking" not in one and one.get("schedule") != "priority"]
 
 

@@ -151,7 +151,7 @@ FOREIGN: Mapping[str, tuple[Callable[[Path], object], str]] = {
 
 
 def identity(path: Path) -> tuple[int, ...]:
-    """The properties of a file that change when the file is written or replaced, but not when it is read."""
+    """Return the properties of a file that change when the file is written or replaced, but not when it is read."""
     facts = path.lstat()
     return facts.st_ino, facts.st_mode, facts.st_size, facts.st_mtime_ns
 

@@ -24,7 +24,7 @@ from vlang.runtime.threads.interrupts import Interrupts
 
 
 def after(rounds: int, number: int, pause: float = 0.0) -> Any:
-    """A progress function that sends signal `number` to this process in round `rounds`, then sleeps."""
+    """Return a progress function that sends signal `number` to this process in round `rounds`, then sleeps."""
     left = [rounds]
 
     def progress(_row: Round) -> None:
@@ -187,7 +187,7 @@ compile({LONG!r})(Graph.read("uniform:12"), checkpoint={str(tmp_path)!r}, progre
 
 
 def asked_to_end(process: subprocess.Popen[str], number: int) -> tuple[str, str]:
-    """The output of a command that receives a signal after some rounds."""
+    """Return the output of a command that receives a signal after some rounds."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:

@@ -26,7 +26,7 @@ def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def stopped_after(rounds: int) -> Any:
-    """A progress function that stops a run at call number `rounds`."""
+    """Return a progress function that stops a run at call number `rounds`."""
     left = [rounds]
 
     def progress(_row: Round) -> None:
@@ -161,7 +161,7 @@ def test_another_run_is_refused(what: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def _edges(graph: Graph) -> Any:
-    """The edges of an undirected graph, each once."""
+    """Return the edges of an undirected graph, each once."""
     rows = graph.adjacency("out")
     src = np.repeat(np.arange(graph.n), graph.out_degree)
     once = src <= rows.targets
@@ -169,7 +169,7 @@ def _edges(graph: Graph) -> Any:
 
 
 def _rewired(graph: Graph) -> Any:
-    """The edges of an undirected graph, with the first edge moved; n and m stay the same."""
+    """Return the edges of an undirected graph, with the first edge moved; n and m stay the same."""
     src, dst = _edges(graph)
     at = int((src != dst).argmax())
     dst[at] = (dst[at] + 1) % graph.n if (dst[at] + 1) % graph.n != src[at] else (dst[at] + 2) % graph.n

@@ -39,7 +39,7 @@ def place(graph: library.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def text() -> str:
-    """A program that no process has compiled before."""
+    """Return a program that no process has compiled before."""
     return f"program p\n\nvertex x: float = {random.SystemRandom().random()} + indegree\n"
 
 

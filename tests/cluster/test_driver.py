@@ -20,7 +20,7 @@ __all__ = ["pytestmark"]
 
 
 def named_graph() -> Graph:
-    """A graph in memory whose ids are texts, with weights."""
+    """Return a graph in memory whose ids are texts, with weights."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 90, (2, 700))
     return Graph.from_edges(*np.char.add("v", ends.astype(str)), weight=rng.integers(1, 9, 700))

@@ -126,7 +126,7 @@ def started(folder: Path, what: str, ranks: int) -> subprocess.Popen[str]:
 
 
 def pids(folder: Path) -> list[int]:
-    """The processes that have begun the run."""
+    """Return the processes that have begun the run."""
     return [int(text) for path in folder.glob("pid*") if (text := path.read_text())]
 
 
@@ -176,7 +176,7 @@ def test_a_rank_is_killed(tmp_path: Path) -> None:
 
 
 def ranks_of(mark: str) -> list[int]:
-    """The processes of ranks whose environment has VLANG_TEST_MARK=mark."""
+    """Return the processes of ranks whose environment has VLANG_TEST_MARK=mark."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -190,7 +190,7 @@ def ranks_of(mark: str) -> list[int]:
 
 
 def ended(mark: str) -> bool:
-    """Whether all ranks with a mark end within 2 s."""
+    """Return whether all ranks with a mark end within 2 s."""
     end = time.monotonic() + 2
     while ranks_of(mark) and time.monotonic() < end:
         time.sleep(0.02)
@@ -244,7 +244,7 @@ def test_restarts_after_kills(tmp_path: Path) -> None:
 
 
 def newest(folder: Path) -> int:
-    """The time at which the newest state file was written, in ns; 0 if there is none."""
+    """Return the time at which the newest state file was written, in ns; 0 if there is none."""
     return max((path.stat().st_mtime_ns for path in folder.glob("rank-*/state.[01]")), default=0)
 
 

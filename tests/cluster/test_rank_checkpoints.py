@@ -65,7 +65,7 @@ def stopped(folder: Path, monkeypatch: pytest.MonkeyPatch, size: int = 3) -> Res
 
 
 def generations(folder: Path) -> list[Path]:
-    """The two state files of each rank, the newest first, rank by rank."""
+    """Return the two state files of each rank, the newest first, rank by rank."""
     return [path for rank in sorted(folder.iterdir())
             for path in sorted(rank.glob("state.[01]"), key=lambda one: -int(str(StateFile(one).about["generation"])))]
 

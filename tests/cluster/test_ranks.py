@@ -38,7 +38,7 @@ SIZES = (1, 2, 3, 4, 7)
 
 @cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
@@ -55,7 +55,7 @@ def assert_same(want: Result, found: Result) -> None:
 
 
 def on_ranks(size: int, name: str, graph: Graph, keywords: Mapping[str, Any]) -> list[Result]:
-    """The results of all ranks of a run."""
+    """Return the results of all ranks of a run."""
     return run_ranks(size, lambda transport: program(name)(graph, threads=1, **keywords))
 
 
@@ -79,7 +79,7 @@ def test_same_bits(name: str) -> None:
 
 
 def skewed(directed: bool) -> Graph:
-    """A graph of 13,000 vertices.
+    """Return a graph of 13,000 vertices.
 
     The first vertices have most edges, so that the ranges of ranks end inside of blocks.
     """
@@ -139,13 +139,14 @@ def test_old_values_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def random_path(n: int) -> Graph:
-    """A path in random order, so that every rank has many trees."""
+    """Return a path in random order, so that every rank has many trees."""
     order = np.random.default_rng(n).permutation(n)
     return Graph.from_edges(order[:-1], order[1:], directed=False, n=n)
 
 
 def skipped_bridge(n: int) -> Graph:
-    """Two large trees that are linked by an edge alone that two ranks skip at first, as both have other neighbours.
+    """Return two large trees that are linked by an edge alone that two ranks skip at first, as both have other
+    neighbours.
 
     Vertex 2 is the hub of the lower half, and n / 2 that of the upper half. The last vertex is next to 0, 1 and 2, and
     in the tree of the upper hub by way of n / 2 + 1.

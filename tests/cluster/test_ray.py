@@ -47,7 +47,7 @@ def ended() -> Iterator[None]:
 
 
 def pid_of(rank: int) -> int:
-    """The process of a rank of the last call."""
+    """Return the process of a rank of the last call."""
     (actors,) = connect._KEPT
     found: int = json.loads(actors.ray.get(actors.handles[rank].about.remote()))["pid"]
     return found

@@ -59,7 +59,7 @@ class Drawn:
     columns: dict[str, Array]
 
     def graph(self, **columns: Any) -> Graph:
-        """The graph; `columns` replace some of its columns."""
+        """Return the graph; `columns` replace some of its columns."""
         return Graph.from_edges(self.src, self.dst, n=self.n, columns={**self.columns, **columns})
 
     @property
@@ -69,7 +69,7 @@ class Drawn:
 
 
 def drawn(seed: int) -> Drawn:
-    """A graph of up to 40 vertices with the columns `kind`, `leaves` (whole minutes) and `open`."""
+    """Return a graph of up to 40 vertices with the columns `kind`, `leaves` (whole minutes) and `open`."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 40))
     m = int(rng.integers(1, 5 * n))

@@ -23,14 +23,14 @@ TYPES = {"kind": "category", "leaves": "time", "open": "bool"}
 
 
 def rows(graph: Graph) -> list[tuple[Any, ...]]:
-    """The edges with their names and times, sorted."""
+    """Return the edges with their names and times, sorted."""
     shown = graph.to_pandas()
     return sorted(zip(shown.source.tolist(), shown.target.tolist(), shown.kind.astype(str),
                       shown.leaves.astype("int64"), shown.open.astype(int), strict=True))
 
 
 def written(case: Drawn, path: Path, mark: str = ",") -> Path:
-    """The edges as a text with a header."""
+    """Return the edges as a text with a header."""
     opened: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open
     with opened(path, "wt", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=mark)

@@ -48,7 +48,7 @@ def assert_both(
 
 
 def long_graph() -> RefGraph:
-    """A graph with a vertex of 17,000 in-edges and 17,000 out-edges, which is more than one segment."""
+    """Return a graph with a vertex of 17,000 in-edges and 17,000 out-edges, which is more than one segment."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 90, 17_000)
     src = np.concatenate([ends, np.full(17_000, 3), np.arange(89)])

@@ -25,17 +25,17 @@ CUTS: tuple[dict[str, Any], ...] = (
 
 
 def interpreted(program: Program, case: Case, **options: Any) -> Outcome:
-    """The reference outcome of a case."""
+    """Return the reference outcome of a case."""
     return interpret(parse(program.source, program.filename), case.graph, case.params, case.fields, **options)
 
 
 def engine_run(program: Program, case: Case, graph: Graph | None = None, **options: Any) -> Result:
-    """The engine's result of a case. The vertex ids of test graphs are the dense numbers."""
+    """Return the engine's result of a case. The vertex ids of test graphs are the dense numbers."""
     return program(graph or to_graph(case.graph), **case.params, **case.fields, **spelled(**options))
 
 
 def same_bits(a: Array, b: Array) -> bool:
-    """Whether two arrays hold the same bits, NaN and signs of zero included."""
+    """Return whether two arrays hold the same bits, NaN and signs of zero included."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
@@ -92,5 +92,5 @@ def assert_as_interpreted(
 
 
 def case_of(graph: RefGraph, **params: Any) -> Case:
-    """A case without input fields."""
+    """Return a case without input fields."""
     return Case(graph, params)

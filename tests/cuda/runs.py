@@ -39,14 +39,14 @@ _PULLS: Sequence[tuple[str, tuple[int, ...]]] = (
 
 
 def _drawn(n: int, edges: int, seed: int) -> RefGraph:
-    """A skewed directed graph with repeated edges, loops and vertices without edges."""
+    """Return a skewed directed graph with repeated edges, loops and vertices without edges."""
     rng = np.random.default_rng(seed)
     src, dst = (n * rng.random((2, edges)) ** 2).astype(np.int64)
     return RefGraph(n, src, dst, {"weight": ((src + 3 * dst) % 9 + 1).astype(np.float32) / 2}, True)
 
 
 def _long() -> RefGraph:
-    """A graph with a vertex of 17,000 in-edges, which form several segments, and one of as many out-edges."""
+    """Return a graph with a vertex of 17,000 in-edges, which form several segments, and one of as many out-edges."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 90, 17_000)
     src = np.concatenate([ends, np.full(17_000, 3), np.arange(89)])
@@ -55,7 +55,9 @@ def _long() -> RefGraph:
 
 
 def _wide() -> RefGraph:
-    """A hub, its 2,500 neighbours, their 2,500 neighbours, and a tail: frontiers far larger than a warp can stage."""
+    """Return a hub, its 2,500 neighbours, their 2,500 neighbours, and a tail: frontiers far larger than a warp can
+    stage.
+    """
     n = 5_010
     first, second, tail = np.arange(1, 2_501), np.arange(2_501, 5_001), np.arange(5_001, n)
     src = np.concatenate([np.zeros(2_500, np.int64), first, [17], tail[:-1]])
@@ -81,19 +83,19 @@ GRAPHS = {
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
 @functools.cache
 def given(name: str, graph: str) -> Case | None:
-    """The arguments of a program on one of GRAPHS; None if the program needs a vertex and the graph is empty."""
+    """Return the arguments of a program on one of GRAPHS; None if the program needs a vertex and the graph is empty."""
     return case(name, GRAPHS[graph]())
 
 
 @functools.cache
 def expected(name: str, graph: str) -> Outcome:
-    """The interpreter's result of a program on one of GRAPHS."""
+    """Return the interpreter's result of a program on one of GRAPHS."""
     return interpreted(program(name), _given(name, graph), **_limits(name))
 
 
@@ -123,7 +125,7 @@ def _of_stage(stage: StageSpec) -> Iterator[tuple[str, str]]:
 
 
 def _exchanges(plan: Plan) -> dict[str, str]:
-    """The kernels by which several devices exchange values."""
+    """Return the kernels by which several devices exchange values."""
     dtypes = {f"field:{field.name}": field.dtype for field in plan.fields} | {a.slot: a.dtype for a in plan.arrays}
     types = {f"u{dtypes[slot][1:]}" for slot in mirrored(plan)}
     return dict([*(entry(name) for name in EXCHANGE_PREPARATIONS),
@@ -143,7 +145,7 @@ def _entries(plan: Plan) -> dict[str, str]:
 
 @functools.cache
 def _compiled(name: str, flags: tuple[str, ...], several: bool = False) -> dict[str, Library]:
-    """The usual kernels of a standard program, by their texts, compiled into one library by one call of g++.
+    """Return the usual kernels of a standard program, by their texts, compiled into one library by one call of g++.
 
     The device compiles rarely needed kernels on request.
     """
@@ -209,7 +211,7 @@ def run(
 
 
 def least_memory(name: str, graph: str, **options: Any) -> int:
-    """The least device memory with which a run succeeds, in bytes, found by binary search to within 64 bytes."""
+    """Return the least device memory with which a run succeeds, in bytes, found by binary search to within 64 bytes."""
     refused, taken = 0, 1 << 21
     while taken - refused > 64:
         budget = (taken + refused) // 2

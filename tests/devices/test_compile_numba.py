@@ -36,7 +36,7 @@ def _deep(depth: int) -> int:
 
 
 def _faults() -> int:
-    """The number of page faults of this process while it calls a function in a loop at every depth."""
+    """Return the number of page faults of this process while it calls a function in a loop at every depth."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for depth in range(200):
         _deep(depth)
@@ -69,7 +69,7 @@ def _path(module: str) -> Path:
 
 
 def _imports(path: Path) -> set[str]:
-    """The project's modules that a file imports at its top level."""
+    """Return the project's modules that a file imports at its top level."""
     named: list[str] = []
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):

@@ -46,13 +46,13 @@ def wait(state):
 
 @cache
 def kernel(name: str) -> Kernel:
-    """A kernel of the text above."""
+    """Return a kernel of the text above."""
     return load_kernels(_TEXT, {"count": "void(i64*, i64*, i64, i64*)", "meet": "void(i64*, i64)",
                                 "wait": "void(i64*)"})[name]  # fmt: skip
 
 
 def runs(count: int) -> bool:
-    """Whether `count` threads run besides the main thread, now or after a short wait."""
+    """Return whether `count` threads run besides the main thread, now or after a short wait."""
     end = time.monotonic() + 10
     while running() != count and time.monotonic() < end:
         time.sleep(0.001)

@@ -151,13 +151,13 @@ class Library(ModuleType):
         self.told, self.asked = version, 0
 
     def getVersion(self) -> tuple[int, int]:
-        """The version, as CuPy names this function."""
+        """Return the version, as CuPy names this function."""
         self.asked += 1
         return self.told
 
 
 def version_of(library: Library, path: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The version that a new process finds if CuPy loads this library from a path."""
+    """Return the version that a new process finds if CuPy loads this library from a path."""
     package = ModuleType("cupy_backends.cuda.libs")
     vars(package).update(nvrtc=library)
     for name in ("cupy_backends", "cupy_backends.cuda"):

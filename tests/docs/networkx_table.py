@@ -25,7 +25,7 @@ def _rows() -> str:
 
 
 def page() -> str:
-    """The text of the page with the table as it should be."""
+    """Return the text of the page with the table as it should be."""
     return _TABLE.sub(lambda found: found[1] + _rows() + found[2], PAGE.read_text(encoding="utf-8"))
 
 

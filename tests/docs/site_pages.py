@@ -37,13 +37,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The text of a page for Python-Markdown."""
+    """Return the text of a page for Python-Markdown."""
     uri = page.file.src_uri
     return converted(markdown, uri)
 
 
 def converted(markdown: str, page: str) -> str:
-    """The Markdown of the page `page`, a path in the site, with links to pages, and fences for Python's prompts."""
+    """Return the Markdown of the page `page`, a path in the site, with links to pages, and fences for Python's prompts.
+    """
     source = PurePosixPath(_SOURCES.get(page, f"docs/{page}"))
     pieces, at = [], 0
     for fence in _FENCE.finditer(markdown):

@@ -35,12 +35,12 @@ class Block(NamedTuple):
 
 
 def documents() -> list[Path]:
-    """Every document with blocks that are tests."""
+    """Return every document with blocks that are tests."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(path: Path, language: str) -> list[Block]:
-    """The blocks of one language in a file."""
+    """Return the blocks of one language in a file."""
     text = path.read_text(encoding="utf-8")
     return [
         Block(m[1], m[2], m.start(2), m.end(2), text.count("\n", 0, m.start(2)) + 1)
@@ -50,7 +50,7 @@ def blocks(path: Path, language: str) -> list[Block]:
 
 
 def commands(block: Block) -> list[str]:
-    """The command lines of a console block."""
+    """Return the command lines of a console block."""
     return [line[2:] for line in block.text.splitlines() if line.startswith("$ ")]
 
 
@@ -62,12 +62,12 @@ def normal(text: str) -> str:
 
 
 def replay(block: Block, folder: Path) -> str:
-    """The text of a block with the current output of each command, run in `folder`."""
+    """Return the text of a block with the current output of each command, run in `folder`."""
     return "".join(f"$ {command}\n{_output(command, folder)}" for command in commands(block))
 
 
 def workspace(folder: Path) -> Path:
-    """A folder with the examples and a command `vlang` that runs this tree."""
+    """Return a folder with the examples and a command `vlang` that runs this tree."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     script = folder / "bin" / "vlang"
     script.parent.mkdir()

@@ -28,7 +28,7 @@ _PTX_DEFINED = re.compile(r"(?:\.entry|\.func(?:\s*\([^)]*\))?|\.b(?:8|16|32|64)
 
 
 def _numbered(text: str, pattern: re.Pattern[str]) -> str:
-    """A text in which each name that matches a pattern is replaced by the number of its first appearance."""
+    """Return a text in which each name that matches a pattern is replaced by the number of its first appearance."""
     seen: dict[str, str] = {}
     return pattern.sub(lambda found: found[0][0] + seen.setdefault(found[0], str(len(seen))), text)
 

@@ -72,7 +72,7 @@ def cuda_operations(path: str, text: str) -> Iterator[str]:
 
 
 def _whole(text: str, start: int) -> str:
-    """The expression from `start` to the parenthesis that closes its first one, and a following subscript."""
+    """Return the expression from `start` to the parenthesis that closes its first one, and a following subscript."""
     depth = 0
     for at in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -82,7 +82,7 @@ def _whole(text: str, start: int) -> str:
 
 
 def written() -> str:
-    """The operations of all kernels as they are now."""
+    """Return the operations of all kernels as they are now."""
     lines: list[str] = []
     for folders, pattern, operations in ((_CPU, "*.py", kernel_operations), (_CUDA, "*.cuh", cuda_operations)):
         for path in sorted(path for folder in folders for path in (ROOT / folder).glob(pattern)):

@@ -29,7 +29,7 @@ class PlodText(GpuWayText):
         return {"PLODS": 7}
 
     def members(self) -> Sequence[Function]:
-        """The functions that the skeleton calls."""
+        """Return the functions that the skeleton calls."""
         return [Function("plod", (), "u32(7)", "u32 plod(const Env& env)")]
 
 
@@ -40,7 +40,7 @@ class PlodWay(FullWay):
     modes: tuple[str, ...] = ("plod",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot use this way; "" if the loop can use it."""
+        """Return the reason why a loop cannot use this way; "" if the loop can use it."""
         return "" if options.mode == "plod" else "another mode was requested"
 
 

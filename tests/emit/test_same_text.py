@@ -23,7 +23,7 @@ for name in stdlib.names():
 
 
 def written(seed: int) -> list[str]:
-    """A line for each program of the library and each target, from a process with the given hash seed."""
+    """Return a line for each program of the library and each target, from a process with the given hash seed."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed)}
     done = subprocess.run([sys.executable, "-c", WRITES], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

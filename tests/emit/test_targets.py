@@ -20,7 +20,7 @@ DESIGN = sorted((ROOT / "tests" / "reference" / "design").glob("*.vp"))
 
 
 def plans(program: Program, precision: int = 32) -> tuple[Plan | str, Plan | str]:
-    """The plans for numba and CUDA, or the message of the refusal."""
+    """Return the plans for numba and CUDA, or the message of the refusal."""
     found: list[Plan | str] = []
     for target in ("numba", "cuda"):
         try:

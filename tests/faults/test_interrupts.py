@@ -171,7 +171,7 @@ print("right", work() == 3)
 
 
 def python(code: str, cache: Path | None, *args: object) -> str:
-    """The output of a Python text in a new process. cache: its cache directory."""
+    """Return the output of a Python text in a new process. cache: its cache directory."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **({"VLANG_CACHE": str(cache)} if cache else {})}
     done = subprocess.run([sys.executable, "-W", "error", "-c", code, *map(str, args)], capture_output=True, text=True,
                           timeout=120, env=environment)  # fmt: skip

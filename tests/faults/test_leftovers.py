@@ -40,7 +40,7 @@ def write(path: Path, text: str = "whole") -> None:
 
 
 def writer(path: Path) -> subprocess.Popen[str]:
-    """A process that has begun to write `path` and waits until its standard input is closed."""
+    """Return a process that has begun to write `path` and waits until its standard input is closed."""
     process = subprocess.Popen([sys.executable, "-c", WRITES, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
     assert process.stdout is not None

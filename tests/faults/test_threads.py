@@ -20,7 +20,7 @@ from vlang.syntax.lark_tree import raw_tree
 
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """The results of `count` calls of `work`, which all start at the same moment. Call k gets the argument k."""
+    """Return the results of `count` calls of `work`, which all start at the same moment. Call k gets the argument k."""
     barrier = threading.Barrier(count)
 
     def one(number: int) -> Any:

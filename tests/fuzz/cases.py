@@ -74,7 +74,8 @@ class Fuzzed:
 
 
 def examples(least: int) -> int:
-    """The number of programs that a test of Hypothesis runs: `least`, or a tenth of VLANG_FUZZ if that is more."""
+    """Return the number of programs that a test of Hypothesis runs: `least`, or a tenth of VLANG_FUZZ if that is more.
+    """
     return max(least, int(os.environ.get("VLANG_FUZZ", "0")) // 10)
 
 
@@ -122,7 +123,7 @@ def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Itera
 
 
 def _like(graph: RefGraph, n: int, m: int, number: int, rng: np.random.Generator) -> RefGraph:
-    """A random graph with the columns of another graph. number: the number of the variant."""
+    """Return a random graph with the columns of another graph. number: the number of the variant."""
     directed = number % 4 != 3
     ends = rng.integers(0, n, (m, 2))
     if number % 4 == 2 and n:

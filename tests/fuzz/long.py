@@ -41,12 +41,12 @@ class Tally:
 
 
 def precision_of(number: int) -> int:
-    """The number of bits of `int` and `float` for program `number`."""
+    """Return the number of bits of `int` and `float` for program `number`."""
     return 64 if number % _WIDE_EVERY == _WIDE_EVERY - 1 else 32
 
 
 def fails_as(error: Exception, cut: int, gpu: bool = False) -> Callable[[Fuzzed], bool]:
-    """A function that says whether a case fails with an error of the same kind."""
+    """Return a function that says whether a case fails with an error of the same kind."""
     def fails(case: Fuzzed) -> bool:
         try:
             judge(case, cut=cut, gpu=gpu)

@@ -36,7 +36,7 @@ _TYPES = ("int", "float", "bool", "vertex", *(f"{letter}{bits}" for letter in "i
 
 
 def mutated(seed: int) -> tuple[str, str]:
-    """The name of a program of the library, and a mutant of its text."""
+    """Return the name of a program of the library, and a mutant of its text."""
     rng = random.Random(seed)
     text = mutant(seed)
     for _ in range(rng.choice([0, 1, 1, 2])):
@@ -60,7 +60,7 @@ def _case(name: str, text: str, seed: int) -> Case | None:
 
 
 def _of_nan(program: Program, given: Case) -> bool:
-    """Whether the run computes or compares a NaN; the language does not define `min` and `max` of a NaN."""
+    """Return whether the run computes or compares a NaN; the language does not define `min` and `max` of a NaN."""
     try:
         engine_run(program, given, check=True)
     except CheckError as error:
@@ -71,7 +71,7 @@ def _of_nan(program: Program, given: Case) -> bool:
 
 
 def judged(seed: int) -> str:
-    """The outcome of a mutant, in a few words. Raises AssertionError if engine and interpreter differ."""
+    """Return the outcome of a mutant, in a few words. Raises AssertionError if engine and interpreter differ."""
     name, text = mutated(seed)
     given = None if name not in stdlib.names() or answer(text) else _case(name, text, seed)
     if given is None:

@@ -25,7 +25,7 @@ Fails = Callable[[Fuzzed], bool]
 
 
 def shrunk(case: Fuzzed, fails: Fails, tries: int = 400) -> Fuzzed:
-    """The smallest failing case found within a number of tries."""
+    """Return the smallest failing case found within a number of tries."""
     left = [tries]
 
     def bad(other: Fuzzed) -> bool:
@@ -88,7 +88,7 @@ def _without(case: Fuzzed, first: int, last: int) -> Iterator[Fuzzed]:
 
 
 def _vertices(case: Fuzzed) -> dict[str, list[int]]:
-    """The vertices in parameters."""
+    """Return the vertices in parameters."""
     found: dict[str, list[int]] = {}
     for param in parse(case.text, "found.vp").params:
         if param.name in case.params and param.type is not None and param.type.kind in ("vertex", "vertices"):
@@ -98,7 +98,7 @@ def _vertices(case: Fuzzed) -> dict[str, list[int]]:
 
 
 def _with_edges(case: Fuzzed, kept: Any, columns: dict[str, Any]) -> Fuzzed:
-    """The case with some of its edges and their column values."""
+    """Return the case with some of its edges and their column values."""
     src, dst, _ = listed_once(case.graph)
     edges = list(zip(src[kept].tolist(), dst[kept].tolist(), strict=True))
     return replace(case, graph=ref_graph(case.graph.n, edges, case.graph.directed, **columns))

@@ -35,7 +35,7 @@ class _Wide(Nested):
     e: WideExpressions
 
     def over_edges(self, scope: Scope) -> Scope:
-        """The scope inside a reduction over edges, where old values of the neighbour may be read."""
+        """Return the scope inside a reduction over edges, where old values of the neighbour may be read."""
         return replace(super().over_edges(scope), loop=scope.loop)
 
     # ---- declarations
@@ -95,7 +95,9 @@ class _Wide(Nested):
     # ---- reductions
 
     def reduction(self, kind: str, scope: Scope, domain: str, test: str = "") -> str:
-        """A reduction of a kind: a declared reduction, a reduction of the further kinds, or a built-in reduction."""
+        """Return a reduction of a kind: a declared reduction, a reduction of the further kinds, or a built-in
+        reduction.
+        """
         e = self.e
         if test:
             return super().reduction(kind, scope, domain, test) if kind in _PLAIN else self.gathered(kind, self.scope)
@@ -114,7 +116,9 @@ class _Wide(Nested):
         return super().reduction(kind, scope, domain)
 
     def _narrow(self, kind: str, scope: Scope, domain: str) -> str:
-        """A reduction over edges of integers that are narrower or wider than usual; a name of the kind is in scope."""
+        """Return a reduction over edges of integers that are narrower or wider than usual; a name of the kind is in
+        scope.
+        """
         e = self.e
         body = f"({e.strict(kind, scope)} {e.pick('+-^')} {e.expr(kind, scope)})"
         word = e.pick(["sum", "min", "max", "bitor", "bitand", "bitxor", "prod", "mode", "median"])
@@ -128,16 +132,16 @@ class _Wide(Nested):
         return f"mixed(({e.expr('int', scope, 1)}, {some}, {e.expr('bool', scope, 1)}) for {domain})"
 
     def gathered(self, kind: str, scope: Scope) -> str:
-        """A reduction over edges."""
+        """Return a reduction over edges."""
         return self.reduction(kind, self.over_edges(scope), self.e.pick(_DOMAINS))
 
     def overall(self, kind: str) -> str:
-        """A reduction over vertices, or over the members of a set."""
+        """Return a reduction over vertices, or over the members of a set."""
         domain = self.e.pick(["v in vertices", "v in vertices", *(f"v in {name}" for name in self.e.sets)])
         return self.reduction(kind, self.over_vertices(), domain)
 
     def gathers(self, indent: int, scope: Scope, kinds: list[str]) -> Scope:
-        """Gathers of scalars and of tuples of two to four parts."""
+        """Return gathers of scalars and of tuples of two to four parts."""
         e = self.e
         for _ in range(e.number(1, 2)):
             name = self.fresh("a")
@@ -161,7 +165,7 @@ class _Wide(Nested):
         return scope
 
     def _tuple(self, parts: list[str], scope: Scope) -> str:
-        """The `min` or `max` of tuples over edges. Every part has a definite type."""
+        """Return the `min` or `max` of tuples over edges. Every part has a definite type."""
         e, inner = self.e, self.over_edges(scope)
         texts = []
         for place, part in enumerate(parts):
@@ -203,7 +207,7 @@ class _Wide(Nested):
         return [*super().fixpoint_forms(), *own, *own, self._order, self._order, self._vector, self._hyper, self._wide]
 
     def _own(self) -> Moving:
-        """A declared reduction that is combined with a field."""
+        """Return a declared reduction that is combined with a field."""
         e = self.e
         one = e.pick([one for one in e.declared if one.idempotent])
         name = self._declare(SPELLED[one.kind], self.quantised(one.kind, e.expr(one.kind, self.scope, 1)))
@@ -213,7 +217,7 @@ class _Wide(Nested):
                 {name: one.kind})
 
     def _wide(self) -> Moving:
-        """The `min` or `max` of any integer type."""
+        """Return the `min` or `max` of any integer type."""
         e, kind, way = self.e, self.e.pick(INTEGERS), self.e.pick(["min", "max"])
         name = self._declare(SPELLED[kind], e.expr(kind, self.scope, 1))
         acc, (domain, cond) = self.fresh("a"), self._ends()
@@ -221,7 +225,7 @@ class _Wide(Nested):
                 {name: kind})
 
     def _order(self) -> Moving:
-        """Two or three fields that change together as a word of 64, 128 or more bits."""
+        """Return two or three fields that change together as a word of 64, 128 or more bits."""
         e, way = self.e, self.e.pick(["min", "max"])
         kinds = [e.pick(["int", "i64", "i16", "float", "dist"]), e.pick(["vertex", "int", "u8", "u32"])]
         kinds += [e.pick(["vertex", "u8", "int"])] if e.chance(40) else []
@@ -236,7 +240,7 @@ class _Wide(Nested):
                 f"apply {target} = {way}({target}, {acc})", dict(zip(names, kinds, strict=True)))
 
     def _vector(self) -> Moving:
-        """A vector whose components change monotonically. Nothing else reads its components."""
+        """Return a vector whose components change monotonically. Nothing else reads its components."""
         e, kind, size = self.e, self.e.pick(["int", "u8", "i64", "float"]), self.e.number(1, 4)
         seeds = [self.quantised(kind, e.expr(kind, self.scope, 1)) for _ in range(size)]
         if e.chance(50):
@@ -256,7 +260,7 @@ class _Wide(Nested):
                 {name: "vector"})
 
     def _hyper(self) -> Moving:
-        """A HyperLogLog counter; its size may be rounded."""
+        """Return a HyperLogLog counter; its size may be rounded."""
         e = self.e
         name = self._declare("u8[64]", f"hll_unit({e.pick(['1', 'k'])}, {e.pick(['self', 's'])})")
         acc, (domain, cond) = self.fresh("a"), self._ends()

@@ -28,7 +28,7 @@ _NARROWER = {"int": ("i8", "u8", "i16", "u16"), "i64": ("u32", "u8", "i16", "int
 
 
 def signed(kind: str) -> bool:
-    """Whether a kind of integers has infinities."""
+    """Return whether a kind of integers has infinities."""
     return not kind.startswith("u")
 
 
@@ -71,7 +71,7 @@ class WideExpressions(Expressions):
         return super().leaf(kind, scope)
 
     def _leaves(self, kind: str, scope: Scope) -> list[str]:
-        """Leaves of the further forms; empty for kinds without such forms."""
+        """Return leaves of the further forms; empty for kinds without such forms."""
         found, own = [], scope.here and scope.other is None
         fields = [name for name, held in scope.fields.items() if held == kind]
         holders = [name for name, held in scope.fields.items() if held == "vertex"]
@@ -105,7 +105,9 @@ class WideExpressions(Expressions):
         return found + ([scope.other] if scope.other is not None else [])
 
     def strict(self, kind: str, scope: Scope) -> str:
-        """A name in scope with exactly the type of the kind, or "". A literal takes the type of the other operand."""
+        """Return a name in scope with exactly the type of the kind, or "". A literal takes the type of the other
+        operand.
+        """
         found = [name for name, held in scope.own.items() if held == kind and scope.here]
         found += [name for name, held in scope.graph.items() if held == kind and name != "iteration"]
         if scope.other is not None:

@@ -31,7 +31,7 @@ PAGE = 1 << 16  # bytes of neighbours: about twenty pages of the graphs below
 
 
 def _missing() -> str:
-    """The reason why there is no GPU for tests; "" if there is a GPU."""
+    """Return the reason why there is no GPU for tests; "" if there is a GPU."""
     try:
         gpus()
     except DeviceError as error:
@@ -64,7 +64,7 @@ def _generated(spec: str) -> RefGraph:
 
 
 def _hubs() -> RefGraph:
-    """A skewed graph with two vertices of several segments: one with many in-edges, one with many out-edges."""
+    """Return a skewed graph with two vertices of several segments: one with many in-edges, one with many out-edges."""
     drawn, rng = _generated("rmat:13"), np.random.default_rng(7)
     many = rng.integers(0, drawn.n, (2, 40_000))
     src = np.concatenate([drawn.src, many[0], np.full(40_000, 7)])
@@ -96,7 +96,7 @@ class Given:
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
@@ -107,7 +107,7 @@ def _drawn(graph: str) -> RefGraph:
 
 @functools.cache
 def given(name: str, graph: str) -> Given:
-    """A program on a graph; the source, if it has one, is vertex 5."""
+    """Return a program on a graph; the source, if it has one, is vertex 5."""
     found = case(name, _drawn(graph))
     assert found is not None
     if "source" in found.params:
@@ -119,7 +119,7 @@ def given(name: str, graph: str) -> Given:
 
 @functools.cache
 def on_cpu(name: str, graph: str) -> Result:
-    """The CPU's result."""
+    """Return the CPU's result."""
     return given(name, graph)()
 
 
@@ -145,7 +145,7 @@ class _Runs(Exception):
 
 
 def least_memory(run: Given, options: dict[str, Any]) -> int:
-    """The least device memory with which a run succeeds, in bytes, searched to within a quarter of a page."""
+    """Return the least device memory with which a run succeeds, in bytes, searched to within a quarter of a page."""
 
     def stop(_: Round) -> None:
         raise _Runs
@@ -168,7 +168,7 @@ def least_memory(run: Given, options: dict[str, Any]) -> int:
 
 
 def bits(result: Result) -> dict[str, bytes]:
-    """Every field as stored, and the globals."""
+    """Return every field as stored, and the globals."""
     fields = {name: np.asarray(result[name]).tobytes() for name in result.fields}
     return {**fields, **{name: np.asarray(value).tobytes() for name, value in result.globals.items()}}
 

@@ -102,14 +102,14 @@ def _ways() -> Iterator[dict[str, Any]]:
 
 
 def summary(report: Report) -> str:
-    """The tool's summary line, or else the last line of output."""
+    """Return the tool's summary line, or else the last line of output."""
     lines = [line.strip("= ") for line in report.text.splitlines() if line.strip("= ")]
     summary = [line for line in lines if "SUMMARY" in line]
     return (summary or lines or ["nothing was said"])[-1][:100]
 
 
 def details(report: Report, most: int = 40) -> str:
-    """The output of the tool, without host stack traces."""
+    """Return the output of the tool, without host stack traces."""
     lines = [line for line in report.text.splitlines() if "Host Frame" not in line and "Saved host" not in line]
     first = next((i for i, line in enumerate(lines) if line.startswith("=========") and "COMPUTE" not in line), 0)
     return "\n".join(lines[max(0, first - 1):][:most])

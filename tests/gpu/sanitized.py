@@ -43,7 +43,8 @@ def small_runs(
 
 
 def least_memory(run: Callable[..., Result], way: dict[str, Any]) -> int:
-    """The least device memory with which a run succeeds, in bytes, found by binary search to within half a page."""
+    """Return the least device memory with which a run succeeds, in bytes, found by binary search to within half a page.
+    """
     refused, taken = 0, 1 << 20
     while taken - refused > 512:
         budget = (taken + refused) // 2
@@ -63,7 +64,7 @@ def _skewed(n: int, edges: int) -> RefGraph:
 
 
 def _long() -> RefGraph:
-    """A graph with a vertex of 20,000 in-edges, which form several segments, and one of 20,000 out-edges."""
+    """Return a graph with a vertex of 20,000 in-edges, which form several segments, and one of 20,000 out-edges."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 300, 20_000)
     src = np.concatenate([ends, np.full(20_000, 3)])

@@ -33,7 +33,7 @@ class Changed:
         return self.arrays[name]
 
     def reached(self, name: str) -> NDArray[np.bool_]:
-        """The vertices with a proper value."""
+        """Return the vertices with a proper value."""
         return self.finite
 
 

@@ -43,7 +43,7 @@ def path(graph: Graph, request: pytest.FixtureRequest, tmp_path_factory: pytest.
 
 
 def least(file: Path, name: str, **options: Any) -> int:
-    """The least device memory in bytes, read from the error message about too little memory."""
+    """Return the least device memory in bytes, read from the error message about too little memory."""
     gpu_memory = 1 << 20
     while True:
         try:

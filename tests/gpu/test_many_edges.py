@@ -51,7 +51,7 @@ class Ring:
         return 2 * self.n * self.reach
 
     def graph(self) -> Graph:
-        """The adjacency lists, written directly and in parts, without a list of edges or a second copy."""
+        """Return the adjacency lists, written directly and in parts, without a list of edges or a second copy."""
         n, reach = self.n, self.reach
         steps = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
         targets = np.empty((n, 2 * reach), dtype=np.uint32)
@@ -70,7 +70,7 @@ SMALL, LARGE = Ring(4003, 33), Ring((1 << 20) + 3, 2049)
 
 
 def _lacking() -> str:
-    """The reason why the large ring cannot run here; "" if it can run."""
+    """Return the reason why the large ring cannot run here; "" if it can run."""
     need = 24 << 30
     text = Path("/proc/meminfo").read_text(encoding="ascii") if Path("/proc/meminfo").exists() else "MemAvailable: 0"
     free = next(int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith("MemAvailable"))
@@ -115,7 +115,7 @@ def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
 
 
 def quarter(ring: Ring, beside: int) -> int:
-    """A budget in bytes: the sum of `beside` and a quarter of the edges."""
+    """Return a budget in bytes: the sum of `beside` and a quarter of the edges."""
     return ring.entries + beside
 
 

@@ -31,7 +31,7 @@ def from_arrays(ends: type, weights: type, **more: Any) -> Given:
 
 
 def from_views() -> Given:
-    """A graph from columns that are views of one table and do not own their memory."""
+    """Return a graph from columns that are views of one table and do not own their memory."""
     table = np.array([SRC, DST, WEIGHT], np.uint32)
     return lambda: Graph.from_edges(table[0], table[1], n=5, weight=table[2]), [table]
 

@@ -48,7 +48,7 @@ def _parameters(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _kernel(node: ast.FunctionDef) -> bool:
-    """Whether a function is a kernel for numba, whose parameters have no types."""
+    """Return whether a function is a kernel for numba, whose parameters have no types."""
     return all(one.annotation is None or ast.unparse(one.annotation) == "Any" for one in node.args.args)
 
 

@@ -83,13 +83,13 @@ def _files() -> Iterator[tuple[Path, Iterator[tuple[int, str]]]]:
 
 @cache
 def _prose() -> list[tuple[str, str]]:
-    """Every line of prose with its place, without the text in backticks."""
+    """Return every line of prose with its place, without the text in backticks."""
     return [(f"{path.relative_to(ROOT)}:{number}", re.sub(r"`[^`]*`", "", line))
             for path, lines in _files() for number, line in lines if line.strip()]
 
 
 def found(pattern: str) -> list[str]:
-    """The lines of prose that match a pattern."""
+    """Return the lines of prose that match a pattern."""
     hits = [(place, line) for place, line in _prose() if re.search(pattern, line, re.IGNORECASE)]
     return [f"{place}: {line.strip()}" for place, line in hits if "who" not in pattern[:8] or not PEOPLE.search(line)]
 

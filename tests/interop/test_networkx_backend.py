@@ -27,7 +27,7 @@ REGISTERED = nx.utils.backends._registered_algorithms
 
 
 def _chain(**weights: Any) -> Any:
-    """The path 0 - 1 - 2 - 3, with weights by name: b=3 is the weight of the second edge."""
+    """Return the path 0 - 1 - 2 - 3, with weights by name: b=3 is the weight of the second edge."""
     graph = nx.path_graph(4)
     for name, value in weights.items():
         graph.edges[list(graph.edges)["abc".index(name)]]["weight"] = value

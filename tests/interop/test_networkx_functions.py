@@ -24,7 +24,7 @@ Call = Callable[[Graph, random.Random], dict[str, Any]]
 
 
 def _names(draw: random.Random, n: int) -> list[Any]:
-    """Nodes of one kind: consecutive, scattered or huge integers, texts, or objects of different types."""
+    """Return nodes of one kind: consecutive, scattered or huge integers, texts, or objects of different types."""
     kinds = (lambda: list(range(n)), lambda: draw.sample(range(3 * n), n),
              lambda: draw.sample(range(-(10**12), 10**12), n),
              lambda: [f"n{i}" for i in draw.sample(range(n), n)],
@@ -78,7 +78,7 @@ def _nothing(graph: Graph, draw: random.Random) -> dict[str, Any]:
 
 
 def _each(node: str, other: str, values: tuple[Any, ...]) -> tuple[Call, ...]:
-    """A call with a drawn node for each value of another argument."""
+    """Return a call with a drawn node for each value of another argument."""
     def with_value(value: Any) -> Call:
         return lambda graph, draw: {node: _node(graph, draw), other: value}
 
@@ -196,7 +196,7 @@ PATHS: dict[str, str | None] = {"single_source_shortest_path": None, "single_sou
 
 
 def _length(graph: Graph, path: list[Any], weight: str | None) -> float:
-    """The sum of the least weights between the nodes of a path, from the left."""
+    """Return the sum of the least weights between the nodes of a path, from the left."""
     total = 0.0
     for u, v in itertools.pairwise(path):
         data = graph.get_edge_data(u, v)

@@ -64,7 +64,7 @@ class Machine:
         self.old = self.copy()
 
     def copy(self) -> State:
-        """A copy of the current state."""
+        """Return a copy of the current state."""
         return {name: list(column) for name, column in self.now.items()}
 
     def begin(self) -> None:
@@ -99,7 +99,7 @@ class Machine:
     # ---------------------------------------------------------------- expressions
 
     def value(self, expr: f.Expr, at: _Sight) -> Any:
-        """The value of an expression."""
+        """Return the value of an expression."""
         if isinstance(expr, f.Const):
             return expr.value
         if isinstance(expr, f.GraphValue):
@@ -199,12 +199,12 @@ def _better(name: str, type_: Type, a: Any, b: Any) -> Any:
 
 
 def shuffled(rng: random.Random, n: int) -> list[int]:
-    """The vertices in random order."""
+    """Return the vertices in random order."""
     return rng.sample(range(n), n)
 
 
 def _identity(name: str, type_: Type) -> Any:
-    """The value of a reduction without contributions, by component for tuples."""
+    """Return the value of a reduction without contributions, by component for tuples."""
     if isinstance(type_, Tuple):
         return tuple(identity(name, t) for t in type_.items)
     assert isinstance(type_, Scalar)

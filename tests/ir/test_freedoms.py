@@ -45,7 +45,7 @@ class Texts:
         return "\n".join(lines) + "\n"
 
     def step(self, name: str) -> list[str]:
-        """A gather and an apply, sometimes in a `where`."""
+        """Return a gather and an apply, sometimes in a `where`."""
         rng = self.rng
         ends = rng.choice(["u -> self", "self -> u", "u -- self"])
         cond = f" if {self.condition('u.')}" if rng.random() < 0.3 else ""
@@ -112,7 +112,8 @@ def graph(rng: random.Random) -> Graph:
 
 
 def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | None = None) -> list[State] | None:
-    """The initial state and the states after each superstep; None if the loop does not converge or may overflow."""
+    """Return the initial state and the states after each superstep; None if the loop does not converge or may overflow.
+    """
     machine = Machine(program, at)
     if start is not None:
         machine.now = {name: list(column) for name, column in start.items()}
@@ -210,13 +211,13 @@ def resting(program: f.Program, at: Graph, loop: LoopFacts, rounds: int) -> list
 
 
 def feeds(loop: LoopFacts, gather: str, name: str) -> bool:
-    """Whether the write of the field `name` reads a gather."""
+    """Return whether the write of the field `name` reads a gather."""
     rests = [write.rest for write in loop.writes if name in write.fields]
     return any(isinstance(e, f.Accumulator) and e.name == gather for rest in rests for e in f.walk(rest))
 
 
 def _looking_at(state: State) -> Callable[[str, int], Any]:
-    """A function that reads the fields of neighbours from a state."""
+    """Return a function that reads the fields of neighbours from a state."""
     return lambda field, u: state[field][u]
 
 
@@ -242,7 +243,7 @@ def frontier(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random)
 
 
 def changed_graph(at: Graph, rng: random.Random) -> Graph:
-    """The graph without some of its edges."""
+    """Return the graph without some of its edges."""
     kept = [k for k in range(len(at.edges)) if rng.random() < 0.5]
     return replace(at, edges=tuple(at.edges[k] for k in kept), w=tuple(at.w[k] for k in kept))
 

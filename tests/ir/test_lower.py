@@ -34,7 +34,7 @@ def body(text: str, precision: int = 32) -> list[str]:
 
 
 def value(expr: str, type_: str = "float", before: str = "") -> f.Expr:
-    """The IR of an expression that initialises a field of a type."""
+    """Return the IR of an expression that initialises a field of a type."""
     return only(f"{before}\nvertex x: {type_} = {expr}\n", "x")
 
 

@@ -21,7 +21,7 @@ PAIR = "vertex x: int = 1\nvertex p: vertex = none"
 
 
 def fixpoint(gather: str, apply: str, fields: str = "vertex x: int = 1", where: str = "") -> str:
-    """A fixpoint loop of one gather and one apply."""
+    """Return a fixpoint loop of one gather and one apply."""
     indent = "    " if where else ""
     head = f"    where {where}:\n" if where else ""
     return f"{fields}\nrepeat:\n{head}{indent}    gather a = {gather}\n{indent}    apply {apply}\n"

@@ -17,7 +17,7 @@ from vlang import records
 
 
 def classes(made: Any) -> tuple[Any, ...]:
-    """The same classes, with the decorator `made`."""
+    """Return the same classes, with the decorator `made`."""
 
     @made(frozen=True)
     class Base:

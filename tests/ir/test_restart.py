@@ -65,7 +65,9 @@ def test_a_loop_in_a_block_is_none() -> None:
 
 
 def changed(program: Program, result: Result) -> list[str]:
-    """The fields changed by one more superstep of each loop that ends when nothing changes, and the number of loops."""
+    """Return the fields changed by one more superstep of each loop that ends when nothing changes, and the number of
+    loops.
+    """
     wrong = []
     for loop in restarts(program.stages().facts):
         if loop.still and set(loop.fields) <= set(result.fields):

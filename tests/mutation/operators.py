@@ -38,7 +38,7 @@ class Site:
 
 
 def mutated(text: str, site: Site) -> str:
-    """The text of the file with the mutation."""
+    """Return the text of the file with the mutation."""
     return text[: site.start] + site.new + text[site.end :]
 
 
@@ -115,7 +115,7 @@ def _of_expression(node: ast.expr) -> Iterator[_Change]:
 
 
 def _droppable(node: ast.AST) -> bool:
-    """Whether a statement can be removed without leaving a name undefined."""
+    """Return whether a statement can be removed without leaving a name undefined."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, (ast.Call, ast.Yield, ast.YieldFrom))
     if isinstance(node, ast.Assign):
@@ -130,7 +130,7 @@ _ARGUMENT = r"((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)"  # with parentheses neste
 
 
 def _cuda(work: str) -> str:
-    """A read-modify-write by plain accesses, as an expression that gives the old value.
+    """Return a read-modify-write by plain accesses, as an expression that gives the old value.
 
     work: the new value, an expression of `was` and `given`.
     """

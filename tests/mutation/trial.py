@@ -52,7 +52,7 @@ class Verdict:
     note: str = ""
 
     def said(self) -> str:
-        """The verdict in a line."""
+        """Return the verdict in a line."""
         return f"{'killed' if self.killed else 'SURVIVED'} {self.by} in {self.seconds:.0f} s {self.note}"
 
 
@@ -120,7 +120,7 @@ class Trials:
             yield ended.verdict
 
     def _files(self, tests: Sequence[str]) -> list[str]:
-        """The test files of paths, in order and each once."""
+        """Return the test files of paths, in order and each once."""
         found = [path for one in tests for path in sorted((self.tree / one).rglob("test_*.py")) or [self.tree / one]]
         return list(dict.fromkeys(path.relative_to(self.tree).as_posix() for path in found if path.exists()))
 
@@ -218,7 +218,7 @@ class Trials:
         return self._first_error(text, tests), ""
 
     def _first_error(self, text: str, tests: Sequence[str]) -> str:
-        """The file that could not be imported, or the first of the tests if pytest did not start."""
+        """Return the file that could not be imported, or the first of the tests if pytest did not start."""
         found = re.search(r"^ERROR (\S+)", text, re.MULTILINE)
         return found[1] if found else tests[0]
 

@@ -19,7 +19,7 @@ KINDS = (".py", ".pyi", ".lark", ".vp", ".cuh", ".md")
 
 
 def expected() -> set[str]:
-    """Every file of the source folders that belongs in the wheel, by its name in the wheel."""
+    """Return every file of the source folders that belongs in the wheel, by its name in the wheel."""
     files = {"vlang/py.typed"}
     for folder, name in (("vlang", "vlang"), ("runtime", "vlang/runtime"), ("stdlib", "vlang/stdlib"),
                          ("docs/diagnostics", "vlang/diagnostics")):
@@ -30,7 +30,7 @@ def expected() -> set[str]:
 
 
 def quietly(command: Sequence[str | Path], folder: Path) -> str:
-    """The output of a command. Fails with this output if the command fails."""
+    """Return the output of a command. Fails with this output if the command fails."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
@@ -38,7 +38,7 @@ def quietly(command: Sequence[str | Path], folder: Path) -> str:
 
 
 def declared() -> list[Distribution]:
-    """The distributions that vlang's base dependencies install, and no others."""
+    """Return the distributions that vlang's base dependencies install, and no others."""
     found: dict[str, Distribution] = {}
     waiting = [Requirement(text) for text in distribution("vlang").requires or ()]
     while waiting:

@@ -13,7 +13,7 @@ __all__ = ["drawn_graph", "same_graph"]
 
 
 def drawn_graph(n: int, edges: int, seed: int = 1, **options: Any) -> Graph:
-    """A random multigraph with an edge column that distinguishes the edges."""
+    """Return a random multigraph with an edge column that distinguishes the edges."""
     drawn = draw(np.random.default_rng([26, seed]), n, edges)
     return Graph.from_edges(drawn.src, drawn.dst, n=n, weight=drawn.weight, **options)
 

@@ -32,18 +32,18 @@ class Damaged:
         struct.pack_into(form, self.data, at, value)
 
     def entry(self, section: Section) -> int:
-        """The offset of the entry of a section in the table of sections."""
+        """Return the offset of the entry of a section in the table of sections."""
         count = FIELDS.unpack_from(self.data)[-1]
         places = [TABLE_AT + number * ENTRY.size for number in range(count)]
         return next(at for at in places if ENTRY.unpack_from(self.data, at)[0] == section)
 
     def words(self, section: Section, dtype: str = "<i8") -> np.ndarray:
-        """A section as a writeable array."""
+        """Return a section as a writeable array."""
         _, _, offset, nbytes, _ = ENTRY.unpack_from(self.data, self.entry(section))
         return np.frombuffer(self.data, np.uint8)[offset : offset + nbytes].view(dtype)
 
     def page(self, number: int, dtype: str = "<u4") -> np.ndarray:
-        """A page of the in-edges as a writeable array."""
+        """Return a page of the in-edges as a writeable array."""
         extent = self.file.extent("in", number)
         return np.frombuffer(self.data, np.uint8)[extent.offset : extent.offset + extent.nbytes].view(dtype)
 

@@ -66,26 +66,26 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def coded(self, columns: Mapping[str, Column]) -> MemoryStore:
-        """The same pages, with other codings of columns."""
+        """Return the same pages, with other codings of columns."""
         other = copy(self)
         other.columns = dict(columns)
         return other
 
     def cuts(self, kind: str) -> PageCuts:
-        """The page boundaries of an adjacency direction, without its edges."""
+        """Return the page boundaries of an adjacency direction, without its edges."""
         pages = self._pages(kind)
         return PageCuts(**{spec.name: getattr(pages, spec.name) for spec in fields(PageCuts)})
 
     def kinds(self) -> Sequence[str]:
-        """The stored adjacency directions."""
+        """Return the stored adjacency directions."""
         return ("in", "out") if self.directed else ("in",)
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The lengths of the rows."""
+        """Return the lengths of the rows."""
         return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
 
     def nbytes(self, kind: str, page: int) -> int:
-        """Bytes of a page."""
+        """Return bytes of a page."""
         used = sum(_stored(array) for array in self._arrays(kind, page).values())
         return max(1, -(-used // PAGE)) * PAGE
 
@@ -109,19 +109,19 @@ class MemoryStore:
         return Views(found.pop(" offsets"), found.pop(" targets"), found), len(buffer)
 
     def spare(self, kind: str) -> int:
-        """Bytes of memory that reads need in addition to the buffer."""
+        """Return bytes of memory that reads need in addition to the buffer."""
         return 0
 
     def random_cost(self) -> float:
-        """The cost of a random read relative to a sequential one: a value as of a disk."""
+        """Return the cost of a random read relative to a sequential one: a value as of a disk."""
         return 4.7
 
     def rate(self, most: int) -> float:
-        """The rate of page reads, in bytes a second: a value as of a disk."""
+        """Return the rate of page reads, in bytes a second: a value as of a disk."""
         return 1e9
 
     def rows(self) -> Rows:
-        """All in-edges."""
+        """Return all in-edges."""
         base = self._graph.adjacency("in", tuple(self.columns))
         return Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
 
@@ -144,13 +144,13 @@ def _stored(array: NDArray[Any]) -> int:
 
 
 def store_of(graph: Graph) -> MemoryStore:
-    """The store of a graph from `opened`."""
+    """Return the store of a graph from `opened`."""
     assert isinstance(graph.stored, MemoryStore)
     return graph.stored
 
 
 def opened(graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> Graph:
-    """The graph with its edges in a `MemoryStore`."""
+    """Return the graph with its edges in a `MemoryStore`."""
     return Graph.on_pages(MemoryStore(graph, page_size, late, broken), graph.ids)
 
 

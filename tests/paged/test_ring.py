@@ -18,7 +18,7 @@ from vlang.runtime.threads.tasks import Task
 
 
 def store(late: float = 0.0, broken: tuple[str, int] | None = None) -> MemoryStore:
-    """A store of 40 pages with 64 edges each."""
+    """Return a store of 40 pages with 64 edges each."""
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, 160, (2, 2560))
     made = MemoryStore(Graph.from_edges(src, dst, n=160), 256, late, broken)

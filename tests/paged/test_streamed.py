@@ -26,7 +26,7 @@ IN_MEMORY_ONLY = ("adamic_adar", "jaccard", "lcc", "lcc_directed", "lcc_weighted
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 

@@ -52,7 +52,7 @@ class Published:
 
 
 def files(name: str) -> tuple[Path, Path]:
-    """The files of the graph and of its reference. Skips the test if the files are missing."""
+    """Return the files of the graph and of its reference. Skips the test if the files are missing."""
     path, results = DATA / name / GRAPHS[name], DATA / name / "reference.npz"
     for file in (path, results):
         if not file.exists():
@@ -62,7 +62,7 @@ def files(name: str) -> tuple[Path, Path]:
 
 @functools.cache
 def published(name: str) -> Published:
-    """The graph of that name, read once. Skips the test if its files are missing."""
+    """Return the graph of that name, read once. Skips the test if its files are missing."""
     path, results = files(name)
     with np.load(results) as archive:
         reference = dict(archive)
@@ -76,5 +76,5 @@ def published(name: str) -> Published:
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)

@@ -23,7 +23,7 @@ in_pages = pytest.mark.parametrize("page_size", PAGES.values(), ids=PAGES)
 
 
 def integers(result: Result, field: str) -> NDArray[np.int64]:
-    """The values of a field, with -1 for infinity. All other values must be integers."""
+    """Return the values of a field, with -1 for infinity. All other values must be integers."""
     reached = result.reached(field)
     values = np.where(reached, result[field], -1)
     assert np.array_equal(values, values.astype(np.int64)), f"{field} is not made of integers"

@@ -70,7 +70,9 @@ ASIDE = {  # intermediate fields, which are not part of the result
 
 
 def listed(path: Path) -> tuple[Array, Array]:
-    """The edges of a file as pairs of its vertex numbers, and their weights, which are 1 for a file without weights."""
+    """Return the edges of a file as pairs of its vertex numbers, and their weights, which are 1 for a file without
+    weights.
+    """
     lines = gzip.decompress(path.read_bytes()).splitlines()
     if ".gr." in path.name:
         table = np.array(b"".join(line[1:] for line in lines if line.startswith(b"a")).split(), np.int64).reshape(-1, 3)
@@ -81,10 +83,9 @@ def listed(path: Path) -> tuple[Array, Array]:
 
 @functools.cache
 def real(name: str, directed: bool) -> RefGraph:
-    """The graph without self-loops, with the shortest of parallel edges; vertices are numbered from 0.
+    """Return the graph without self-loops, with the shortest of parallel edges; vertices are numbered from 0.
 
     The file is read without the engine's reader. Edges without weights get weights of 1 to 9 that depend on their ends.
-
     """
     path, results = files(name)
     ids = np.load(results)["vertex_ids"]
@@ -104,26 +105,28 @@ def real(name: str, directed: bool) -> RefGraph:
 
 
 def both_ways(graph: RefGraph) -> RefGraph:
-    """The undirected graph of the edges."""
+    """Return the undirected graph of the edges."""
     columns = {name: np.concatenate([column, column]) for name, column in graph.columns.items()}
     src, dst = np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src])
     return RefGraph(graph.n, src, dst, columns, directed=False)
 
 
 def double_cover(graph: RefGraph) -> RefGraph:
-    """The bipartite double cover: vertex v becomes user v and item n + v, and edge u -> v links user u and item v."""
+    """Return the bipartite double cover: vertex v becomes user v and item n + v, and edge u -> v links user u and item
+    v.
+    """
     return both_ways(RefGraph(2 * graph.n, graph.src, graph.n + graph.dst))
 
 
 def firing(graph: RefGraph) -> Case:
-    """A network whose dense part stays active, because the largest singular value of its weights is 1.5."""
+    """Return a network whose dense part stays active, because the largest singular value of its weights is 1.5."""
     weight = (1.5 / np.sqrt(graph.outdegree[graph.src] * graph.indegree[graph.dst])).astype(np.float32)
     return Case(graph.with_columns(weight=weight), {}, {"x": np.ones(graph.n, np.float32)})
 
 
 @functools.cache
 def made(name: str, what: str) -> tuple[Case, Graph]:
-    """The case of a program on a graph, and the graph of the engine."""
+    """Return the case of a program on a graph, and the graph of the engine."""
     graph = real(name, name in DIRECTED and what not in UNDIRECTED)
     if what == "neural":
         given: Case | None = firing(graph)
@@ -135,13 +138,13 @@ def made(name: str, what: str) -> tuple[Case, Graph]:
 
 @functools.cache
 def engine_graph(name: str, directed: bool) -> Graph:
-    """The graph for most programs, built once."""
+    """Return the graph for most programs, built once."""
     return to_graph(real(name, directed))
 
 
 @functools.cache
 def run(name: str, what: str) -> Result:
-    """A program on a graph, with the parameters and inputs of its case."""
+    """Return a program on a graph, with the parameters and inputs of its case."""
     given, graph = made(name, what)
     return program(what)(graph, **given.params, **given.fields, threads=THREADS)
 

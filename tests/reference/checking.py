@@ -271,7 +271,7 @@ class _Watcher(Evaluator):
         return result
 
     def _inner(self, span: t.Span, a: Value, b: Value, compared: bool) -> Value:
-        """The inner product of two vectors."""
+        """Return the inner product of two vectors."""
         products = []
         for one, other in zip(ops.components(a), ops.components(b), strict=True):
             product = ops.binary("*", one, other, self.precision)
@@ -290,7 +290,7 @@ class _Watcher(Evaluator):
         return result
 
     def _substituted(self, function: t.Function, expr: t.Call, rows: Rows, env: Env) -> Value:
-        """The value of the body of a `fn`. Arguments are evaluated where the body names them."""
+        """Return the value of the body of a `fn`. Arguments are evaluated where the body names them."""
         inner: dict[str, Binding] = {}
         outer_mode = self._mode
         for place, param in enumerate(function.params):
@@ -489,7 +489,7 @@ class _Watcher(Evaluator):
 
 
 def _any(fails: Array) -> Array:
-    """Whether any component fails, for each value."""
+    """Return whether any component fails, for each value."""
     return np.asarray(fails.any(axis=-1) if fails.ndim > 1 else fails)
 
 
@@ -506,7 +506,7 @@ class _Fixed(t.Expr):
 
     @staticmethod
     def member(expr: t.Member, index: Array) -> t.Member:
-        """The member expression with its vertex replaced by a known one."""
+        """Return the member expression with its vertex replaced by a known one."""
         fixed = _Fixed(expr.value.span)
         object.__setattr__(fixed, "index", index)
         return replace(expr, value=fixed)

@@ -15,7 +15,7 @@ __all__ = ["failures_of", "infinite", "operand_of"]
 
 
 def operand_of(value: Value, type_: Type, scalar: Scalar, number: int, op: str) -> Array:
-    """An operand in the type in which the operation is computed."""
+    """Return an operand in the type in which the operation is computed."""
     if op in ("<<", ">>") and number == 1 and not callable(value.data):
         return value.raw
     if op == "**" and number == 1 and callable(value.data) and scalar.integral:

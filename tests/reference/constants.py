@@ -14,7 +14,7 @@ __all__ = ["sized"]
 
 
 def sized(file: t.File, params: Mapping[str, Any]) -> tuple[t.File, dict[str, int]]:
-    """The program with a literal as the size of every vector type, and the values of its constants.
+    """Return the program with a literal as the size of every vector type, and the values of its constants.
 
     Raises BindError for a constant that has neither a value nor a default.
     """

@@ -59,7 +59,7 @@ def walk_superstep(node: object) -> Iterator[t.Node]:
 
 
 def reads_change(node: t.Node, name: str | None = None) -> bool:
-    """Whether `change(u.f)` occurs for the vertex variable `name`, or any `change` if `name` is None."""
+    """Return whether `change(u.f)` occurs for the vertex variable `name`, or any `change` if `name` is None."""
     return any(
         isinstance(call, t.Call) and call.name == "change" and (name is None or _is_member(call.args[0], name))
         for call in walk(node)
@@ -85,7 +85,7 @@ class Evaluator:
         self._degrees = {"degree": graph.degree, "indegree": graph.indegree, "outdegree": graph.outdegree}
 
     def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
-        """The value of an expression: one entry for each row, or one for all."""
+        """Return the value of an expression: one entry for each row, or one for all."""
         match expr:
             case t.Literal(value=str(text)):
                 return Value(TEXT, lambda scalar: np.array(self.names.index(text) if scalar == CATEGORY else
@@ -156,12 +156,12 @@ class Evaluator:
         return counter(numbers[name], counts=True)
 
     def _integers(self, numbers: Array) -> Value:
-        """Numbers of the type `int`."""
+        """Return numbers of the type `int`."""
         scalar = scalar_named("int", self.precision)
         return Value(scalar, numbers.astype(dtype(scalar)))
 
     def _vertex(self, expr: t.Expr, rows: Rows, env: Env) -> Array:
-        """The vertices in front of a `.`."""
+        """Return the vertices in front of a `.`."""
         value = self.eval(expr, rows, env)
         if value.type != VERTEX:
             raise TypeError(f". on a {value.type}")
@@ -216,8 +216,9 @@ class Evaluator:
         return self._built_in(name, args)
 
     def _edge_keys(self, rows: Rows) -> tuple[Value, ...]:
-        """The keys for which `edge` stands: the tail and the head, or in `u -- self` the smaller and the larger number,
-        and the ordinal among the stored edges with this tail and head."""
+        """Return the keys for which `edge` stands: the tail and the head, or in `u -- self` the smaller and the larger
+        number, and the ordinal among the stored edges with this tail and head.
+        """
         graph = self.graph
         assert rows.edge is not None
         tail, head = graph.src[rows.edge], graph.dst[rows.edge]
@@ -249,7 +250,7 @@ class Evaluator:
 
     def chosen(self, expr: t.Reduce, inner: Rows, row: Array,
                of_edges: tuple[list[Value], Array, Value | None, Value], default: Value, count: int) -> Value:
-        """The value of a pick for each row.
+        """Return the value of a pick for each row.
 
         Args:
             expr: The pick.
@@ -340,7 +341,7 @@ class Evaluator:
         return read(convert(result, type_), type_)
 
     def _argument_type(self, param: t.Param, env: Env) -> Type:
-        """The type of a parameter of a `fn`: the declared type, else the type of the default, else `float`."""
+        """Return the type of a parameter of a `fn`: the declared type, else the type of the default, else `float`."""
         if param.type is not None:
             return declared(param.type, self.precision)
         if param.default is not None:
@@ -382,7 +383,7 @@ class Evaluator:
             self._mode = outer
 
     def _past(self, name: str, arg: t.Expr, rows: Rows, env: Env) -> Value:
-        """The value of `old(f)`, `changed(f)` or `change(f)`, also for a field `u.f` of a neighbour."""
+        """Return the value of `old(f)`, `changed(f)` or `change(f)`, also for a field `u.f` of a neighbour."""
         if isinstance(arg, t.Member):
             store, index = env[arg.name], self._vertex(arg.value, rows, env)
         else:
@@ -417,7 +418,7 @@ class Evaluator:
         return take(result, np.array(0)) if over_vertices else result
 
     def reached(self, expr: t.Reduce, rows: Rows, env: Env) -> tuple[t.Reduce, Rows, Array, bool]:
-        """The rows over which a reduction ranges.
+        """Return the rows over which a reduction ranges.
 
         Returns: The reduction with the part of its condition that must still be tested, the rows, the group of each
         row, and whether there is only one group, for the whole graph.
@@ -484,7 +485,7 @@ class Evaluator:
         return Rows(len(at), rows.own[at], {**members, domain.name: third}, rows.edge[at], rows.undirected), at
 
     def _between(self, expr: t.Call, rows: Rows, env: Env) -> Value:
-        """The sum of an edge field over the edges from one vertex to another."""
+        """Return the sum of an edge field over the edges from one vertex to another."""
         graph, bound = self.graph, counter(1) if expr.name == "edges" else env[expr.name]
         tails, tips = (self._vertex(end, rows, env).tolist() for end in expr.args)
         edges: dict[tuple[int, int], list[int]] = {}
@@ -501,7 +502,7 @@ class Evaluator:
         return reduce_groups("sum", value, at, rows.count or 0, False, self.precision)[0]
 
     def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """One row for each pair of a row's vertex and any vertex of the graph.
+        """Return one row for each pair of a row's vertex and any vertex of the graph.
 
         The domain's variable is the second vertex.
         """
@@ -562,7 +563,7 @@ def _parts(cond: t.Expr | None) -> Iterator[t.Expr]:
 
 
 def _points(test: t.Expr, name: str) -> bool:
-    """Whether a test is `v.f == self`, with either side first."""
+    """Return whether a test is `v.f == self`, with either side first."""
     if not (isinstance(test, t.Compare) and test.op == "=="):
         return False
     sides = [test.left, test.right]
@@ -570,7 +571,7 @@ def _points(test: t.Expr, name: str) -> bool:
 
 
 def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
-    """The rows and groups at which `holds` is true."""
+    """Return the rows and groups at which `holds` is true."""
     kept = np.flatnonzero(holds)
 
     def pick(part: Array | None) -> Array | None:

@@ -40,7 +40,7 @@ class RefGraph:
         return f"RefGraph({kind}, n={self.n}, edges={edges}, columns={columns}{known})"
 
     def number(self, vertex: int) -> int:
-        """The caller's number of a vertex; -1 for `none`."""
+        """Return the caller's number of a vertex; -1 for `none`."""
         return vertex if vertex < 0 or self.ids is None else int(self.ids[vertex])
 
     def ordinals(self, own: Array, other: Array, edge: Array) -> Array:
@@ -91,14 +91,14 @@ class RefGraph:
         return self.indegree + self.outdegree if self.directed else self.indegree
 
     def with_columns(self, **columns: Array) -> RefGraph:
-        """The same graph with more edge columns, one value per stored edge."""
+        """Return the same graph with more edge columns, one value per stored edge."""
         return replace(self, columns={**self.columns, **columns})
 
 
 def ref_graph(
     n: int, edges: list[tuple[int, int]], directed: bool = True, **columns: Any
 ) -> RefGraph:
-    """A RefGraph from edges listed once each; an undirected graph also gets the opposite directions."""
+    """Return a RefGraph from edges listed once each; an undirected graph also gets the opposite directions."""
     src = np.array([u for u, _ in edges], np.int64)
     dst = np.array([v for _, v in edges], np.int64)
     arrays = {name: np.asarray(column) for name, column in columns.items()}

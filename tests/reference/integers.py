@@ -26,7 +26,7 @@ def clamped(numbers: Array, scalar: Scalar) -> Array:
 
 
 def _ends(a: Array, scalar: Scalar) -> tuple[Array, Array]:
-    """Two masks: the elements that are `inf`, and the elements that are `-inf`."""
+    """Return two masks: the elements that are `inf`, and the elements that are `-inf`."""
     if scalar.kind != "int":
         return np.zeros(np.shape(a), np.bool_), np.zeros(np.shape(a), np.bool_)
     return np.asarray(a == scalar.highest), np.asarray(a == scalar.lowest)
@@ -69,7 +69,7 @@ def _modulo(a: Array, b: Array, scalar: Scalar) -> Array:
 
 
 def _wrapped(combine: Callable[[Array, Array], Array]) -> Elementwise:
-    """The operation modulo 2^bits. Infinities are treated as bit patterns."""
+    """Return the operation modulo 2^bits. Infinities are treated as bit patterns."""
 
     def work(a: Array, b: Array, scalar: Scalar) -> Array:
         numbers = np.asarray(combine(exact(a), exact(b)), object)
@@ -80,7 +80,7 @@ def _wrapped(combine: Callable[[Array, Array], Array]) -> Elementwise:
 
 
 def _power(times: Elementwise) -> Elementwise:
-    """A power computed by repeated `times`; 0 for a negative exponent."""
+    """Return a power computed by repeated `times`; 0 for a negative exponent."""
 
     def work(a: Array, b: Array, scalar: Scalar) -> Array:
         a, b = np.broadcast_arrays(a, b)

@@ -109,7 +109,7 @@ class _Machine:
                 self._require(item_)
 
     def _later(self, contract: t.Contract) -> bool:
-        """Whether a contract is about values that the program computes, so that it is tested where it stands."""
+        """Return whether a contract is about values that the program computes, so that it is tested where it stands."""
         made = {one.name for one in self.file.items if isinstance(one, t.Let | t.GlobalValue)}
         return any(isinstance(node, t.Name) and node.name in made for node in walk(contract.cond))
 
@@ -361,7 +361,7 @@ class _Machine:
         record.reason = self._end(loop, frame, stores, env, record.rounds)
 
     def _activity(self, loop: t.Repeat, frame: Frame, stores: list[Store], selected: Array, env: Env) -> Array:
-        """The vertices that are active after a superstep (4.4)."""
+        """Return the vertices that are active after a superstep (4.4)."""
         last = loop.block.items[-1] if loop.block.items else None
         active = np.zeros(self.graph.n, np.bool_)
         if isinstance(last, t.Activate):
@@ -375,7 +375,7 @@ class _Machine:
         return active
 
     def _end(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env, rounds: int) -> str:
-        """The reason why the loop ends after this superstep, or "" (4.6)."""
+        """Return the reason why the loop ends after this superstep, or "" (4.6)."""
         if loop.until is not None:
             if self._holds(loop.until, env):
                 return "until"
@@ -385,7 +385,8 @@ class _Machine:
         return "" if frame.active.any() else "inactive"
 
     def _stalled(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env) -> bool:
-        """Whether later supersteps would be the same: no change, no unsent change, and `iteration` is not read."""
+        """Return whether later supersteps would be the same: no change, no unsent change, and `iteration` is not read.
+        """
         own = walk_superstep((loop.block, loop.until))
         if any(isinstance(node, t.Name) and node.name == "iteration" for node in own):
             return False

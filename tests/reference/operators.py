@@ -139,7 +139,7 @@ def binary(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> V
 
 
 def _moved(op: str, a: Value, b: Value, precision: int) -> Value:
-    """The difference of two times, an i64; or a time moved by an integer."""
+    """Return the difference of two times, an i64; or a time moved by an integer."""
     time = item(a.type) if item(a.type).kind == "time" else item(b.type)
     sides = [convert(side, time) if side.type == TEXT else side for side in (a, b)]
     numbers = [Value(I64, side.raw) if side.type == time else convert(side, I64) for side in sides]
@@ -173,14 +173,14 @@ def negate(a: Value, wrap: bool = False) -> Value:
 
 
 def truth(a: Value) -> Array:
-    """The array of a bool value."""
+    """Return the array of a bool value."""
     if item(a.type) != BOOL:
         raise TypeError(f"{a.type} where a bool is needed")
     return a.raw
 
 
 def _pair(a: Value, b: Value, precision: int) -> tuple[Array, Array]:
-    """Both operands of a comparison as arrays of one type."""
+    """Return both operands of a comparison as arrays of one type."""
     met = meet(a.type, b.type)
     type_ = I64 if met == INTEGER else concrete(met, precision)  # literals and counters alone: 64 bits
     left, right = elements_as(a, type_), elements_as(b, type_)
@@ -209,7 +209,7 @@ def _equal(a: Value, b: Value, precision: int) -> Array:
 
 
 def _unordered(a: Value, b: Value, precision: int) -> Array:
-    """The rows where an ordering comparison has a NaN operand, for which neither `<` nor `>=` holds."""
+    """Return the rows where an ordering comparison has a NaN operand, for which neither `<` nor `>=` holds."""
     if isinstance(a.type, Tuple) or not (item(a.type).floating or item(b.type).floating):
         return np.array(False)
     left, right = _pair(a, b, precision)
@@ -231,7 +231,8 @@ def compare(op: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def differs(a: Array, b: Array) -> Array:
-    """The rows where two arrays of one type differ; two NaN are equal, and a vector differs if a component does."""
+    """Return the rows where two arrays of one type differ; two NaN are equal, and a vector differs if a component does.
+    """
     different = np.asarray(a != b)
     if a.dtype.kind == "f":
         different &= ~(np.isnan(a) & np.isnan(b))
@@ -249,7 +250,7 @@ def choose(test: Array, yes: Value, no: Value) -> Value:
 
 
 def identity(name: str, scalar: Scalar) -> Array:
-    """The value of the built-in reduction `name` without contributions, as an array of shape ()."""
+    """Return the value of the built-in reduction `name` without contributions, as an array of shape ()."""
     if scalar == VERTEX and name in ("min", "max"):
         return np.array(-1, np.int64)
     if name in ("min", "max"):
@@ -264,7 +265,7 @@ def identity(name: str, scalar: Scalar) -> Array:
 
 
 def without_value(name: str, a: Value) -> Array:
-    """The rows where a tuple has the identity of `name` as its first component.
+    """Return the rows where a tuple has the identity of `name` as its first component.
 
     Such a tuple loses to all other tuples.
     """
@@ -292,7 +293,7 @@ def extreme(name: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def _none_first(a: Value) -> Value:
-    """A tuple with its vertices moved up by one, so that `none` is the smallest."""
+    """Return a tuple with its vertices moved up by one, so that `none` is the smallest."""
     return tuple_of(tuple(Value(VERTEX, p.raw + 1) if p.type == VERTEX else p for p in a.parts))
 
 
@@ -343,7 +344,7 @@ def _shaped(type_: Type, scalar: Scalar) -> Type:
 
 
 def _rounded(name: str, a: Value, target: Type, precision: int) -> Value:
-    """A float rounded to an integer; out of range gives the nearest end of its type, NaN gives 0."""
+    """Return a float rounded to an integer; out of range gives the nearest end of its type, NaN gives 0."""
     if item(a.type).integral:
         return definite(a, precision)
     assert isinstance(target, Scalar)
@@ -383,7 +384,7 @@ def folded(name: str, a: Value, precision: int) -> Value:
 
 
 def components(a: Value) -> list[Value]:
-    """The components of a vector, as scalars."""
+    """Return the components of a vector, as scalars."""
     assert isinstance(a.type, Vector)
 
     def component(k: int) -> Value:

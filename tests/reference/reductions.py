@@ -113,7 +113,7 @@ def _exact_product(factors: Array, scalar: Scalar, group: Array, shape: tuple[in
 
 
 def _vertices(name: str, body: Value, group: Array, groups: int) -> Value:
-    """The smallest or largest vertex of each group. `none` is neutral."""
+    """Return the smallest or largest vertex of each group. `none` is neutral."""
     some = body.raw >= 0
     if name == "max":
         greatest = np.full(groups, -1, np.int64)
@@ -151,13 +151,13 @@ def _mode(values: list[int]) -> int:
 
 
 def _mode_of_vertices(values: list[int]) -> int:
-    """The mode of vertices. As under `min`, `none` loses to every vertex."""
+    """Return the mode of vertices. As under `min`, `none` loses to every vertex."""
     found = _mode([v if v >= 0 else _NONE for v in values])
     return -1 if found == _NONE else found
 
 
 def _median(values: list[Any]) -> Any:
-    """The value at index floor((k - 1) / 2) of the k sorted values; -0.0 becomes 0.0."""
+    """Return the value at index floor((k - 1) / 2) of the k sorted values; -0.0 becomes 0.0."""
     return sorted(values)[(len(values) - 1) // 2] + 0 if values else 0
 
 
@@ -189,7 +189,7 @@ def _tuples(name: str, body: Value, group: Array, groups: int, precision: int) -
 
 
 def tuple_identity(name: str, type_: Type, rows: int) -> Value:
-    """The tuple of identities, `rows` times."""
+    """Return the tuple of identities, `rows` times."""
     assert isinstance(type_, Tuple)
     return Value(type_, tuple(spread(Value(i, identity(name, i)), rows) for i in type_.items))
 
@@ -232,7 +232,7 @@ def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
 
 
 def put(value: Value, rows: Array, new: Value) -> Value:
-    """A copy of a value with some rows replaced. Both values have the same final type."""
+    """Return a copy of a value with some rows replaced. Both values have the same final type."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(put(p, rows, n) for p, n in zip(value.parts, new.parts, strict=True)))
     data = value.raw.copy()
@@ -241,5 +241,5 @@ def put(value: Value, rows: Array, new: Value) -> Value:
 
 
 def with_default(value: Value, counts: Array, default: Value) -> Value:
-    """The value of each group, or `default` where nothing contributed."""
+    """Return the value of each group, or `default` where nothing contributed."""
     return choose(counts > 0, value, convert(default, value.type))

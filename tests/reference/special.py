@@ -14,7 +14,7 @@ _MASK = (1 << 64) - 1
 
 
 def mix(seed: int, x: int) -> int:
-    """The 64-bit mixing function of section 8."""
+    """Return the 64-bit mixing function of section 8."""
     z = ((x + seed * 0x632BE59BD9B4E019) * 0x9E3779B97F4A7C15) & _MASK
     z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ z >> 27) * 0x94D049BB133111EB) & _MASK
@@ -22,7 +22,7 @@ def mix(seed: int, x: int) -> int:
 
 
 def _mixed(graph: RefGraph, seed: Array, key: Value) -> Array:
-    """The hash of each seed and key; a key is an integer or the number of a vertex."""
+    """Return the hash of each seed and key; a key is an integer or the number of a vertex."""
     seeds, keys = np.broadcast_arrays(seed, definite(key, 64).raw)
     number = graph.number if key.type == VERTEX else int
     flat = [mix(int(s), number(int(k))) for s, k in zip(seeds.ravel(), keys.ravel(), strict=True)]
@@ -30,7 +30,7 @@ def _mixed(graph: RefGraph, seed: Array, key: Value) -> Array:
 
 
 def hashed(graph: RefGraph, args: Sequence[Value]) -> Value:
-    """The hash of a seed and keys, one after another."""
+    """Return the hash of a seed and keys, one after another."""
     bits: Array = definite(args[0], 64).raw
     for key in args[1:]:
         bits = _mixed(graph, bits, key)

@@ -21,12 +21,12 @@ class Store:
     value: Value
 
     def rows(self, index: Array) -> Value:
-        """The values of some vertices; -1 (`none`) reads as the zero of the type."""
+        """Return the values of some vertices; -1 (`none`) reads as the zero of the type."""
         return read(take(_with_none(self.value), index), self.type)
 
 
 def _with_none(value: Value) -> Value:
-    """A value with one more row at the end, the zero of its type, so that index -1 reads a zero."""
+    """Return a value with one more row at the end, the zero of its type, so that index -1 reads a zero."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(_with_none(p) for p in value.data))
     return Value(value.type, np.concatenate([value.raw, zeros(value.type, 1).raw]))
@@ -41,7 +41,7 @@ def zeros(type_: Type, rows: int) -> Value:
 
 
 def read(value: Value, type_: Type) -> Value:
-    """A stored value, converted to the type in which it is computed (f16 becomes f32)."""
+    """Return a stored value, converted to the type in which it is computed (f16 becomes f32)."""
     return convert(value, computing(type_))
 
 
@@ -97,7 +97,9 @@ class Frame:
 
 
 def as_input(data: Any, type_: Type) -> Array:
-    """An array or number from the caller as elements of `type_`. Floats for an integer type must be whole or inf."""
+    """Return an array or number from the caller as elements of `type_`. Floats for an integer type must be whole or
+    inf.
+    """
     scalar = item(type_)
     array = np.asarray(data)
     if scalar == VERTEX:

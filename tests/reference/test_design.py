@@ -30,7 +30,7 @@ def program(name: str) -> t.File:
 
 
 def simple(seed: int, directed: bool, n: int = 18, count: int = 45) -> RefGraph:
-    """A random graph without self-loops and parallel edges, with a column `weight` of whole numbers."""
+    """Return a random graph without self-loops and parallel edges, with a column `weight` of whole numbers."""
     rng = np.random.default_rng(seed)
     drawn = {(int(u), int(v)) for u, v in rng.integers(0, n, (count, 2)) if u != v and (directed or u < v)}
     edges = sorted(drawn)

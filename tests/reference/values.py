@@ -74,12 +74,12 @@ class Value:
 
 
 def dtype(scalar: Scalar) -> Any:
-    """The NumPy type that holds a scalar type; vertices are dense int64 numbers with -1 for `none`."""
+    """Return the NumPy type that holds a scalar type; vertices are dense int64 numbers with -1 for `none`."""
     return _DTYPES[scalar.name]
 
 
 def item(type_: Type) -> Scalar:
-    """The scalar type of a scalar or of a vector's components."""
+    """Return the scalar type of a scalar or of a vector's components."""
     if isinstance(type_, Vector):
         return type_.item
     if not isinstance(type_, Scalar):
@@ -88,7 +88,7 @@ def item(type_: Type) -> Scalar:
 
 
 def computing(type_: Type) -> Type:
-    """The type in which a stored value is computed: f32 for f16, otherwise the type itself."""
+    """Return the type in which a stored value is computed: f32 for f16, otherwise the type itself."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, computing(type_.item)), type_.size)
     if isinstance(type_, Matrix):
@@ -99,7 +99,7 @@ def computing(type_: Type) -> Type:
 
 
 def concrete(type_: Type, precision: int) -> Type:
-    """The final type for a weak type, also inside vectors and tuples."""
+    """Return the final type for a weak type, also inside vectors and tuples."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, defaulted(type_.item, precision)), type_.size)
     if isinstance(type_, Matrix):
@@ -110,7 +110,7 @@ def concrete(type_: Type, precision: int) -> Type:
 
 
 def declared(written: t.TypeExpr, precision: int) -> Type:
-    """The type in a declaration."""
+    """Return the type in a declaration."""
     if written.kind == "vertex":
         return VERTEX
     if written.kind == "vertices":
@@ -132,7 +132,7 @@ def declared(written: t.TypeExpr, precision: int) -> Type:
 
 
 def literal(value: bool | int | float | None) -> Value:
-    """A literal of the text. A float inf stands for the word `inf`, which is valid for integers and floats."""
+    """Return a literal of the text. A float inf stands for the word `inf`, which is valid for integers and floats."""
     if value is None:
         return Value(VERTEX, np.array(-1, np.int64))
     if isinstance(value, bool):
@@ -166,7 +166,7 @@ class _Weak:
 
 
 def counter(number: int | float, counts: bool = False) -> Value:
-    """An integer (or inf) whose width depends on the place of use.
+    """Return an integer (or inf) whose width depends on the place of use.
 
     counts: True for `N`, `M`, `iteration`, loop variables.
     """
@@ -180,7 +180,7 @@ def counter(number: int | float, counts: bool = False) -> Value:
 
 
 def literal_number(value: Value) -> int | float | None:
-    """The value of an integer literal, or of an operation on literals that is exact."""
+    """Return the value of an integer literal, or of an operation on literals that is exact."""
     return value.data.literal if isinstance(value.data, _Weak) else None
 
 
@@ -191,7 +191,7 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
 
 
 def folded_literals(op: str, a: Value, b: Value) -> Value | None:
-    """The exact result of an operation on two finite integer literals; None for other operands."""
+    """Return the exact result of an operation on two finite integer literals; None for other operands."""
     left, right = literal_number(a), literal_number(b)
     if op not in _FOLDED or not (isinstance(left, int) and isinstance(right, int)):
         return None
@@ -231,7 +231,7 @@ def exactly(data: Array) -> Array:
 
 
 def elements(value: Value, scalar: Scalar) -> Array:
-    """The array of a scalar or vector value, with elements of type `scalar`."""
+    """Return the array of a scalar or vector value, with elements of type `scalar`."""
     own = item(value.type)
     if not callable(value.data):
         return cast_array(value.raw, own, scalar)
@@ -252,7 +252,7 @@ def elements(value: Value, scalar: Scalar) -> Array:
 
 
 def elements_as(value: Value, type_: Type) -> Array:
-    """The array of a value as `type_`; a scalar becomes every component of a vector."""
+    """Return the array of a value as `type_`; a scalar becomes every component of a vector."""
     data = elements(value, item(type_))
     if isinstance(type_, Vector) and not isinstance(value.type, Vector):
         data = np.broadcast_to(data[..., None], (*data.shape, type_.size))
@@ -260,7 +260,7 @@ def elements_as(value: Value, type_: Type) -> Array:
 
 
 def convert(value: Value, type_: Type) -> Value:
-    """The value converted to `type_`. Raises TypeError where the language does not convert."""
+    """Return the value converted to `type_`. Raises TypeError where the language does not convert."""
     if isinstance(type_, VertexSet) or value.type == type_:
         return value
     if not converts(value.type, type_):
@@ -274,12 +274,12 @@ def convert(value: Value, type_: Type) -> Value:
 
 
 def definite(value: Value, precision: int) -> Value:
-    """The value with a final type: literals become `int` or `float`."""
+    """Return the value with a final type: literals become `int` or `float`."""
     return convert(value, concrete(value.type, precision))
 
 
 def meet(a: Type, b: Type) -> Type:
-    """The type of a choice between two values. Raises TypeError if they have no common type."""
+    """Return the type of a choice between two values. Raises TypeError if they have no common type."""
     if a == b:
         return a
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
@@ -294,7 +294,7 @@ def meet(a: Type, b: Type) -> Type:
 
 
 def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apart: bool = False) -> Value:
-    """A value of `type_`.
+    """Return a value of `type_`.
 
     `make` computes its elements in a scalar type; for a weak type, it is called when the type of the context is known.
 
@@ -309,7 +309,8 @@ def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apa
 
 
 def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
-    """The array of an operand, for an operation that has a result of type `type_` and is computed in `scalar`."""
+    """Return the array of an operand, for an operation that has a result of type `type_` and is computed in `scalar`.
+    """
     return elements_as(value, Vector(scalar, type_.size) if isinstance(type_, Vector) else scalar)
 
 
@@ -317,7 +318,7 @@ def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
 
 
 def take(value: Value, rows: Array) -> Value:
-    """Some rows of a value with rows; graph-level values are returned unchanged."""
+    """Return some rows of a value with rows; graph-level values are returned unchanged."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(take(p, rows) for p in value.data))
     rank = 1 if isinstance(value.type, Vector) else 0
@@ -325,7 +326,7 @@ def take(value: Value, rows: Array) -> Value:
 
 
 def spread(value: Value, rows: int) -> Value:
-    """The value with one entry for each row. The type of the value must be final."""
+    """Return the value with one entry for each row. The type of the value must be final."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(spread(p, rows) for p in value.data))
     tail = (value.type.size,) if isinstance(value.type, Vector) else ()

@@ -30,7 +30,7 @@ def program(name: str) -> Program:
 
 
 def _matrix(graph: RefGraph) -> Array:
-    """The number of edges from i to j, float64[n, n]."""
+    """Return the number of edges from i to j, float64[n, n]."""
     found = np.zeros((graph.n, graph.n))
     np.add.at(found, (graph.src, graph.dst), 1)
     return found

@@ -41,7 +41,7 @@ class Direct:
 
 @functools.cache
 def made(directed: bool) -> Direct:
-    """A sparse random graph, so that some vertices are unreachable and some have no edges."""
+    """Return a sparse random graph, so that some vertices are unreachable and some have no edges."""
     return Direct(simple(N, 260 if directed else 400, directed))
 
 

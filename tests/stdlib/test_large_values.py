@@ -9,13 +9,13 @@ from vlang import Graph, load
 
 
 def graph_of(pairs: list[tuple[int, int]], chance: float = 1.0) -> Graph:
-    """An undirected graph of these edges, all with the column value `chance`."""
+    """Return an undirected graph of these edges, all with the column value `chance`."""
     src, dst = (np.array(side) for side in zip(*pairs, strict=True))
     return Graph.from_edges(src, dst, directed=False, chance=np.full(len(pairs), chance))
 
 
 def wheel(spokes: int) -> Graph:
-    """A ring of vertices 1 to `spokes`, all joined to vertex 0."""
+    """Return a ring of vertices 1 to `spokes`, all joined to vertex 0."""
     ring = [(k, k % spokes + 1) for k in range(1, spokes + 1)]
     return graph_of(ring + [(0, k) for k in range(1, spokes + 1)])
 

@@ -27,12 +27,12 @@ DRAWN = 9
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
 def simple(n: int, count: int, directed: bool) -> RefGraph:
-    """A random graph without self-loops and parallel edges; its seed is DRAWN."""
+    """Return a random graph without self-loops and parallel edges; its seed is DRAWN."""
     rng = np.random.default_rng(DRAWN)
     drawn = {(int(u), int(v)) for u, v in rng.integers(0, n, (count, 2)) if u != v and (directed or u < v)}
     edges = sorted(drawn)
@@ -44,7 +44,7 @@ def outputs(result: Result) -> dict[str, Any]:
 
 
 def spoiled(value: Any) -> Any:
-    """The value with its last element changed."""
+    """Return the value with its last element changed."""
     wrong = np.array(value)
     last = wrong.reshape(-1)[-1:]
     last[:] = ~last if wrong.dtype.kind == "b" else np.where(np.isfinite(last), last + 1, 3)
@@ -75,7 +75,7 @@ def test_on_families(name: str) -> None:
 
 @functools.cache
 def middle(name: str, directed: bool) -> tuple[Case, dict[str, Any]]:
-    """A program on a random graph of middle size."""
+    """Return a program on a random graph of middle size."""
     given = case(name, simple(150, 700, directed))
     assert given is not None
     return given, outputs(engine_run(program(name), given))

@@ -16,7 +16,7 @@ THREADS = 2
 
 @functools.cache
 def undirected(name: str) -> Graph:
-    """The simple undirected graph of that name, whose cores and triangles are in the reference."""
+    """Return the simple undirected graph of that name, whose cores and triangles are in the reference."""
     published(name)
     return Graph.read(DATA / name / GRAPHS[name], directed=False, self_loops="drop", parallel="drop")
 

@@ -15,7 +15,7 @@ from vlang.syntax.layout.format import format_text
 
 
 def mutant(chance: random.Random) -> str:
-    """A program with one to three tokens left out, added or replaced."""
+    """Return a program with one to three tokens left out, added or replaced."""
     text = chance.choice(PROGRAMS).read_bytes().decode("utf-8")
     for _ in range(chance.randint(1, 3)):
         tokens = list(TOKEN.finditer(text))

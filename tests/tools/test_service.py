@@ -37,7 +37,7 @@ let far = max(v.dist for v in vertices if v.outdegree > 0)
 
 
 def at(text: str, marked: str) -> tuple[str, int]:
-    """The text, and the offset of the `|` of `marked`, which is a piece of the text with this bar added."""
+    """Return the text, and the offset of the `|` of `marked`, which is a piece of the text with this bar added."""
     piece = marked.replace("|", "")
     assert text.count(piece) == 1, piece
     return text, text.index(piece) + marked.index("|")

@@ -21,12 +21,12 @@ SHARES = 12
 
 
 def programs() -> list[str]:
-    """The kept programs, right and wrong ones."""
+    """Return the kept programs, right and wrong ones."""
     return (FOLDER / "programs.txt").read_bytes().decode("utf-8").removesuffix(MARK).split(MARK)
 
 
 def derived_digests(number: int, text: str) -> str:
-    """A line with the number of a program, and the name and digest of each of its stages."""
+    """Return a line with the number of a program, and the name and digest of each of its stages."""
     return " ".join([str(number), *(f"{name}:{digest(derived)}" for name, derived in stages(text, number))])
 
 

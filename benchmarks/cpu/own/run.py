@@ -51,12 +51,12 @@ class Sides:
         self._y = np.ascontiguousarray(first["y"], np.float32) if "y" in first.fields else np.zeros(n, np.float32)
 
     def ours(self) -> tuple[float, Result]:
-        """Milliseconds of a round, and the result."""
+        """Return milliseconds of a round, and the result."""
         result = self._program(self._given.graph, rounds=ROUNDS, threads=self._threads)
         return 1e3 * result.seconds / ROUNDS, result
 
     def other(self) -> tuple[float, NDArray[Any]]:
-        """Milliseconds of a round of the C++ function, and its values of `x`."""
+        """Return milliseconds of a round of the C++ function, and its values of `x`."""
         graph = self._given.graph
         into, out = graph.adjacency("in"), graph.adjacency("out")
         x, y, who, seconds = self._start.copy(), self._y.copy(), np.zeros(graph.n, np.uint32), np.zeros(1)

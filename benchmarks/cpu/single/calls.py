@@ -33,7 +33,7 @@ LIMIT = 0.45  # seconds
 
 
 def call_lines(scale: int, repeats: int, threads: int) -> list[str]:
-    """A line for each program on kron:16 and on kron:`scale`."""
+    """Return a line for each program on kron:16 and on kron:`scale`."""
     lines = []
     for label in ("kron:16", f"kron:{scale}"):
         graph = Graph.read(label, directed=False, weights="1..255")
@@ -59,7 +59,7 @@ def call_lines(scale: int, repeats: int, threads: int) -> list[str]:
 
 
 def command(tree: Path, graph: str) -> tuple[float, float]:
-    """Seconds of `vlang run bfs GRAPH`: of the processors, and by the wall."""
+    """Return seconds of `vlang run bfs GRAPH`: of the processors, and by the wall."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), os.environ.get("PYTHONPATH", "")])}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     begin = time.perf_counter()
@@ -73,7 +73,7 @@ def command(tree: Path, graph: str) -> tuple[float, float]:
 
 
 def command_lines(scale: int, repeats: int, others: list[Path]) -> list[str]:
-    """A line for each graph and checkout."""
+    """Return a line for each graph and checkout."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "graph.npz"

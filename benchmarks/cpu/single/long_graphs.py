@@ -48,7 +48,7 @@ def graphs(side: int) -> dict[str, Graph]:
 
 
 def clocked(call: Callable[[], Any]) -> Callable[[], float]:
-    """A function that calls another one, and returns the milliseconds that it took."""
+    """Return a function that calls another one, and returns the milliseconds that it took."""
     def once() -> float:
         begin = time.perf_counter()
         call()
@@ -58,7 +58,7 @@ def clocked(call: Callable[[], Any]) -> Callable[[], float]:
 
 
 def scc_line(name: str, graph: Graph, rounds: int, threads: int) -> str:
-    """The line of one graph. Raises AssertionError if the components differ."""
+    """Return the line of one graph. Raises AssertionError if the components differ."""
     lists, program = graph.adjacency("out"), load("scc")
     matrix = scipy.sparse.csr_matrix(
         (np.ones(len(lists.targets), np.int8), lists.targets.astype(np.int32), lists.offsets.astype(np.int64)),

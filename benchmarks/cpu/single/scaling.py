@@ -28,7 +28,7 @@ RATIO = 0.8
 
 
 def measure(work: Work, given: Input, references: References, numbers: list[int], rounds: int) -> list[str]:
-    """The lines of one program on one graph.
+    """Return the lines of one program on one graph.
 
     Args:
         work: the program.

@@ -53,7 +53,7 @@ def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subpro
 
 
 def finished(process: subprocess.Popen[str], why_unused: str = "") -> tuple[str, str]:
-    """The output of a process, which must succeed.
+    """Return the output of a process, which must succeed.
 
     The process may print only one warning, if it does not use the cache.
     """
@@ -90,7 +90,7 @@ def entries(cache: Path) -> list[Path]:
 
 
 def hidden(cache: Path) -> list[Path]:
-    """The temporary files in the cache."""
+    """Return the temporary files in the cache."""
     return list(cache.glob(".*"))
 
 

@@ -85,7 +85,7 @@ done:
 
 
 def yielding_text(text: str) -> str:
-    """The text of an LLVM module with a call before each access to memory."""
+    """Return the text of an LLVM module with a call before each access to memory."""
     lines = []
     for line in text.splitlines():
         if _ACCESS.match(line):
@@ -106,7 +106,7 @@ HUBS, SPOKES = 24, 100
 
 
 def _graph(directed: bool) -> vlang.Graph:
-    """A graph with edges from the last vertex to the spokes of all hubs, and from each spoke to its hub.
+    """Return a graph with edges from the last vertex to the spokes of all hubs, and from each spoke to its hub.
 
     The weights of the spokes of a hub decrease or increase, so that each contribution replaces all earlier ones under
     min or max. So a lost contribution changes the result.
@@ -120,14 +120,14 @@ def _graph(directed: bool) -> vlang.Graph:
 
 
 def _random() -> vlang.Graph:
-    """A graph with weights of many magnitudes, so that a run has many rounds of little work."""
+    """Return a graph with weights of many magnitudes, so that a run has many rounds of little work."""
     rng = np.random.default_rng(1)
     src, dst, weight = rng.integers(0, 2000, 12_000), rng.integers(0, 2000, 12_000), rng.integers(1, 1000, 12_000)
     return vlang.Graph.from_edges(src, dst, n=2000, weight=weight)
 
 
 def _copied(reduction: str) -> tuple[vlang.Program, vlang.Graph, dict[str, Any]]:
-    """A loop that copies values over stars whose spokes are far apart, so that several workers update each root.
+    """Return a loop that copies values over stars whose spokes are far apart, so that several workers update each root.
 
     The values increase or decrease along the spokes of a star, or have one bit each, so that any lost value changes the
     result.
@@ -173,7 +173,9 @@ def many(control, crew, rounds, counter, wrong):
 
 
 def _meetings_are_barriers() -> bool:
-    """Whether no worker leaves the barrier of a launch before all have come. If arrivals are lost, this never ends."""
+    """Return whether no worker leaves the barrier of a launch before all have come. If arrivals are lost, this never
+    ends.
+    """
     text = str(vlang.load("sssp").plan(frozenset({"weight"})).text)
     many = load_kernels(text + _MEETINGS, {"many": "void(i64*, i64, i64, i64*, i64*)"})["many"]
     control, counter, wrong = (np.zeros(words, np.int64) for words in (MEET_WORDS, 1, 1))

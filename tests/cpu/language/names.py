@@ -126,7 +126,7 @@ def _parameters() -> tuple[str, Case]:
 
 
 def _everything(n: list[str]) -> tuple[str, Case]:
-    """A program with 40 names, which it uses for all kinds of declarations."""
+    """Return a program with 40 names, which it uses for all kinds of declarations."""
     called = [name for name in n if name not in OURS]
     for name in called[:3]:
         n.remove(name)

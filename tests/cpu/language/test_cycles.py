@@ -17,7 +17,7 @@ COUNTED = FLIP.replace("repeat until max(abs(change(v.x)) for v in vertices) < t
 
 
 def ring() -> Graph:
-    """A directed cycle of five vertices."""
+    """Return a directed cycle of five vertices."""
     return Graph.from_edges([0, 1, 2, 3, 4], [1, 2, 3, 4, 0])
 
 

@@ -28,7 +28,7 @@ from vlang.syntax.layout.format import format_text
 
 @functools.cache
 def ran() -> tuple[tuple[Program, Case, Result], ...]:
-    """Every program of `programs`, and its result on a CPU."""
+    """Return every program of `programs`, and its result on a CPU."""
     compiled = [(compile(text), case) for text, case in programs()]
     return tuple((program, case, engine_run(program, case)) for program, case in compiled)
 

@@ -193,7 +193,7 @@ def test_statements(name: str) -> None:
 
 
 def corners(kind: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """All pairs of critical values, without infinite integers where the language leaves the result open."""
+    """Return all pairs of critical values, without infinite integers where the language leaves the result open."""
     if kind[0] == "f":
         some = np.array([0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 3.0, 60000.0, np.inf, -np.inf, np.nan], f"float{kind[1:]}")
     else:

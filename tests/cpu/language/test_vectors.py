@@ -22,7 +22,7 @@ DESIGN = "tests/reference/design"
 
 
 def drawn(n: int, width: int, dtype: str, seed: int = SEED) -> Array:
-    """Random rows of small values. Floats are multiples of 0.25. Signed types include an `inf` and a `-inf`."""
+    """Return random rows of small values. Floats are multiples of 0.25. Signed types include an `inf` and a `-inf`."""
     rng = np.random.default_rng(seed)
     kind = np.dtype(dtype).kind
     if kind == "b":

@@ -161,7 +161,7 @@ def test_the_need_is_known_before_a_graph_is_read(tmp_path: Path) -> None:
 
 
 def _watched(*words: str) -> tuple[int, str, int]:
-    """The exit code of `vlang run`, its messages, and its peak of anonymous and shared memory in bytes."""
+    """Return the exit code of `vlang run`, its messages, and its peak of anonymous and shared memory in bytes."""
     process = subprocess.Popen([sys.executable, "-m", "vlang", "run", *words], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
     most = 0

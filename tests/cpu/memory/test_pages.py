@@ -31,12 +31,12 @@ SIZES = (1, 4, 64, 100, 4096, 4 * SEGMENT, 4 * SEGMENT + 4, 1 << 25)
 
 
 def made(offsets: NDArray[np.uint64], targets: NDArray[np.uint32]) -> Adjacency:
-    """An adjacency without columns."""
+    """Return an adjacency without columns."""
     return Adjacency("in", Rows(offsets, targets, {}), {}, lambda name: targets, threading.RLock())
 
 
 def adjacency(degrees: list[int]) -> Adjacency:
-    """An adjacency in which edge e leads to vertex e, so that every edge is identified by its target."""
+    """Return an adjacency in which edge e leads to vertex e, so that every edge is identified by its target."""
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     return made(offsets, np.arange(int(offsets[-1]), dtype=np.uint32))
 

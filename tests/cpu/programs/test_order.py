@@ -16,7 +16,7 @@ from vlang.runtime.graph.edges.order import Order
 
 
 def _orders(graph: vlang.Graph) -> list[np.ndarray[tuple[int], np.dtype[np.uint32]]]:
-    """Two orders of the rows: by degree, as in page files, and random."""
+    """Return two orders of the rows: by degree, as in page files, and random."""
     by_degree = np.argsort(~graph.degree, kind="stable").astype(np.uint32)
     return [by_degree, np.random.default_rng(5).permutation(graph.n).astype(np.uint32)]
 

@@ -81,7 +81,7 @@ def test_families(name: str) -> None:
 
 
 def _counts(graph: RefGraph, kind: str) -> list[int]:
-    """The number of common neighbours for every entry of the adjacency, row by row."""
+    """Return the number of common neighbours for every entry of the adjacency, row by row."""
     near: list[set[int]] = [set() for _ in range(graph.n)]
     for u, v in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
         near[u] |= {v} - {u}

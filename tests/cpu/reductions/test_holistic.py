@@ -40,7 +40,7 @@ LONG_CUTS: tuple[dict[str, Any], ...] = (
 
 
 def case(program: Program, graph: RefGraph, seed: int = 1) -> Case:
-    """A case of the program on the graph, with random fields."""
+    """Return a case of the program on the graph, with random fields."""
     rng = np.random.default_rng(seed)
     fields = {"priority": rng.random(graph.n).astype(np.float32), "x": rng.integers(0, 12, graph.n).astype(np.int32),
               "y": (rng.integers(0, 9, graph.n) / 4).astype(np.float32)}  # fmt: skip

@@ -19,7 +19,7 @@ SEED = 20
 
 
 def values(kind: str, n: int, seed: int = SEED) -> Array:
-    """Random values over the whole range of a type, with small and repeated ones among them."""
+    """Return random values over the whole range of a type, with small and repeated ones among them."""
     rng = np.random.default_rng(seed)
     if kind == "bool":
         return rng.integers(0, 2, n).astype(bool)

@@ -28,7 +28,7 @@ GRAPHS = [random_graph(seed, directed=seed % 2 == 0) for seed in range(4)]
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
@@ -40,7 +40,7 @@ def chaos(program: Program, given: Case, graph: Graph | None = None, **options: 
 
 
 def taken(report: ChaosReport) -> Counter[str]:
-    """How often each rule was used. Asserts that no refused rule was used."""
+    """Return how often each rule was used. Asserts that no refused rule was used."""
     assert not [one for one in report.freedoms if one.times and not one.granted]
     return Counter({one.rule: one.times for one in report.freedoms})
 
@@ -165,7 +165,7 @@ def forced(monkeypatch: pytest.MonkeyPatch, change: Callable[[LoopSpec], LoopSpe
 
 
 def differing(program: Program, cases: list[Case]) -> int:
-    """The number of cases in which a chaos run differs from the plain run."""
+    """Return the number of cases in which a chaos run differs from the plain run."""
     found = 0
     for seed, given in enumerate(cases):
         try:
@@ -176,7 +176,7 @@ def differing(program: Program, cases: list[Case]) -> int:
 
 
 def all_cases(name: str, count: int = 20) -> list[Case]:
-    """Cases of a program on random graphs."""
+    """Return cases of a program on random graphs."""
     made = [case(name, random_graph(seed)) for seed in range(count)]
     return [given for given in made if given is not None]
 

@@ -15,7 +15,7 @@ MODES = ("auto", "pull", "notify-pull")
 
 
 def drawn(seed: int, weighted: bool = False) -> tuple[Graph, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """A random graph, its matrix [to, from] of multiplicities or weights, and its out-degrees."""
+    """Return a random graph, its matrix [to, from] of multiplicities or weights, and its out-degrees."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 60)), int(rng.integers(0, 200))
     src, dst = (n * rng.random((2, m)) ** 1.5).astype(np.int64)

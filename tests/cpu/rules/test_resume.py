@@ -108,18 +108,18 @@ MODES = ("auto", "pull", "notify-pull", "push")
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library or of this file, compiled once."""
+    """Return a program of the library or of this file, compiled once."""
     return compile(OWN[name]) if name in OWN else without_needs(name)
 
 
 def _values(rng: np.random.Generator, column: str, count: int) -> np.ndarray[Any, Any]:
-    """Values of a column: times are integers, and other values multiples of 1/64."""
+    """Return values of a column: times are integers, and other values multiples of 1/64."""
     found = rng.integers(1, 64, count)
     return found if column == "leaves" else found / 64
 
 
 def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph, np.ndarray[Any, Any]]:
-    """A random graph with ids that have gaps, and its edges as listed."""
+    """Return a random graph with ids that have gaps, and its edges as listed."""
     n, m = int(rng.integers(2, 40)), int(rng.integers(0, 90))
     pairs = 3 * (n * rng.random((m, 2)) ** 1.5).astype(np.int64)
     columns: dict[str, Any] = {column: _values(rng, column, m)} if column else {}
@@ -128,7 +128,7 @@ def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph,
 
 
 def change(rng: np.random.Generator, graph: Graph, pairs: Any, column: str, marks: str, grow: bool) -> dict[str, Any]:
-    """Random edges to add and to remove, if `marks` allows it."""
+    """Return random edges to add and to remove, if `marks` allows it."""
     found: dict[str, Any] = {}
     if "insert" in marks:
         k = int(rng.integers(0, 9))

@@ -72,7 +72,7 @@ GRAPHS = all_families()[::4]
 
 @functools.cache
 def program(text: str) -> Program:
-    """A program of a text, compiled once for all graphs."""
+    """Return a program of a text, compiled once for all graphs."""
     return compile(text)
 
 

@@ -64,7 +64,8 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def several_ranges(rng: np.random.Generator) -> Graph:
-    """A graph over three ranges of senders, with long vertices and rows of 0 to some hundred edges in a block."""
+    """Return a graph over three ranges of senders, with long vertices and rows of 0 to some hundred edges in a block.
+    """
     n = 2 * BLOCK_MOST + int(rng.integers(1, BLOCK_MOST))
     hubs = rng.integers(0, n, 12)
     sizes = np.concatenate([rng.integers(60, 1500, 8), [SEGMENT - 1, SEGMENT, SEGMENT + 1, 2 * SEGMENT + 9]])
@@ -109,7 +110,7 @@ def test_blocks_are_made_when_they_pay(
 
 
 def ways(trial: Trial, rows: float, blocks: float, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The ways of eight sweeps, one letter each, if a sweep takes `rows` or `blocks` seconds."""
+    """Return the ways of eight sweeps, one letter each, if a sweep takes `rows` or `blocks` seconds."""
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     gone = ""

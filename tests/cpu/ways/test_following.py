@@ -68,7 +68,8 @@ def program(name: str) -> Program:
 
 
 def _graph(seed: int) -> RefGraph:
-    """Several blocks of vertices, the last one short, with hubs at the start, the middle and the end of blocks."""
+    """Return several blocks of vertices, the last one short, with hubs at the start, the middle and the end of blocks.
+    """
     rng = np.random.default_rng(seed)
     n = 3 * BLOCK + LANES + 5
     hubs = [0, BLOCK - 1, BLOCK + 77, n - 1]

@@ -54,7 +54,7 @@ repeat:
 
 
 def graph() -> RefGraph:
-    """Paths of several lengths with wide and narrow levels, and a hub whose row is cut into segments."""
+    """Return paths of several lengths with wide and narrow levels, and a hub whose row is cut into segments."""
     rng = np.random.default_rng(11)
     paths = [(k, k + 1) for k in range(80)] + [(k, k + 100) for k in range(0, 80, 3)]
     paths += [(40, k) for k in range(200, 900)]

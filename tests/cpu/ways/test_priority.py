@@ -89,20 +89,20 @@ GRAPHS = ("kron:11,weights=1..63", "star:6000,weights=1..63", "grid:40x60,weight
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program by name, compiled once."""
+    """Return a program by name, compiled once."""
     text = PROGRAMS[name]
     return load(name) if text is None else compile_text(text)
 
 
 def _degrees(out: Adjacency) -> list[int]:
-    """The out-degree of each vertex."""
+    """Return the out-degree of each vertex."""
     ends = out.offsets.tolist()
     return [b - a for a, b in pairwise(ends)]
 
 
 @functools.cache
 def graph(spec: str, name: str) -> Graph:
-    """A graph with the edge column that the program `name` reads, built once."""
+    """Return a graph with the edge column that the program `name` reads, built once."""
     read = Graph.read(spec)
     column = program(name).edges[0].name
     if column == "weight":

@@ -87,14 +87,14 @@ CUTS = (("push", 1), ("push", 3), ("auto", 1), ("auto", 2))
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program by name, compiled once."""
+    """Return a program by name, compiled once."""
     text = PROGRAMS[name]
     return load(name) if text is None else compile_text(text)
 
 
 @functools.cache
 def graph(spec: str) -> Graph:
-    """The graph that a generator text describes, built once."""
+    """Return the graph that a generator text describes, built once."""
     return Graph.read(spec)
 
 

@@ -39,13 +39,13 @@ WAYS = {"as it is": (None, None), "wide pushes": (0, False), "wide looks": (0, T
 
 @functools.cache
 def program(form: str) -> Program:
-    """A program of a form, compiled once."""
+    """Return a program of a form, compiled once."""
     return compile(TEXT.format(**{"edges": "u -> self", "source": "indegree % 7 == 1 or outdegree > 9", **FORMS[form]}))
 
 
 @functools.cache
 def graph(spec: str) -> Graph:
-    """The graph that a generator text describes, built once."""
+    """Return the graph that a generator text describes, built once."""
     made = Graph.read(spec)
     edges = made.edges()
     some = np.arange(len(edges.src)) % 3 != 1

@@ -29,7 +29,7 @@ repeat:
 
 def whole(type_: str, gather: str = "change(u.x)", apply: str = "x += a", domain: str = "u -> self",
           activate: str = "activate when change(x) != 0") -> str:
-    """The text of a loop over integers that become infinite during the run."""
+    """Return the text of a loop over integers that become infinite during the run."""
     return f"""program p
 edge   weight: int = 1
 vertex k: int = outdegree % 5
@@ -43,7 +43,7 @@ repeat:
 
 def real(type_: str, gather: str, apply: str, domain: str = "u -> self", head: str = "",
          activate: str = "activate when abs(change(x)) > 1e-3") -> str:
-    """The text of a loop over floats whose changes decrease to 0."""
+    """Return the text of a loop over floats whose changes decrease to 0."""
     return f"""program p
 edge   weight: float = 1
 vertex k: float = outdegree / 3
@@ -100,7 +100,7 @@ CUTS: tuple[dict[str, Any], ...] = (
 
 @functools.cache
 def program(text: str) -> Program:
-    """A program of a text, compiled once."""
+    """Return a program of a text, compiled once."""
     return compile(text)
 
 
@@ -125,7 +125,7 @@ def assert_pushed(text: str, graph: RefGraph, most: int = 40, meant: bool = True
 
 
 def integral(graph: RefGraph) -> RefGraph:
-    """The graph with integer weights."""
+    """Return the graph with integer weights."""
     return replace(graph, columns={"weight": np.ceil(graph.columns["weight"])})
 
 

@@ -39,7 +39,7 @@ COUNTED = NEGATIVE.replace("repeat:", "repeat 3 times:")
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program by name, compiled once."""
+    """Return a program by name, compiled once."""
     return load(name)
 
 

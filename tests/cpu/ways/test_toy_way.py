@@ -84,15 +84,15 @@ class Plod(CpuWay):
         return "" if "plod" in stages[0].ways else stages[0].refused["plod"]
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The role of the one kernel of this way."""
+        """Return the role of the one kernel of this way."""
         return frozenset({"plod"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """A running loop; None for a run that resumes another one."""
+        """Return a running loop; None for a run that resumes another one."""
         return PlodLoop(loop.stages[0], machine.passes) if start is None else None
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """The line of `explain` about the only pass."""
+        """Return the line of `explain` about the only pass."""
         return [f"plods: {stage.way('plod', str) or stage.refused['plod']}" for stage in loop.stages]
 
 
@@ -123,7 +123,7 @@ class PlodLoop:
         return (self.last(),)
 
     def last(self) -> Done:
-        """The last superstep."""
+        """Return the last superstep."""
         return Done(self.stats.active, "plod", len(self._adjacency))
 
     def close(self) -> None:

@@ -41,7 +41,7 @@ class EmulatedBuffer:
     until: dict[EmulatedStream, int] = field(default_factory=dict)  # if freed: operations that must complete first
 
     def holds(self, pointer: int, nbytes: int) -> bool:
-        """Whether a range of bytes is inside the buffer."""
+        """Return whether a range of bytes is inside the buffer."""
         return self.pointer <= pointer and pointer + nbytes <= self.pointer + self.nbytes
 
 
@@ -194,7 +194,7 @@ class EmulatedDevice:
         self._count()
 
     def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An uninitialised array."""
+        """Return an uninitialised array."""
         return np.empty(count, dtype)
 
     def free(self, buffer: Buffer) -> None:
@@ -213,15 +213,17 @@ class EmulatedDevice:
             buffer.fence.close(buffer.what)
 
     def allocated(self) -> int:
-        """Bytes allocated now."""
+        """Return bytes allocated now."""
         return self._borrowed + sum(buffer.nbytes for buffer in self._buffers)
 
     def budget(self) -> int:
-        """Bytes that may be allocated in total."""
+        """Return bytes that may be allocated in total."""
         return self.info.memory
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
-        """The values as an array of shape [count] that outlives the device, which no longer accounts for the memory."""
+        """Return the values as an array of shape [count] that outlives the device, which no longer accounts for the
+        memory.
+        """
         assert isinstance(buffer, EmulatedBuffer)
         assert not any(stream.queue for stream in self._streams), f"{buffer.what} is handed over while work is queued"
         values = self._bytes(buffer.pointer, count * dtype.itemsize, "handing over").view(dtype).copy()
@@ -268,7 +270,7 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
     def reaches(self, other: object) -> bool:
-        """Whether copies from another device are direct: between devices that read host memory."""
+        """Return whether copies from another device are direct: between devices that read host memory."""
         assert isinstance(other, EmulatedDevice)
         return self.info.unified
 
@@ -306,7 +308,7 @@ class EmulatedDevice:
 
     # ------------------------------------------------------------------------- order
     def stream(self) -> Stream:
-        """A new stream."""
+        """Return a new stream."""
         made = EmulatedStream()
         self._streams.append(made)
         if self._world is not self._streams:
@@ -314,7 +316,7 @@ class EmulatedDevice:
         return made
 
     def record(self, stream: Stream | None = None) -> Event:
-        """An event at the point that the stream has reached."""
+        """Return an event at the point that the stream has reached."""
         event = EmulatedEvent()
 
         def act() -> None:
@@ -336,13 +338,13 @@ class EmulatedDevice:
             self._step()
 
     def ended(self, event: Event) -> bool:
-        """Whether the work before an event is done; no stream advances."""
+        """Return whether the work before an event is done; no stream advances."""
         assert isinstance(event, EmulatedEvent)
         self._check()
         return event.passed is not None
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """Seconds between two events that have completed."""
+        """Return seconds between two events that have completed."""
         assert isinstance(start, EmulatedEvent)
         assert isinstance(end, EmulatedEvent)
         if start.passed is None or end.passed is None:
@@ -399,7 +401,7 @@ class EmulatedDevice:
 
     # ----------------------------------------------------------------------- kernels
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
-        """The kernels of a CUDA C text, by name. Raises InternalError if g++ warns or fails."""
+        """Return the kernels of a CUDA C text, by name. Raises InternalError if g++ warns or fails."""
         library = self._libraries.get(text)
         if library is None or not entries.keys() <= library.programs.keys():
             library = compile_text(text, entries, self._flags)
@@ -434,7 +436,7 @@ class EmulatedDevice:
             raise
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """The number of blocks of a kernel that run at the same time; 0 if not even one block fits."""
+        """Return the number of blocks of a kernel that run at the same time; 0 if not even one block fits."""
         assert isinstance(kernel, EmulatedKernel)
         assert threads > 0
         assert threads % 32 == 0, f"{kernel.name}: {threads} threads are no whole number of warps"

@@ -62,7 +62,7 @@ class Fence:
         self._poison(True)
 
     def view(self, pointer: int, nbytes: int) -> NDArray[np.uint8]:
-        """A range of its bytes as an array."""
+        """Return a range of its bytes as an array."""
         if nbytes == 0:
             return np.empty(0, np.uint8)
         return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(pointer))

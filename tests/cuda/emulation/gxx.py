@@ -83,14 +83,15 @@ class Library:
 
 @cache
 def place_of_cache() -> Path:
-    """The folder of compiled libraries, kept between test runs."""
+    """Return the folder of compiled libraries, kept between test runs."""
     place = Path(tempfile.gettempdir()) / f"vlang-emulation-{os.getuid()}"
     place.mkdir(mode=0o700, exist_ok=True)
     return place
 
 
 def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) -> Path:
-    """The output of g++ for sources (name -> text) and arguments. The output is cached by sources and arguments."""
+    """Return the output of g++ for sources (name -> text) and arguments. The output is cached by sources and arguments.
+    """
     key = hashlib.sha256(repr((sorted(sources.items()), list(arguments), suffix)).encode()).hexdigest()[:32]
     result = place_of_cache() / f"{key}{suffix}"
     if result.exists():
@@ -108,14 +109,14 @@ def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) ->
 
 @cache
 def runtime_library() -> Path:
-    """The scheduler, compiled once: it works with every sanitizer, and all libraries of a process share it."""
+    """Return the scheduler, compiled once: it works with every sanitizer, and all libraries of a process share it."""
     sources = {name: (_HERE / name).read_text() for name in ("emulation.cpp", "meetings.h", "lanes.h", "fibers.h")}
     flags = ("-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
     return _build(sources, (*flags, "emulation.cpp"), ".so")
 
 
 def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
-    """The files of a library; lines are numbered as in the text."""
+    """Return the files of a library; lines are numbered as in the text."""
     assert all(re.fullmatch(r"\w+", name) for name in entries)
     tail = "".join(f"EMULATED_ENTRY({name})\n" for name in entries)
     body = "\n".join((f'#include "emulation.h"\n#line 1 "kernels.cu"\n{text}', *entries.values(), tail))
@@ -123,7 +124,7 @@ def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
 
 
 def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = ()) -> Library:
-    """The kernels of a CUDA C text.
+    """Return the kernels of a CUDA C text.
 
     Args:
         text: CUDA C.

@@ -45,7 +45,7 @@ def _library(sanitizer: str) -> Path:
 
 
 def missing(sanitizer: str) -> str:
-    """The reason why a sanitizer cannot be used here; "" if it can be used."""
+    """Return the reason why a sanitizer cannot be used here; "" if it can be used."""
     if shutil.which("g++") is None:
         return "g++ is not installed"
     if not _library(sanitizer).is_file():

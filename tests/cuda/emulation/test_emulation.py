@@ -45,7 +45,7 @@ def get(device: Device, buffer: Buffer, dtype: str) -> NDArray[np.generic]:
 
 
 def fails(device: EmulatedDevice, name: str, *args: int, **how: Any) -> str:
-    """The message of a launch that must fail; afterwards the device stays failed."""
+    """Return the message of a launch that must fail; afterwards the device stays failed."""
     with pytest.raises(DeviceError) as caught:
         run(device, name, *args, **how)
     with pytest.raises(DeviceError):

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 def sample_text() -> str:
-    """The text of the skeletons, followed by the samples."""
+    """Return the text of the skeletons, followed by the samples."""
     return CudaTarget().module([], [], [], {}).text + (Path(__file__).parent / "samples.cuh").read_text()
 
 
@@ -39,7 +39,7 @@ class Rows:
         return len(self.offsets) - 1
 
     def segments(self) -> tuple[Array, Array]:
-        """The tables of segments and of long vertices: i64[S, 3] and i64[L, 3]."""
+        """Return the tables of segments and of long vertices: i64[S, 3] and i64[L, 3]."""
         pieces: list[tuple[int, int, int]] = []
         longs: list[tuple[int, int, int]] = []
         degrees = np.diff(self.offsets).astype(np.int64)
@@ -52,7 +52,7 @@ class Rows:
 
 
 def random_rows(rng: np.random.Generator, degrees: Array, n: int | None = None) -> Rows:
-    """Rows of the given degrees with random targets among n vertices (default: the number of rows)."""
+    """Return rows of the given degrees with random targets among n vertices (default: the number of rows)."""
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     count = int(offsets[-1])
     targets = rng.integers(0, max(1, n or len(degrees)), count).astype(np.uint32)
@@ -100,7 +100,7 @@ class Sample:
 
 
 def by_row(ufunc: np.ufunc, start: Any, rows: Rows, values: Array, chosen: Array) -> Array:
-    """The reduction of edge values by row; `start` for rows that are empty or not chosen."""
+    """Return the reduction of edge values by row; `start` for rows that are empty or not chosen."""
     result = np.full(rows.n, start, values.dtype)
     filled = np.flatnonzero(np.diff(rows.offsets) > 0)
     if len(filled):

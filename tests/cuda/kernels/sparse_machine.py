@@ -57,7 +57,7 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 
 @cache
 def sample_text() -> str:
-    """The text of the skeletons, followed by the samples."""
+    """Return the text of the skeletons, followed by the samples."""
     samples = (Path(__file__).parent / "sparse_samples.cuh").read_text()
     return CudaTarget().module((), (), (), {}).text + samples
 
@@ -72,7 +72,7 @@ class Arcs:
 
     @staticmethod
     def of(n: int, tails: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]) -> Arcs:
-        """The arcs from tails to heads, ordered by tail."""
+        """Return the arcs from tails to heads, ordered by tail."""
         order = np.argsort(tails, kind="stable")
         offsets = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(tails, minlength=n), out=offsets[1:])
@@ -84,7 +84,7 @@ class Arcs:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def turned(self) -> Arcs:
-        """The arcs reversed."""
+        """Return the arcs reversed."""
         return Arcs.of(len(self.offsets) - 1, self.targets.astype(np.int64), self.tails, self.weights)
 
 
@@ -173,7 +173,7 @@ class SampleMachine:
         return self._frame
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """The topology of an adjacency direction."""
+        """Return the topology of an adjacency direction."""
         return self.topologies[kind]
 
     def launch(
@@ -185,7 +185,7 @@ class SampleMachine:
         self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """Every page."""
+        """Return every page."""
         return Transfer(tuple(range(self.topologies[kind].pages)))
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
@@ -198,7 +198,7 @@ class SampleMachine:
             self.device.wait(self.device.record(stream))
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Every page with active edges, copied whole."""
+        """Return every page with active edges, copied whole."""
         pages, starts = self.topologies[kind].pages, self._starts[kind]
         marks = np.zeros((pages + 1, MARK_WORDS), dtype=np.int64)
         at = self._upload(marks)
@@ -225,15 +225,15 @@ class SampleMachine:
         """Does nothing, as all edges are in one memory."""
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """The number of blocks that run at the same time."""
+        """Return the number of blocks that run at the same time."""
         return self.device.resident(self._kernels[template, struct, tuple(constants)], threads, shared)
 
     def pointer(self, slot: str) -> int:
-        """The address of an array."""
+        """Return the address of an array."""
         return self._pointers[slot]
 
     def itemsize(self, slot: str) -> int:
-        """Bytes of a value."""
+        """Return bytes of a value."""
         return self._size
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
@@ -272,7 +272,7 @@ class SampleMachine:
         self.set_word(_SLOTS["next:x"], pointers["next:x"])
 
     def counted(self) -> Stats:
-        """The counts of the last pass."""
+        """Return the counts of the last pass."""
         counts = np.zeros(2, dtype=np.uint64)
         self.device.download(counts, self._frame + 8 * _STATS)
         return Stats(*counts.tolist())
@@ -286,7 +286,7 @@ class SampleMachine:
         self._words[number] = value
 
     def field(self) -> NDArray[Any]:
-        """The values of the field."""
+        """Return the values of the field."""
         values = np.zeros(self.n, dtype=self._dtype)
         self.device.download(values, self._pointers["field:x"])
         return values
@@ -298,7 +298,7 @@ class SampleMachine:
 
 def stage_of(struct: str, domain: str = "in", push: str = "direct", early: str = "", priority: str = "",
              messages: bool = False) -> StageSpec:
-    """The pass of a sample."""
+    """Return the pass of a sample."""
     kernels = {"pull": "pull"} | ({"messages": "messages"} if messages else {})
     gpu = GpuStage(struct, item=8, accumulator=8, push=push, early=early, priority=priority)
     against = {"in": "out", "out": "in", "both": "both"}[domain]

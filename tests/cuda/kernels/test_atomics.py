@@ -36,7 +36,7 @@ _PLAIN = re.compile(r"\bst\.(?!param|local)|\bst\.volatile")
 
 
 def _texts(change: tuple[str, str] = ("", "")) -> dict[str, str]:
-    """The PTX of each kernel. change: a part of the source and its replacement."""
+    """Return the PTX of each kernel. change: a part of the source and its replacement."""
     kernels = "".join(
         f'extern "C" __global__ void {name}_{kind}({kind}* place, {kind} value) {{ {name}(place, value); }}\n'
         for name, kinds in OPERATIONS.items() for kind in kinds)

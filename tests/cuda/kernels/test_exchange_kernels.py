@@ -33,7 +33,7 @@ class Card:
         self.kernels = self.device.load(text(), entries)
 
     def put(self, array: NDArray[Any]) -> int:
-        """The address of a copy of an array."""
+        """Return the address of a copy of an array."""
         at = self.device.allocate(array.nbytes, "an array").pointer
         self.device.upload(at, array)
         return at

@@ -95,7 +95,7 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
 
 
 def kernels_of(plan: Plan) -> list[Kernel]:
-    """Every kernel of a plan."""
+    """Return every kernel of a plan."""
     found = [kernel for stage in plan.stages for kernel in kernels_of_stage(stage)]
     found += [relay_kernel(loop, 4, 1) for loop in plan.loops if relays(loop)]
     for scalar in plan.values:
@@ -110,7 +110,7 @@ def kernels_of(plan: Plan) -> list[Kernel]:
 def log_of(
     text: str, kernels: Sequence[Kernel], architecture: str, ptxas: str | None = None, optimised: bool = False
 ) -> str:
-    """The messages of NVRTC; raises if it rejects the text.
+    """Return the messages of NVRTC; raises if it rejects the text.
 
     optimised: compile as for a run. Optimisation takes three times as long and only makes the machine code faster.
     """
@@ -133,7 +133,7 @@ def _log(source: str, architecture: str, ptxas: str | None = None, optimised: bo
 
 
 def plan_of(program: Program, columns: bool = True) -> Plan:
-    """The plan for graphs with all edge fields of the program, or only with the required edge fields."""
+    """Return the plan for graphs with all edge fields of the program, or only with the required edge fields."""
     edges = frozenset(edge.name for edge in program.edges if columns or edge.required)
     return program.plan(edges, frozenset(f.name for f in program.fields if f.required), target="cuda")
 
@@ -175,7 +175,7 @@ def test_programs_of_names_that_c_or_cuda_uses() -> None:
 
 @functools.cache
 def corpus() -> tuple[Generated, ...]:
-    """Random programs. Every run with the same version of hypothesis draws the same programs."""
+    """Return random programs. Every run with the same version of hypothesis draws the same programs."""
     found: list[Generated] = []
 
     @seed(SEED)

@@ -36,7 +36,7 @@ Kernel = tuple[str, tuple[int, ...]]
 
 @functools.cache
 def library() -> Library:
-    """A compiled library of every kernel for every sample."""
+    """Return a compiled library of every kernel for every sample."""
     wanted = [("segments", ()), ("finish", ()), ("finish_list", ()), ("pull_shards", ()),
               *(k for k in KERNELS if k[0] != "pull_shards")]
     entries = dict(entry(template, struct, *constants) for struct in SAMPLES for template, constants in wanted)
@@ -121,7 +121,7 @@ class Device:
 
 
 def mixed(rng: np.random.Generator, n: int, hub: bool) -> Rows:
-    """Rows of every length that some kernel handles separately, in random order; isolated vertices; a hub."""
+    """Return rows of every length that some kernel handles separately, in random order; isolated vertices; a hub."""
     degrees = rng.choice([0, 0, 1, 2, 3, 5, 9, 16, 31, 32, 33, 34, 64, 65, 100], n)
     for length in (1023, 1024, 1025, 1500, 2047, 2048, 2100)[: max(0, n // 20)]:
         degrees[rng.integers(n)] = length
@@ -146,7 +146,7 @@ def state_of(struct: str, rng: np.random.Generator, rows: Rows, cancel: bool = F
 
 def swept(struct: str, rows: Rows, kernel: Kernel, seed: int, threads: int = 256, cuts: tuple[int, ...] = (),
           blocks: int = 0, order: str = "random", cancel: bool = False) -> tuple[State, list[Array]]:
-    """The state after a full pass with a kernel in pages cut at `cuts`, and the results."""
+    """Return the state after a full pass with a kernel in pages cut at `cuts`, and the results."""
     state = state_of(struct, np.random.default_rng(seed), rows, cancel)
     device = Device(struct, rows, state, threads, order, seed)
     bounds = (0, *cuts, rows.n)

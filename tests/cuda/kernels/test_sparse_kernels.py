@@ -31,7 +31,7 @@ def device() -> Iterator[EmulatedDevice]:
 
 # ------------------------------------------------------------------------------------------------------------- graphs
 def random_arcs(seed: int, n: int = 300, degree: int = 4) -> Arcs:
-    """Random arcs, with one vertex of high degree and some without arcs."""
+    """Return random arcs, with one vertex of high degree and some without arcs."""
     print("seed", seed)
     rng = np.random.default_rng(seed)
     m = n * degree
@@ -41,7 +41,7 @@ def random_arcs(seed: int, n: int = 300, degree: int = 4) -> Arcs:
 
 
 def hub_arcs(n: int = 400) -> Arcs:
-    """A vertex with far more arcs than one queue entry covers, in both directions, and a path attached to it."""
+    """Return a vertex with far more arcs than one queue entry covers, in both directions, and a path attached to it."""
     rng = np.random.default_rng(3)
     arms = sparse_layout.CHUNK * 3 + 17
     tails = np.concatenate([np.zeros(arms, np.int64), rng.integers(1, n, arms), np.arange(n - 1)])
@@ -50,12 +50,12 @@ def hub_arcs(n: int = 400) -> Arcs:
 
 
 def path_arcs(n: int) -> Arcs:
-    """The path 0 -> 1 -> 2 -> ... over n vertices."""
+    """Return the path 0 -> 1 -> 2 -> ... over n vertices."""
     return Arcs.of(n, np.arange(n - 1), np.arange(1, n), np.ones(n - 1))
 
 
 def long_arcs() -> Arcs:
-    """A vertex with more arcs than a segment."""
+    """Return a vertex with more arcs than a segment."""
     rng = np.random.default_rng(4)
     n, arms = 700, 16384 + 100
     tails = np.concatenate([np.full(arms, 7), rng.integers(0, n, arms), rng.integers(0, n, n)])
@@ -65,7 +65,7 @@ def long_arcs() -> Arcs:
 
 # --------------------------------------------------------------------------------------------------------- references
 def relax(arcs: Arcs, start: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], list[int]]:
-    """The least fixpoint of x[head] = min(x[head], x[tail] + weight), and the changes in each superstep."""
+    """Return the least fixpoint of x[head] = min(x[head], x[tail] + weight), and the changes in each superstep."""
     values, changes = start.copy(), []
     while True:
         after = values.copy()

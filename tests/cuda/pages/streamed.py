@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(256) visit_listed(
 
 def hub_graph(rng: np.random.Generator, n: int = 2000, hubs: Sequence[int] = (7, 120, 121),
               edges: int = 120_000) -> Graph:
-    """A random graph with hubs of about the length of a segment, vertices without edges, and weights."""
+    """Return a random graph with hubs of about the length of a segment, vertices without edges, and weights."""
     degrees = [SEGMENT + 1, 2 * SEGMENT, SEGMENT, 3 * SEGMENT + 5]
     dst = np.concatenate([np.full(degrees[k % 4], hub) for k, hub in enumerate(hubs)]
                          + [rng.integers(0, n, edges) // 3 * 3])  # fmt: skip
@@ -104,7 +104,7 @@ def hub_graph(rng: np.random.Generator, n: int = 2000, hubs: Sequence[int] = (7,
 
 
 def adjacency_of(graph: Graph) -> Adjacency:
-    """The in-adjacency of a graph, with weights."""
+    """Return the in-adjacency of a graph, with weights."""
     return graph.adjacency("in", ("weight",))
 
 
@@ -133,7 +133,7 @@ class Visits:
             self.device.fill(buffer.pointer, buffer.nbytes, 0)
 
     def at(self, name: str) -> int:
-        """The address of an array."""
+        """Return the address of an array."""
         return self.buffers[name].pointer
 
     def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
@@ -161,7 +161,7 @@ class Visits:
         return pages
 
     def array(self, name: str, dtype: type[np.generic]) -> NDArray[np.generic]:
-        """The current values of an array."""
+        """Return the current values of an array."""
         buffer = self.buffers[name]
         values = np.empty(buffer.nbytes // np.dtype(dtype).itemsize, dtype=dtype)
         self.device.download(values, buffer.pointer)
@@ -178,14 +178,14 @@ USES = {"plain": Use(), "weighted": Use((COLUMN,))}
 
 def opened(visits: Visits, free: int, sharding: Sharding | None = None, page_size: int | None = 1 << 16,
            streams: int = 2) -> Topology:
-    """The topology with that many bytes of memory."""
+    """Return the topology with that many bytes of memory."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams)
 
 
 def streamed(visits: Visits, slots: int, sharding: Sharding | None = None, page_size: int = 1 << 16,
              streams: int = 2) -> Topology:
-    """The topology with memory for exactly that many pages."""
+    """Return the topology with memory for exactly that many pages."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     arrays = stored_arrays(visits.adjacency, uses)
     whole = footprint(visits.adjacency, uses, arrays, 1 << 40, page_size)

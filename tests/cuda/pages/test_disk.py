@@ -36,7 +36,7 @@ PROGRAMS = (*STDLIB, *MORE) if EXHAUSTIVE else (
 
 
 def drawn(n: int = 260, edges: int = 7_000, seed: int = 5) -> RefGraph:
-    """A skewed directed graph of over 100 pages in each direction."""
+    """Return a skewed directed graph of over 100 pages in each direction."""
     rng = np.random.default_rng(seed)
     src, dst = (n * rng.random((2, edges)) ** 1.5).astype(np.int64)
     return RefGraph(n, src, dst, {"weight": ((src + 3 * dst) % 9 + 1).astype(np.float32) / 2}, True)

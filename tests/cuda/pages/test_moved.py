@@ -23,7 +23,7 @@ Seen = list[tuple[str, int, Traffic]]
 
 
 def total(result: Result) -> Moved:
-    """The sum of all rounds."""
+    """Return the sum of all rounds."""
     return Moved(*(sum(getattr(row, name) for row in result.history) for name in Moved._fields))
 
 

@@ -23,7 +23,7 @@ N, EDGES = 500, 9_000
 
 
 def drawn(seed: int, edges: int = EDGES) -> Graph:
-    """A random graph with weights, and with vertices without edges."""
+    """Return a random graph with weights, and with vertices without edges."""
     rng = np.random.default_rng(seed)
     src, dst = (N * rng.random((2, edges)) ** 2).astype(np.int64)
     return Graph.from_edges(src, dst, weight=rng.integers(1, 9, edges).astype(np.float32), n=N)
@@ -41,7 +41,7 @@ def paths(graph: Graph, source: int, **options: Any) -> None:
 
 
 def kept(graph: Graph) -> int:
-    """The bytes that the GPU keeps of a graph."""
+    """Return the bytes that the GPU keeps of a graph."""
     return sum(copy.nbytes for copy in graph.on_device())
 
 

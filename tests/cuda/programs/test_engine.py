@@ -43,7 +43,7 @@ EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 
 
 def _settings(number: int) -> tuple[str, Way]:
-    """The graph and the options of run `number`; the periods have no common divisors except 1 and 2."""
+    """Return the graph and the options of run `number`; the periods have no common divisors except 1 and 2."""
     graph = SMALL[(number + number // 56) % len(SMALL)]
     mode, page = MODES[(number + number // 20) % len(MODES)], PAGES[number % len(PAGES)]
     return graph, {"mode": mode, "page_size": page, "streams": STREAMS[number % len(STREAMS)]}

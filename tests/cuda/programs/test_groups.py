@@ -27,7 +27,7 @@ PAGES = (None, 64, 256)
 
 
 def _lanes(seed: int) -> AbstractContextManager[None]:
-    """An emulated device with an order of lanes drawn from `seed`."""
+    """Return an emulated device with an order of lanes drawn from `seed`."""
     return stand_in("emulated", lambda _, memory: EmulatedDevice(seed, memory or 1 << 28))
 
 

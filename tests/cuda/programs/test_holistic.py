@@ -44,7 +44,7 @@ MODES = ("pull", "notify-pull", "auto")
 
 
 def case(program: Program, graph: RefGraph) -> Case:
-    """The program on the graph, with random fields."""
+    """Return the program on the graph, with random fields."""
     rng = np.random.default_rng(1)
     fields = {"priority": rng.random(graph.n).astype(np.float32), "x": rng.integers(0, 12, graph.n).astype(np.int32),
               "y": (rng.integers(0, 9, graph.n) / 4).astype(np.float32)}  # fmt: skip

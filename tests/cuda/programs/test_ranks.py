@@ -24,7 +24,7 @@ DEVICES = "emulated:0,1,2"
 
 
 def on_ranks(name: str, graph: str, size: int, **options: Any) -> list[Result]:
-    """The results of all ranks, each with a GPU of its own."""
+    """Return the results of all ranks, each with a GPU of its own."""
     some = given(name, graph)
     assert some is not None
     with emulated(name, several=True):

@@ -18,7 +18,7 @@ pytestmark = needs_compiler
 
 
 def loops_of(name: str) -> tuple[LoopSpec, ...]:
-    """The loops of a program on a GPU."""
+    """Return the loops of a program on a GPU."""
     compiled = program(name)
     columns = frozenset(edge.name for edge in compiled.edges)
     return compiled.plan(columns, frozenset(f.name for f in compiled.fields if f.required), target="cuda").loops

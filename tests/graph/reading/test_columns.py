@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(text: str, **options: Any) -> str:
-    """The first line of the error message, without the file's name."""
+    """Return the first line of the error message, without the file's name."""
     Path("g").write_text(text)
     with pytest.raises(GraphError) as caught:
         read_edges("g", threads=2, **options)
@@ -38,7 +38,7 @@ def refused(text: str, **options: Any) -> str:
 
 
 def columns(text: str, **options: Any) -> dict[str, list[float]]:
-    """The columns that are read, by name."""
+    """Return the columns that are read, by name."""
     Path("g").write_text(text)
     return {name: values.tolist() for name, values in read_edges("g", threads=2, **options).columns.items()}
 

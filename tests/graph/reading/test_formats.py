@@ -133,7 +133,7 @@ CASES = {
 
 
 def listed(path: Path, **options: Any) -> tuple[list[tuple[Any, Any]], list[Any], dict[str, list[Any]], bool]:
-    """The edges in the user's ids, the ids, the columns, and whether the graph is directed."""
+    """Return the edges in the user's ids, the ids, the columns, and whether the graph is directed."""
     read = read_edges(path, threads=2, **options)
     assert read.src.dtype == read.dst.dtype == np.uint32
     ids = read.ids.values.tolist()

@@ -152,7 +152,7 @@ def test_quoted_texts(edges: list[tuple[str, str]], style: Style) -> None:
 
 
 def numbers_of(tokens: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], int]:
-    """The numbers parsed from tokens, and how many tokens the kernel left to Python."""
+    """Return the numbers parsed from tokens, and how many tokens the kernel left to Python."""
     lines = "".join(f"1 2 {token}\n" for token in tokens).encode()
     text = np.frombuffer(lines + bytes(READ_AHEAD), dtype=np.uint8)
     fields = (Field("", Role.SOURCE), Field("", Role.TARGET), Field("w", Role.FLOAT))

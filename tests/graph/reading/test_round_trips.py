@@ -54,7 +54,7 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 def edges_of(graph: Graph, ids: bool) -> Counter[tuple[Any, ...]]:
-    """Every edge with its values, by ids or by the rank of its ends. Undirected edges have sorted ends."""
+    """Return every edge with its values, by ids or by the rank of its ends. Undirected edges have sorted ends."""
     found = graph.edges()
     label = [str(one) for one in graph.ids.tolist()] if ids else list(map(str, range(graph.n)))
     frame = [graph.kinds[name].names if name in graph.kinds else None for name in found.columns]  # type: ignore[union-attr]
@@ -67,7 +67,7 @@ def edges_of(graph: Graph, ids: bool) -> Counter[tuple[Any, ...]]:
 
 
 def refused(graph: Graph, suffix: str) -> bool:
-    """Whether a format cannot hold the graph."""
+    """Return whether a format cannot hold the graph."""
     values = graph.edges().columns.get("weight")
     if suffix in ONE_WEIGHT and "weight" in graph.kinds:
         return True

@@ -33,7 +33,7 @@ Pick = Callable[[Array, Array], Array]
 
 
 def facts_of(source: str, precision: int = 32) -> Facts:
-    """The facts of a program, given as text."""
+    """Return the facts of a program, given as text."""
     return analyse(lower(check(parse(source, "test.vp"), precision)))
 
 
@@ -61,7 +61,7 @@ class _Sight(Evaluator):
         return Rows(len(at), inner.own[at], {domain.name: others[at]}, inner.edge[at]), group[at]
 
     def _places(self, expr: t.Reduce, inner: Rows) -> Array:
-        """The places of edges in the order of the graph, for contributions in any order."""
+        """Return the places of edges in the order of the graph, for contributions in any order."""
         if self.pick is None or inner.edge is None or inner.own is None:
             return super()._places(expr, inner)
         order = np.argsort(inner.edge, kind="stable")
@@ -167,27 +167,27 @@ class Free(_Machine):
         return self.evaluator.frames[-1]
 
     def named(self, name: str) -> str:
-        """The name in the text for a field of the facts."""
+        """Return the name in the text for a field of the facts."""
         return self._names.get(name, name)
 
     def stores(self, env: Env) -> dict[str, Store]:
-        """The fields that the loop writes."""
+        """Return the fields that the loop writes."""
         return {name: store for name in sorted({n for w in self.fact.writes for n in w.fields})
                 if isinstance(store := env.get(self.named(name)), Store)}
 
     def state(self, env: Env) -> dict[str, Array]:
-        """Copies of the fields that the loop writes."""
+        """Return copies of the fields that the loop writes."""
         return {name: store.value.raw.copy() for name, store in self.stores(env).items()}
 
     def differing(self, names: Any, now: Mapping[str, Array], then: Mapping[str, Array]) -> Array:
-        """The vertices where a field of the loop differs from an earlier copy."""
+        """Return the vertices where a field of the loop differs from an earlier copy."""
         found = np.zeros(self.graph.n, np.bool_)
         for name in set(names) & set(now):
             found |= ops.differs(now[name], then[name])
         return found
 
     def receivers(self, senders: Array, domains: Any) -> Array:
-        """The vertices with a neighbour among the senders, for gathers over the domains."""
+        """Return the vertices with a neighbour among the senders, for gathers over the domains."""
         found = np.zeros(self.graph.n, np.bool_)
         for own, other, kinds in ((self.graph.dst, self.graph.src, ("in", "both")),
                                   (self.graph.src, self.graph.dst, ("out", "both"))):
@@ -196,7 +196,7 @@ class Free(_Machine):
         return found
 
     def phases(self, block: t.Block) -> list[list[t.Statement]]:
-        """The statements of the block by phase.
+        """Return the statements of the block by phase.
 
         `activate when` and other statements outside of phases belong to the last phase.
         """

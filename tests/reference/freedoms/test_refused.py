@@ -39,12 +39,12 @@ from vlang import stdlib
 
 
 def small(seed: int) -> RefGraph:
-    """A random graph."""
+    """Return a random graph."""
     return random_graph(seed, largest=12)
 
 
 def directed(seed: int) -> RefGraph:
-    """A random directed graph."""
+    """Return a random directed graph."""
     return random_graph(seed, True, largest=12)
 
 
@@ -76,7 +76,7 @@ class Refused(NamedTuple):
 
 
 def text(body: str, fields: str = "vertex x: int = 0 if indegree == 1 else inf") -> str:
-    """A program of one loop."""
+    """Return a program of one loop."""
     return f"program p\n{fields}\n{body}"
 
 
@@ -199,7 +199,7 @@ CASES = [
 
 
 def outcomes(refused: Refused, seed: int) -> tuple[Outcome, Outcome]:
-    """The outcomes of the program as written, and with the way forced on each loop."""
+    """Return the outcomes of the program as written, and with the way forced on each loop."""
     at = case(refused.program, refused.graphs(seed), seed)
     source = stdlib.source(refused.program) if refused.program in stdlib.names() else refused.program
     params: dict[str, Any] = {"source": 0} if "source: vertex" in source else {}

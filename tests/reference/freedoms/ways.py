@@ -151,7 +151,7 @@ def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def _twice(m: Free, at: Array) -> Array:
-    """The edges, some of them twice, except for gathers of changes."""
+    """Return the edges, some of them twice, except for gathers of changes."""
     return at if m.fact.kind == "delta" else np.concatenate([at, at[m.rng.random(len(at)) < 0.3]])
 
 
@@ -295,7 +295,7 @@ def _silent(m: Free, block: t.Block, selected: Array, env: Env, gathers: Any, fa
 
 
 def _at_identity(m: Free, names: Env, name: str, reduction: str) -> Array:
-    """The vertices with the identity in a field, or in the `change(...)` of one."""
+    """Return the vertices with the identity in a field, or in the `change(...)` of one."""
     store = names[m.named(name.removeprefix("change(").removesuffix(")"))]
     assert isinstance(store, Store)
     raw = store.value.raw - m.frame.sent[store] if name.startswith("change(") else store.value.raw
@@ -358,7 +358,7 @@ EXACT = frozenset({"P", "N", "X1", "X2", "Z", "FB", "R"})
 
 
 def granted(fact: LoopFacts, directed: bool = False) -> tuple[str, ...]:
-    """The rules of WAYS that the facts of a loop grant, for graphs that may be directed."""
+    """Return the rules of WAYS that the facts of a loop grant, for graphs that may be directed."""
     delta = fact.kind == "delta"
     one_buffer = not fact.any_order and all(v.granted and not v.marks for v in fact.fuses) and \
         all(v.granted for v in fact.buffers.values())

@@ -62,7 +62,7 @@ class Nested(Writer):
         return f"for {name} in group"
 
     def _repeat(self, written: set[str]) -> str:
-        """The first line of a `repeat` around the lines written so far. May first write an `activate when`."""
+        """Return the first line of a `repeat` around the lines written so far. May first write an `activate when`."""
         e, count = self.e, self.e.number(1, 3)
         form = e.pick(["times", "most", "until"])
         if form == "most" and e.chance(40):
@@ -74,7 +74,7 @@ class Nested(Writer):
         return f"repeat at most {count} times" + (f" until {self.ending(written)}" if form == "until" else "")
 
     def _written(self, head: int) -> set[str]:
-        """The fields of the enclosing block that the lines from `head` on write."""
+        """Return the fields of the enclosing block that the lines from `head` on write."""
         targets = [m for line in self.lines[head:] for m in re.findall(r"^\s*apply (\(?[\w, ]+\)?) \S*=", line)]
         return {name for target in targets for name in re.findall(r"\w+", target)} & set(self.kinds)
 

@@ -41,7 +41,7 @@ class _Writer:
         return self.draw(st.sampled_from(choices))
 
     def vector(self, depth: int, of: str = "") -> str:
-        """A vector expression. of: "" for own fields, "u." for fields of the neighbour."""
+        """Return a vector expression. of: "" for own fields, "u." for fields of the neighbour."""
         leaf = [f"{of}x", f"{of}y", f"{of}const", "p"] + ([] if of else self.gathered)
         if depth == 0:
             return self.one(*leaf)
@@ -86,7 +86,7 @@ class _Writer:
             self.gathered.append(name)
 
     def loop(self, number: int) -> list[str]:
-        """The lines of a loop of about two supersteps."""
+        """Return the lines of a loop of about two supersteps."""
         self.lines, self.gathered = [], []
         changes = self.draw(st.booleans())
         for at in range(self.draw(st.integers(1, 2))):
@@ -105,7 +105,7 @@ class _Writer:
 
 @st.composite
 def value_programs(draw: st.DrawFn) -> Generated:
-    """A program with a graph of at most 12 vertices and its inputs."""
+    """Return a program with a graph of at most 12 vertices and its inputs."""
     graph = draw(ref_graphs())
     width = draw(st.sampled_from([1, 2, 3, 5, 9]))
     writer = _Writer(draw, width)

@@ -40,7 +40,7 @@ def near_to(got: object, want: object, what: str, rtol: float = 1e-4, atol: floa
 
 
 def read_column(graph: RefGraph, name: str, default: float) -> Array:
-    """An edge column, rounded to f32 as programs read it, and converted to f64."""
+    """Return an edge column, rounded to f32 as programs read it, and converted to f64."""
     column = graph.columns.get(name)
     return np.full(graph.m, default) if column is None else column.astype(np.float32).astype(np.float64)
 
@@ -58,7 +58,7 @@ def ends_of(graph: RefGraph) -> csr_matrix:
 
 
 def _fixpoint(step: Callable[[Array], Array], start: Array) -> Array:
-    """The fixed point of a contraction, to 1e-14 of its largest value."""
+    """Return the fixed point of a contraction, to 1e-14 of its largest value."""
     x = start.astype(np.float64)
     for _ in range(20_000):
         before, x = x, step(x)

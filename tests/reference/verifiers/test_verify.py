@@ -24,7 +24,7 @@ _WATCHED = {
 
 
 def spoiled(array: Any, vertex: int) -> Any:
-    """The array with one value changed."""
+    """Return the array with one value changed."""
     wrong = np.array(array)
     if wrong.dtype.kind == "b":
         wrong[vertex] = not wrong[vertex]

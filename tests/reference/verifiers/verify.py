@@ -31,7 +31,7 @@ Verifier = Callable[[RefGraph, Params, Result], None]
 
 
 def _column(graph: RefGraph, name: str, default: float) -> Array:
-    """An edge column, rounded to f32 as programs read it, and converted to f64."""
+    """Return an edge column, rounded to f32 as programs read it, and converted to f64."""
     column = graph.columns.get(name)
     data = np.full(graph.m, default) if column is None else np.asarray(column)
     return data.astype(np.float32).astype(np.float64)
@@ -108,7 +108,7 @@ def _best_first(graph: RefGraph, source: int, start: float, extend: Callable[[fl
 
 
 def _matrix(graph: RefGraph, values: Array) -> Array:
-    """The dense matrix A with A[v, u] the sum of the values of the edges u -> v."""
+    """Return the dense matrix A with A[v, u] the sum of the values of the edges u -> v."""
     matrix = np.zeros((graph.n, graph.n))
     np.add.at(matrix, (graph.dst, graph.src), values)
     return matrix

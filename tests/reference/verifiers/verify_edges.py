@@ -22,14 +22,14 @@ def _near(got: object, want: Array, what: str, rtol: float = 1e-4, atol: float =
 
 
 def _gathered(graph: RefGraph, values: Array) -> Array:
-    """The sum of the rows of `values` over the in-neighbours of each vertex."""
+    """Return the sum of the rows of `values` over the in-neighbours of each vertex."""
     total = np.zeros(values.shape)
     np.add.at(total, graph.dst, values[graph.src])
     return total
 
 
 def _features(result: Result, params: Params) -> tuple[Array, list[Array]]:
-    """The features of the vertices, and the matrices, all in 64 bits."""
+    """Return the features of the vertices, and the matrices, all in 64 bits."""
     matrices = [np.asarray(params[name], np.float64) for name in ("W", "V", "own", "near") if name in params]
     return np.asarray(result["x"], np.float64), matrices
 

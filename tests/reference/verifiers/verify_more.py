@@ -65,7 +65,7 @@ def _simple(graph: RefGraph) -> bool:
 
 
 def _mix(seed: int, x: int) -> int:
-    """The hash of section 8 of the language."""
+    """Return the hash of section 8 of the language."""
     z = (x + seed * 0x632BE59BD9B4E019) * 0x9E3779B97F4A7C15 % _EMPTY
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % _EMPTY
     z = (z ^ z >> 27) * 0x94D049BB133111EB % _EMPTY
@@ -161,7 +161,7 @@ def verify_adamic_adar(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _scores(graph: RefGraph, index: Any) -> Array:
-    """A similarity index of NetworkX for each edge, float64[n, n]; 0 for other pairs of vertices."""
+    """Return a similarity index of NetworkX for each edge, float64[n, n]; 0 for other pairs of vertices."""
     made, found = nx.Graph(_matrix(graph)) if graph.n else nx.Graph(), np.zeros((graph.n, graph.n))
     for u, v, score in index(made, list(made.edges)):
         found[u, v] = found[v, u] = score
@@ -377,7 +377,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _in_order(graph: RefGraph, result: Result) -> list[int]:
-    """The vertices in the order of their random numbers, which are verified, too."""
+    """Return the vertices in the order of their random numbers, which are verified, too."""
     drawn = [(_mix(1, graph.number(v)) >> 40) / 2**24 for v in range(graph.n)]
     _same(result["priority"], np.array(drawn, np.float32), "priority")
     return sorted(range(graph.n), key=lambda v: (drawn[v], v))

@@ -111,7 +111,7 @@ def verify_closeness_weighted(graph: RefGraph, params: Params, result: Result) -
 
 
 def _mixed(n: int) -> Array:
-    """The hash of seed 1 and each vertex (section 8 of the language)."""
+    """Return the hash of seed 1 and each vertex (section 8 of the language)."""
     z = (np.arange(n, dtype=np.uint64) + np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
@@ -119,7 +119,8 @@ def _mixed(n: int) -> Array:
 
 
 def _counters(n: int) -> Array:
-    """The 64 registers of each vertex: six bits of the hash select one, and the zeros after them give its value."""
+    """Return the 64 registers of each vertex: six bits of the hash select one, and the zeros after them give its value.
+    """
     unit, mixed = np.zeros((n, 64), np.uint8), _mixed(n)
     rest = mixed >> np.uint64(6)
     zeros = np.log2((rest & (~rest + np.uint64(1))).astype(np.float64), where=rest > 0, out=np.full(n, 58.0))
