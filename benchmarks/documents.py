@@ -104,7 +104,7 @@ def _claim(record: Mapping[str, Any]) -> str:
 
 
 def _best(record: Mapping[str, Any], work: str, graph: str) -> Pair:
-    """Return times of vlang and of the fastest other system, from the same rounds."""
+    """Return the times of vlang and of the fastest other system, from the same rounds."""
     if "rows" in record:
         rows = (row for row in record["rows"] if (row["work"], row["graph"]) == (work, graph) and row["peer"])
         pairs = [Pair(row["ms"], row["peer"][1], row["peer"][0]) for row in rows]

@@ -19,7 +19,7 @@ __all__ = ["conditions", "package_version"]
 
 
 def conditions(threads: int, packages: Sequence[str] = ()) -> dict[str, Any]:
-    """Machine, versions (also of `packages`) and the load of the machine."""
+    """Return the machine, the load of the machine, and the versions of Python and of libraries, also of `packages`."""
     known = ("numpy", "numba", "llvmlite", "scipy", *packages)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,4 +1,5 @@
-"""Other graph systems on the same graphs, if installed. Each workload uses the fastest documented call of a system.
+"""Measure other graph systems on the same graphs, if they are installed. Each workload uses the fastest documented call
+of a system.
 
 The conversion of the graph is reported, but not part of the measured time. Results are compared with those of vlang.
 """
@@ -66,7 +67,7 @@ class PeerFigure:
 
 
 def measure_peers(contests: Mapping[Work, Contest], given: Input, threads: int, rounds: int) -> Iterator[PeerFigure]:
-    """Every installed peer on every workload for which it has a call.
+    """Measure every installed peer on every workload for which the peer has a call.
 
     Args:
         contests: both sides of each workload.

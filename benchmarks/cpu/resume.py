@@ -1,4 +1,4 @@
-"""Programs that resume after edges were added or removed (rule I), against runs on the new graph.
+"""Measure programs that resume after edges were added or removed (rule I); compare with complete runs on the new graph.
 
 Usage: `python benchmarks/cpu/resume.py [--graph kron:18] [--share 0.001] [--rounds 5]`.
 

@@ -82,7 +82,7 @@ def cell(table: str, row: str, column: object, which: Program, graph: Graph, **o
 
 
 def sweep_ms(which: Program, graph: Graph, **options: Any) -> float:
-    """Return milliseconds of a full sweep."""
+    """Return the milliseconds of a full sweep."""
     arguments = spelled(options)
     which(graph, max_rounds=FEW, **arguments)
     samples = []

@@ -70,7 +70,7 @@ def measure_limits() -> Limits:
 
 
 def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
-    """Return seconds to read all targets in order and to gather one float for each: the limit of a sweep.
+    """Return the seconds to read all targets in order and to gather one float for each: the limit of a sweep.
 
     n: the number of vertices.
     """
@@ -94,7 +94,7 @@ def _processors() -> int:
 
 
 def _timed(work: Callable[[], object]) -> float:
-    """Return seconds on the device, the median of several runs after a warm-up."""
+    """Return the seconds on the device, the median of several runs after a warm-up."""
     import cupy
 
     work()
@@ -117,7 +117,7 @@ def _copy(size: int) -> float:
 
 
 def _gather(targets: Any, n: int) -> float:
-    """Return seconds of one gather. targets: cupy uint32[E]."""
+    """Return the seconds of one gather. targets: cupy uint32[E]."""
     import cupy
 
     kernel = _module().get_function("gather")

@@ -94,7 +94,9 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
 
 
 def bytes_of_edges(work: Work, given: Input) -> int:
-    """Return bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses them."""
+    """Return the bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses
+    them.
+    """
     return len(given.graph.adjacency("in")) * (8 if work.kind == "sssp" else 4)
 
 
@@ -139,7 +141,7 @@ def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) 
 
 
 def steps_ms(result: Result) -> float:
-    """Return milliseconds of the supersteps."""
+    """Return the milliseconds of the supersteps."""
     return sum(row.seconds for row in result.history) * 1e3
 
 

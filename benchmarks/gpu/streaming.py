@@ -77,7 +77,7 @@ class Streamed:
 
 
 def link_rate(device: Device, adjacency: Adjacency, size: int, streams: int = AUTO_STREAMS) -> float:
-    """Return bytes a second of copies of page-locked pieces to the device.
+    """Return the bytes a second of copies of page-locked pieces to the device.
 
     Args:
         device: the device.

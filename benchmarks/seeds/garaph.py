@@ -120,7 +120,7 @@ def _running(setup: Setup, which: Program, graph: Graph, options: Mapping[str, A
 
 
 def _link_seconds(setup: Setup) -> float:
-    """Return seconds per byte that is copied to the GPU."""
+    """Return the seconds per byte that is copied to the GPU."""
     device = open_device(setup.device)
     try:
         text = program("pagerank").plan(frozenset(), frozenset(), target="cuda").text

@@ -72,14 +72,15 @@ class Setup:
         return which(graph, **spelled({"device": self.device, **options}))
 
     def sweep_ms(self, which: Program, graph: Graph, **options: Any) -> float:
-        """Return milliseconds of a superstep over all edges: the median of runs, and in a run of its later supersteps.
+        """Return the milliseconds of a superstep over all edges: the median of runs, and in a run of its later
+        supersteps.
         """
         self.run(which, graph, **options, max_rounds=2)
         runs = [self.run(which, graph, **options, max_rounds=ROUNDS) for _ in range(self.repeats)]
         return 1e3 * median(median(row.seconds for row in result.history[2:]) for result in runs)
 
     def run_ms(self, which: Program, graph: Graph, **options: Any) -> float:
-        """Return milliseconds of a whole run, the median."""
+        """Return the milliseconds of a whole run, the median."""
         self.run(which, graph, **options)
         return 1e3 * median(self.run(which, graph, **options).seconds for _ in range(self.repeats))
 

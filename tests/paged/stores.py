@@ -85,7 +85,7 @@ class MemoryStore:
         return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
 
     def nbytes(self, kind: str, page: int) -> int:
-        """Return bytes of a page."""
+        """Return the bytes of a page."""
         used = sum(_stored(array) for array in self._arrays(kind, page).values())
         return max(1, -(-used // PAGE)) * PAGE
 
@@ -109,7 +109,7 @@ class MemoryStore:
         return Views(found.pop(" offsets"), found.pop(" targets"), found), len(buffer)
 
     def spare(self, kind: str) -> int:
-        """Return bytes of memory that reads need in addition to the buffer."""
+        """Return the bytes of memory that reads need in addition to the buffer."""
         return 0
 
     def random_cost(self) -> float:

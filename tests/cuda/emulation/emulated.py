@@ -213,11 +213,11 @@ class EmulatedDevice:
             buffer.fence.close(buffer.what)
 
     def allocated(self) -> int:
-        """Return bytes allocated now."""
+        """Return the bytes allocated now."""
         return self._borrowed + sum(buffer.nbytes for buffer in self._buffers)
 
     def budget(self) -> int:
-        """Return bytes that may be allocated in total."""
+        """Return the bytes that may be allocated in total."""
         return self.info.memory
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
@@ -344,7 +344,7 @@ class EmulatedDevice:
         return event.passed is not None
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """Return seconds between two events that have completed."""
+        """Return the seconds between two events that have completed."""
         assert isinstance(start, EmulatedEvent)
         assert isinstance(end, EmulatedEvent)
         if start.passed is None or end.passed is None:

@@ -233,7 +233,7 @@ class SampleMachine:
         return self._pointers[slot]
 
     def itemsize(self, slot: str) -> int:
-        """Return bytes of a value."""
+        """Return the bytes of a value."""
         return self._size
 
     def in_place(self, stage: StageSpec, on: bool) -> None:

@@ -183,7 +183,7 @@ def test_class_of() -> None:
 
 # -------------------------------------------------------------------------------------------------------- calibration
 def _by_degree(one: float, four: float, all_: float) -> list[float]:
-    """Return times of an operation with 1, 2, ..., 32 colliding lanes, interpolated from rates at 1, 4 and 32."""
+    """Return the times of an operation with 1, 2, ..., 32 colliding lanes, interpolated from rates at 1, 4 and 32."""
     return [float(t) for t in np.exp(np.interp(range(6), [0, 2, 5], np.log([1 / one, 1 / four, 1 / all_])))]
 
 
