@@ -177,7 +177,8 @@ repeat rounds times:
 def checkpoints(path: str, folder: str, memory: int, threads: int, every: float, **options: Any) -> dict[str, float]:
     """Run a program with 72 bytes a vertex with and without checkpoints, in turn.
 
-    The figures are the time for which the run waits, and the further cost of the checkpoints.
+    The figures include the seconds for which a run waits at a checkpoint, and the seconds that a checkpoint costs in
+    all.
     """
     run, disk, keepers = compile_program(_WIDE), Graph.open(path), list[Keeper]()
     init = Keeper.__post_init__

@@ -1,12 +1,13 @@
-"""Sweeps on a GPU beside the product of a matrix and a vector by cuSPARSE.
+"""Compare sweeps on a GPU with the product of a matrix and a vector by cuSPARSE.
 
 Usage: `python benchmarks/gpu/product.py [--graphs rmat22,grid2000,...] [--quick]`.
 
-For each graph the script measures in turn, in one process and on one device: the product of the matrix of weights (CSR,
-f32) and a vector by cuSPARSE, called through CuPy; a vlang program that is this product alone (`PRODUCT`); and a sweep
-of PageRank. The results of both products are compared first. It prints one line for each graph, in milliseconds:
-cuSPARSE, the program, their ratio; PageRank, and its bound: the product by cuSPARSE plus two passes over the vertices
-(each reads and writes 4 bytes a vertex at the measured rate of copies); and the time of the gathers of all edges.
+For each graph the script measures three things in turn, in one process and on one device: the product of the matrix of
+weights (CSR, f32) and a vector by cuSPARSE, called through CuPy; a vlang program that only computes this product
+(`PRODUCT`); and a sweep of PageRank. The results of both products are compared first. The script prints one line of
+milliseconds for each graph: cuSPARSE, the program, and their ratio; PageRank and its bound; and the time of the gathers
+of all edges. The bound of PageRank is the product by cuSPARSE plus two passes over the vertices. Such a pass reads and
+writes 4 bytes a vertex at the measured rate of copies.
 
 Results are written to benchmarks/results (not with --quick).
 """
@@ -55,7 +56,7 @@ class Line:
     Attributes:
         graph: the name of the graph.
         peer: the product by cuSPARSE.
-        product: the program that is the product alone.
+        product: the vlang program that only computes the product.
         pagerank: a sweep of PageRank.
         bound: the product by cuSPARSE and two passes over the vertices.
         gathers: the gathers of all edges.
@@ -93,7 +94,7 @@ def peer_ms(graph: Graph, check: Any) -> Callable[[], float]:
     """Return a function that measures the milliseconds of one product by cuSPARSE.
 
     Args:
-        graph: its in-edges and their column `weight` are the matrix.
+        graph: the matrix has its in-edges as entries, with the values of the column `weight`.
         check: f32[n], the result of one sweep of `PRODUCT`.
     """
     import cupy

@@ -1,4 +1,4 @@
-"""How a workload is run: the call, the memory budget, the timing and the checks."""
+"""Run a workload of the GPU benchmark: the call, the memory budget, the timing and the checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Timing:
     Attributes:
         ms: the median.
         samples: all times.
-        steps: the median of the supersteps alone, without initializers, contracts and other work between them.
+        steps: the median of the supersteps alone, without initializers, contracts and work between supersteps.
         call: the median of the whole call.
         rounds, edges: supersteps and traversed edges of the run or sweep.
     """
@@ -94,7 +94,7 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
 
 
 def bytes_of_edges(work: Work, given: Input) -> int:
-    """Return the bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses
+    """Return the bytes of topology that one pass over all edges reads: neighbours, and also weights if the program uses
     them.
     """
     return len(given.graph.adjacency("in")) * (8 if work.kind == "sssp" else 4)
@@ -121,7 +121,7 @@ def least_budget(call: Call) -> int:
 
 
 def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) -> Timing:
-    """Check one run of a workload, then time it. The run keeps as many edges on the device as the budget allows.
+    """Check one run of a workload, then time it. Each run keeps as many edges on the device as the budget allows.
 
     Args:
         work: the workload.
