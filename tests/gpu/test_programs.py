@@ -1,4 +1,4 @@
-"""On a GPU every standard program gives the CPU's result, with every kernel and in every budget."""
+"""On a GPU every standard program gives the result of the CPU, with every kernel and in every budget."""
 
 from __future__ import annotations
 

@@ -60,7 +60,9 @@ def random_rows(rng: np.random.Generator, degrees: Array, n: int | None = None) 
 
 
 class State:
-    """Arrays of a run over n vertices, and the frame with their addresses. parts: space for partial results."""
+    """Arrays of a run over n vertices, and the frame with the addresses of the arrays. parts: space for partial
+    results.
+    """
 
     def __init__(self, rng: np.random.Generator, rows: Rows, dtypes: tuple[str, str] = ("f4", "f4")) -> None:
         n = rows.n
@@ -82,14 +84,14 @@ class State:
 
 @dataclass(frozen=True)
 class Sample:
-    """A pass.
+    """A hand-written pass.
 
     Attributes:
-        gpu: its properties for the engine.
-        dtypes: types of its results.
+        gpu: the properties of the pass for the engine.
+        dtypes: the types of its results.
         expected: a function that computes the results in NumPy.
         exact: whether results must be equal bit by bit.
-        early: whether the pass has vertices that need not gather.
+        early: whether some vertices of the pass need not gather.
     """
 
     gpu: GpuStage
@@ -100,7 +102,7 @@ class Sample:
 
 
 def by_row(ufunc: np.ufunc, start: Any, rows: Rows, values: Array, chosen: Array) -> Array:
-    """Return the reduction of edge values by row; `start` for rows that are empty or not chosen."""
+    """Return the reduction of edge values by row. Rows that are empty or not chosen get `start`."""
     result = np.full(rows.n, start, values.dtype)
     filled = np.flatnonzero(np.diff(rows.offsets) > 0)
     if len(filled):

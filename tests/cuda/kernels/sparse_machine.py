@@ -72,7 +72,7 @@ class Arcs:
 
     @staticmethod
     def of(n: int, tails: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]) -> Arcs:
-        """Return the arcs from tails to heads, ordered by tail."""
+        """Return the adjacency of the arcs from tails to heads, with rows by tail."""
         order = np.argsort(tails, kind="stable")
         offsets = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(tails, minlength=n), out=offsets[1:])
@@ -84,7 +84,7 @@ class Arcs:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def turned(self) -> Arcs:
-        """Return the arcs reversed."""
+        """Return the adjacency of the reversed arcs."""
         return Arcs.of(len(self.offsets) - 1, self.targets.astype(np.int64), self.tails, self.weights)
 
 
@@ -96,7 +96,7 @@ class SampleMachine:
         arcs: the arcs of each adjacency direction.
         field: initial values of the field.
         pages: number of pages.
-        parts: partial results of a pass.
+        parts: the number of partial results of a pass.
         reading: how kernels read pages (see SparseTopology).
         leave: see SparseTopology.
     """
@@ -145,7 +145,7 @@ class SampleMachine:
         return pointer
 
     def _topology(self, kind: str, arcs: Arcs, pages: int) -> SparseTopology:
-        """Divide arcs into pages of about equally many vertices."""
+        """Divide the arcs into pages with about the same number of vertices."""
         cuts = arcs.offsets[np.linspace(0, self.n, pages + 1).astype(np.int64)]
         offsets = self._upload(arcs.offsets.astype(np.uint64))
         rows = np.zeros((pages, ROW_WORDS), dtype=np.uint64)
@@ -168,7 +168,7 @@ class SampleMachine:
     # ------------------------------------------------------------------------------- the interface that loops use
     @property
     def frame(self) -> int:
-        """The address of the frame; the counts keep their values."""
+        """The address of the frame. Reading this property does not change the counts."""
         self.device.upload(self._frame, self._words[:_STATS])
         return self._frame
 
@@ -185,11 +185,11 @@ class SampleMachine:
         self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """Return every page."""
+        """Return all pages."""
         return Transfer(tuple(range(self.topologies[kind].pages)))
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Launch for every page, each in a separate stream."""
+        """Launch a kernel once per page, each launch in a separate stream."""
         begin = self.device.record()
         for page in transfer.whole:
             stream = self.device.stream()
@@ -198,7 +198,7 @@ class SampleMachine:
             self.device.wait(self.device.record(stream))
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Return every page with active edges, copied whole."""
+        """Return all pages with active edges, each of them as a page to be copied whole."""
         pages, starts = self.topologies[kind].pages, self._starts[kind]
         marks = np.zeros((pages + 1, MARK_WORDS), dtype=np.int64)
         at = self._upload(marks)
@@ -211,7 +211,7 @@ class SampleMachine:
         return sliced
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
-        """Launch for every page, each in a separate stream."""
+        """Launch a kernel once per page, each launch in a separate stream."""
         rows, begin = self.topologies[kind].rows, self.device.record()
         for page, piece in [*sliced.pages.items(), (0, sliced.rest)]:
             stream = self.device.stream()
@@ -222,7 +222,7 @@ class SampleMachine:
             self.device.wait(self.device.record(stream))
 
     def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
-        """Does nothing, as all edges are in one memory."""
+        """Do nothing, since all edges are in one memory."""
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
         """Return the number of blocks that run at the same time."""
@@ -237,12 +237,12 @@ class SampleMachine:
         return self._size
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
-        """Let next:x refer to the buffer of field:x, for updates in place."""
+        """Make next:x an alias of field:x, so that updates are in place."""
         self._in_place = on
         self._words[_SLOTS["next:x"]] = self._pointers["field:x" if on else "next:x"]
 
     def run_full(self, stage: StageSpec) -> int:
-        """A pull over all vertices."""
+        """Run a pull over all vertices."""
         assert stage.gpu is not None
         assert stage.domain is not None
         gpu, topology = stage.gpu, self.topologies[stage.domain]
@@ -265,7 +265,7 @@ class SampleMachine:
         return topology.edges
 
     def swap(self) -> None:
-        """Exchange the buffers."""
+        """Exchange the buffers of the field."""
         pointers = self._pointers
         pointers["field:x"], pointers["next:x"] = pointers["next:x"], pointers["field:x"]
         self.set_word(_SLOTS["field:x"], pointers["field:x"])
@@ -292,13 +292,13 @@ class SampleMachine:
         return values
 
     def set_active(self, active: NDArray[np.uint8]) -> None:
-        """Set the vertices that count as active under `activate when`."""
+        """Set the vertices that are active under `activate when`."""
         self.device.upload(self._pointers["work:active"], active)
 
 
 def stage_of(struct: str, domain: str = "in", push: str = "direct", early: str = "", priority: str = "",
              messages: bool = False) -> StageSpec:
-    """Return the pass of a sample."""
+    """Return the stage (the code of one pass) of a sample."""
     kernels = {"pull": "pull"} | ({"messages": "messages"} if messages else {})
     gpu = GpuStage(struct, item=8, accumulator=8, push=push, early=early, priority=priority)
     against = {"in": "out", "out": "in", "both": "both"}[domain]

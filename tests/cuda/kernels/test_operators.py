@@ -1,4 +1,4 @@
-"""The operators and unified operations of CUDA C, run on the CPU, against NumPy and the CPU back end."""
+"""The operators and unified operations of CUDA C, run on the CPU and compared with NumPy and the CPU back end."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def run(name: str, *arrays: Array | int, threads: int = 32, order: str = "ascend
 
 
 def special(type_: str) -> Array:
-    """Values at which errors are likely."""
+    """Return values at which errors are likely."""
     dtype = np.dtype(TYPES[type_])
     if dtype.kind == "f":
         return np.array(FLOATS, dtype)
@@ -110,7 +110,7 @@ def pairs(type_: str) -> tuple[Array, Array]:
 
 
 def same(a: Array, b: Array) -> Array:
-    """Return whether values are equal bit by bit, with all NaNs equal."""
+    """Return whether values are equal bit by bit. All NaNs are equal."""
     bits: Array = a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}")
     bits |= (a != a) & (b != b)
     return bits
@@ -118,7 +118,7 @@ def same(a: Array, b: Array) -> Array:
 
 @functools.cache
 def on_the_cpu(name: str) -> Callable[..., None]:
-    """Return the CPU's operator applied to arrays."""
+    """Return the result of the CPU's operator on arrays."""
     function, shift, power = getattr(operators, name), name in ("shl", "shr"), name == "int_power"
 
     def loop(a: Array, b: Array, out: Array, one: Any, bits: int) -> None:
@@ -171,7 +171,7 @@ def test_floor_to_integers() -> None:
 
 
 def saturated(values: Array) -> int:
-    """Return the product of integers.
+    """Return the product of two integers with saturation.
 
     The product is 0 if a factor is 0. Otherwise the product is infinite if a factor is infinite, or if the magnitude of
     the product is at least 2^63 - 1.

@@ -110,7 +110,9 @@ def adjacency_of(graph: Graph) -> Adjacency:
 
 @dataclass
 class Visits:
-    """Records of kernels in device memory: for each edge the number of reads, its target and its weight."""
+    """Arrays in device memory in which kernels record their reads: for each edge how often it was read, and the target
+    and the weight that were read.
+    """
 
     device: EmulatedDevice
     adjacency: Adjacency
@@ -137,15 +139,16 @@ class Visits:
         return self.buffers[name].pointer
 
     def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
-        """Launch a kernel that is no template."""
+        """Launch a kernel that is not a template."""
         self.device.launch(self.kernels[entry(name)[0]], blocks, 64, args, 0, stream)
 
     def launch(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None = None) -> None:
-        """Launch one of the kernels above."""
+        """Launch one of the kernels of this file."""
         self.device.launch(self.kernels[name], blocks, 64, args, 0, stream)
 
     def sweep(self, topology: Topology, use: str, transfer: Transfer | None = None) -> list[int]:
-        """Run a pass that reads every edge; returns the order of its pages."""
+        """Run a pass that reads every edge. Return the page numbers in the order in which the pass processed the pages.
+        """
         column = int(use == "weighted")
         arguments = (column, self.at("seen"), self.at("targets"), self.at("weights"))
         pages = []
@@ -178,14 +181,14 @@ USES = {"plain": Use(), "weighted": Use((COLUMN,))}
 
 def opened(visits: Visits, free: int, sharding: Sharding | None = None, page_size: int | None = 1 << 16,
            streams: int = 2) -> Topology:
-    """Return the topology with that many bytes of memory."""
+    """Return the topology with `memory` bytes of device memory."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams)
 
 
 def streamed(visits: Visits, slots: int, sharding: Sharding | None = None, page_size: int = 1 << 16,
              streams: int = 2) -> Topology:
-    """Return the topology with memory for exactly that many pages."""
+    """Return the topology with memory for exactly `pages` pages."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     arrays = stored_arrays(visits.adjacency, uses)
     whole = footprint(visits.adjacency, uses, arrays, 1 << 40, page_size)

@@ -1,4 +1,6 @@
-"""Arrays of graphs stay on a GPU between calls: they are copied once, fit the budget, are released, and are shared."""
+"""Arrays of graphs stay on a GPU between calls. They are copied once, stay within the budget, are shared, and can be
+released.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,13 @@ def drawn(seed: int, edges: int = EDGES) -> Graph:
 
 
 def check(result: Result, expected: Result) -> None:
-    """Compare the results of a GPU with those of the CPU."""
+    """Compare the results of a GPU with the results of the CPU."""
     for name in expected.fields:
         np.testing.assert_allclose(result[name], expected[name], rtol=1e-5)
 
 
 def paths(graph: Graph, source: int, **options: Any) -> None:
-    """A search on the GPU, compared with the CPU."""
+    """Run a search on the GPU, and compare its result with the CPU."""
     check(program("sssp")(graph, source=source, device="emulated", **options), program("sssp")(graph, source=source))
 
 
@@ -203,7 +205,7 @@ def test_pickles_and_forked_processes_have_nothing() -> None:
 
 
 def test_devices_are_closed_in_order() -> None:
-    """A device without a GPU of its own keeps nothing."""
+    """If every run opens a new GPU, no arrays of the graph stay on a GPU after a run."""
     graph = drawn(11)
     with emulated("sssp") as opened:
         paths(graph, 1)
