@@ -1,4 +1,6 @@
-"""Declared reductions of the reference interpreter: integers have 64 bits inside, and overflow is an error."""
+"""Declared reductions of the reference interpreter. Integers have 64 bits inside of a reduction, and overflow is an
+error.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ __all__ = ["computes", "narrowed", "refuse_infinite", "widest"]
 
 
 def widest(type_: Type) -> Type:
-    """Return the type with all integers widened to 64 bits: i64, or u64 if a component is u64."""
+    """Return the type with all integers widened to 64 bits: to u64 if any component is u64, else to i64."""
     if isinstance(type_, Tuple):
         unsigned = U64 if U64 in type_.items else I64
         return Tuple(tuple(cast(Scalar, unsigned if i.kind == "uint" else widest(i)) for i in type_.items))

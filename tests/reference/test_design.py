@@ -1,4 +1,4 @@
-"""The 36 programs of the design, run by the interpreter and compared with independent algorithms."""
+"""The interpreter runs the 36 programs of the design, and independent algorithms give the same results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def networkx(graph: RefGraph) -> Any:
 
 
 def matrix(graph: RefGraph, values: Array | None = None) -> Array:
-    """A[v, u]: the sum over the edges u -> v."""
+    """Return a matrix A, where A[v, u] is the sum over the edges u -> v."""
     result = np.zeros((graph.n, graph.n))
     np.add.at(result, (graph.dst, graph.src), np.ones(graph.m) if values is None else values)
     return result

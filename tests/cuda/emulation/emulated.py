@@ -103,7 +103,7 @@ class EmulatedGpu:
         return free
 
     def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
-        """Take over a page lock; returns the function that ends it."""
+        """Take over a page lock; return the function that unlocks the memory."""
         key = (array.ctypes.data, array.nbytes)
         assert key not in self.registered
         self.registered[key] = array

@@ -181,14 +181,14 @@ USES = {"plain": Use(), "weighted": Use((COLUMN,))}
 
 def opened(visits: Visits, free: int, sharding: Sharding | None = None, page_size: int | None = 1 << 16,
            streams: int = 2) -> Topology:
-    """Return the topology with `memory` bytes of device memory."""
+    """Return the topology with `free` bytes of device memory."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams)
 
 
 def streamed(visits: Visits, slots: int, sharding: Sharding | None = None, page_size: int = 1 << 16,
              streams: int = 2) -> Topology:
-    """Return the topology with memory for exactly `pages` pages."""
+    """Return the topology with device memory for exactly `slots` pages."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     arrays = stored_arrays(visits.adjacency, uses)
     whole = footprint(visits.adjacency, uses, arrays, 1 << 40, page_size)

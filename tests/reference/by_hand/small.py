@@ -1,4 +1,4 @@
-"""Tiny programs and graphs for hand-computed cases."""
+"""Tiny programs and graphs for cases that are computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""No granted rule changes a result, for every program of the standard library on 60 graphs each."""
+"""If a loop runs in the way that a granted rule permits, the result does not change. The test covers every program of
+the standard library on 60 graphs each.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ def given(name: str, seed: int) -> Case:
 
 
 def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int = 32) -> Outcome:
-    """Return the outcome of a program on a random graph, with one loop in the way of a rule.
+    """Run a program on a random graph, with one loop in the way that a rule permits; return the outcome.
 
     Args:
         name: The program.
@@ -58,13 +60,13 @@ def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int 
 
 @functools.cache
 def plain(name: str, seed: int, precision: int) -> Outcome:
-    """Return the outcome of a run without other ways."""
+    """Run a program on a random graph with every loop as written, and return the outcome."""
     return outcome(name, seed, precision=precision)
 
 
 def same(a: Outcome, b: Outcome, close: float = 0.0, left_out: Collection[str] = ()) -> bool:
-    """Return whether two outcomes agree in all fields but `left_out`. If `close` is more than 0, floats may differ by
-    it.
+    """Return whether two outcomes agree in all fields except `left_out`. Floats may differ by `close`, relatively and
+    absolutely.
     """
     pairs = [(a.fields[name], b.fields[name]) for name in a.fields if name not in left_out]
     pairs += [(np.asarray(a.globals[name]), np.asarray(b.globals[name])) for name in a.globals]
@@ -73,7 +75,9 @@ def same(a: Outcome, b: Outcome, close: float = 0.0, left_out: Collection[str] =
 
 
 def pairs() -> list[tuple[str, int, str]]:
-    """Return all triples of a program, the line of a loop and a rule granted to it, at least for undirected graphs."""
+    """Return triples of a program, the line of one of its loops, and a rule that is granted to the loop at least for
+    undirected graphs.
+    """
     return [(name, fact.loop.span.line, rule) for name in (*STDLIB, *MORE)
             for fact in facts(name, 32).loops.values() for rule in granted(fact)]
 

@@ -1,8 +1,8 @@
 """Random typed expressions as text, correct by construction, for `programs`.
 
-The kinds "int", "i64", "u8", "bool" and "vertex" are exact in any order of evaluation. "float" holds small multiples
-of 1/4, so that sums and comparisons are exact in f32, too. "dist" is a float that may be inf; it is only compared,
-minimised and used in additions. "real" may be rounded (roots, quotients) and is never compared.
+The kinds "int", "i64", "u8", "bool" and "vertex" are exact in any order of evaluation. "float" holds small multiples of
+1/4, so that sums and comparisons are exact in f32, too. "dist" is a float that may be inf; such values are only
+compared, minimised and added. "real" may be rounded (roots, quotients) and is never compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WIDENS = {"i64": ("i64", "int"), "real": ("real", "float")}
 
 @dataclass(frozen=True)
 class Function:
-    """A `fn` of the program: argument kinds and the kind of its result."""
+    """A `fn` of the program: the kinds of its arguments and of its result."""
 
     name: str
     arguments: tuple[str, ...]
@@ -68,14 +68,14 @@ class Scope:
 
 
 class Expressions:
-    """Draws expressions."""
+    """A generator of random expressions."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
         self.functions: list[Function] = []
 
     def chance(self, percent: int) -> bool:
-        """True with this probability, in percent."""
+        """Return True with a probability of `percent` percent."""
         return self.draw(st.integers(0, 99)) < percent
 
     def number(self, low: int, high: int) -> int:
@@ -181,7 +181,9 @@ class Expressions:
         return part() if unsigned else self.pick([f"abs({part()})", f"(-{part()})"])
 
     def _float(self, scope: Scope, depth: int) -> str:
-        """Sums and choices of small multiples of 1/4. Each level at most doubles values, which stay far below 2^20."""
+        """Return a sum or choice of small multiples of 1/4. Each level at most doubles the values, which stay far below
+        2^20.
+        """
         def part() -> str:
             return self.expr("float", scope, depth)
 

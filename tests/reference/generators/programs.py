@@ -1,8 +1,8 @@
-"""Random programs with graphs and inputs: typed, correct by construction, and certain to end.
+"""Random programs with graphs and inputs. The programs are correct by construction and always end.
 
-All values are exact except those of fields of kind "real", which no condition reads. So exact results are compared bit
-by bit, and results of kind "real" within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds
-them down.
+All values are exact except the values of fields of kind "real", which no condition reads. Exact results are therefore
+compared bit by bit, and results of kind "real" with a tolerance. Floats stay small multiples of 1/4 because every
+`apply` rounds them down.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Generated:
 
 @dataclass
 class Writer:
-    """Writes one program.
+    """A writer of one program.
 
     Attributes:
-        e: Draws expressions.
+        e: The generator of expressions.
         lines: The text so far.
         kinds: The kind of each field.
         graph_names: The kind of each parameter, let and global.
@@ -82,11 +82,11 @@ class Writer:
         return Scope(own=dict(self.kinds), fields=dict(self.kinds), graph=dict(self.graph_names))
 
     def over_edges(self, scope: Scope) -> Scope:
-        """Return the scope inside a reduction over edges."""
+        """Return the scope inside of a reduction over edges."""
         return replace(scope, edges=self.edges, other="u", loop=False, changed=False)
 
     def over_vertices(self) -> Scope:
-        """Return the scope inside a reduction over vertices."""
+        """Return the scope inside of a reduction over vertices."""
         return Scope(fields=dict(self.kinds), graph=dict(self.graph_names), other="v", here=False)
 
     # ---- reductions
@@ -95,10 +95,10 @@ class Writer:
         """Return a reduction of a kind over `domain`.
 
         Args:
-            kind: The kind of its value.
-            scope: The names that its body reads.
+            kind: The kind of the value.
+            scope: The names that the body may read.
             domain: The edges or vertices.
-            test: A condition that always has to hold; "" for none.
+            test: A condition that is always part of the reduction; "" for none.
         """
         e = self.e
         names = {"int": ["sum", "min", "max", "count", "bitor", "bitand", "bitxor", "prod"], "bool": ["any", "all"],
@@ -132,7 +132,8 @@ class Writer:
         return self.reduction(kind, self.over_edges(scope), domain)
 
     def grouped(self, kind: str, scope: Scope) -> str:
-        """Return a grouped gather of integers, bools or vertices; another reduction over edges for other kinds."""
+        """Return a grouped gather of integers, bools or vertices. For other kinds, return another reduction over edges.
+        """
         e, edge = self.e, self.over_edges(scope)
         domain = e.pick(["u -> self", "self -> u", "u -- self"])
         keys = {"int": f"({e.expr('int', edge, 1)}) % 3", "bool": e.expr("bool", edge, 1),
@@ -159,7 +160,7 @@ class Writer:
         return f"{over}({body} for {domain}{cond} by g = {_plain(keys[key])}{having}{default})"
 
     def picked(self, kind: str, scope: Scope) -> str:
-        """Return a `pick`; for kinds without exact literals of their type, another reduction over edges."""
+        """Return a `pick`. For kinds that have no exact literals of their type, return another reduction over edges."""
         if kind not in ("int", "bool", "vertex", "float"):
             return self.gathered(kind, scope)
         e, edge = self.e, self.over_edges(scope)
@@ -171,7 +172,9 @@ class Writer:
         return f"pick({e.expr(kind, edge, 1)} for {domain}{cond}, {keys}{weight}{default})"
 
     def of_pair(self, kind: str, scope: Scope) -> str:
-        """For integers, a reduction over edges of a reduction over common neighbours; otherwise a plain reduction."""
+        """Return, for integers, a reduction over edges of a reduction over common neighbours. For other kinds, return a
+        plain reduction.
+        """
         if kind != "int":
             return self.gathered(kind, scope)
         e, edge = self.e, self.over_edges(scope)
@@ -185,7 +188,8 @@ class Writer:
         return f"{e.pick(['sum', 'min', 'max'])}(({inner}) % 50 + {e.expr('int', edge, 1)} for {domain})"
 
     def pointed(self, kind: str, scope: Scope) -> str:
-        """Return a reduction over the vertices whose pointer is this vertex; over edges if there is no pointer field.
+        """Return a reduction over the vertices whose pointer is this vertex. Without a pointer field, return a
+        reduction over edges.
         """
         pointers = [name for name, known in scope.fields.items() if known == "vertex"]
         if not pointers:
@@ -194,7 +198,8 @@ class Writer:
         return self.reduction(kind, self.over_vertices(), "v in vertices", test)
 
     def overall(self, kind: str) -> str:
-        """Return a reduction over vertices; integer sums are wide, so this gives i64, bool or float only."""
+        """Return a reduction over vertices. The kind is i64, bool or float, since integer sums over vertices are wide.
+        """
         return self.reduction(kind, self.over_vertices(), "v in vertices")
 
     # ---- statements
@@ -220,7 +225,7 @@ class Writer:
         self.kinds[name] = kind
 
     def gathers(self, indent: int, scope: Scope, kinds: list[str]) -> Scope:
-        """Return one or two gathers; returns the scope with their accumulators."""
+        """Write one or two gathers; return the scope with their accumulators."""
         for _ in range(self.e.number(1, 2)):
             name, kind = self.fresh("a"), self.e.pick(kinds)
             if self.e.chance(15):
@@ -242,7 +247,7 @@ class Writer:
         return f"{way}({body} for {domain}{default})"
 
     def applies(self, indent: int, scope: Scope, fields: dict[str, str]) -> set[str]:
-        """Return one or two applies of any form; returns the fields written."""
+        """Write one or two applies of any form; return the fields written."""
         e, written = self.e, set()
         for _ in range(e.number(1, 2)):
             name = e.pick(fields)
@@ -265,7 +270,7 @@ class Writer:
         return replace(self.scope, loop=True, changed=True)
 
     def stepping(self) -> None:
-        """A loop with any body: counted, `at most`, or `until` with `at most`."""
+        """Write a loop with any body: counted, with `at most`, or with `until` and `at most`."""
         e = self.e
         count = e.number(1, 4)
         form = e.pick(["times", "most", "until"])
@@ -297,7 +302,7 @@ class Writer:
         self.lines.insert(head, self.lines.pop())
 
     def ending(self, written: set[str]) -> str:
-        """Return a condition for `until`; written: the fields that the loop applies."""
+        """Return a condition for `until`. written: the fields that the loop writes."""
         changing = sorted(n for n in written if self.kinds[n] in ("int", "i64"))
         if changing and self.e.chance(50):
             return f"max(abs(change(v.{self.e.pick(changing)})) for v in vertices) <= {self.e.number(0, 5)}"
@@ -306,7 +311,7 @@ class Writer:
         return f"{self.overall('i64')} > {self.e.number(0, 50)}"
 
     def fixpoint(self) -> None:
-        """A loop whose fields change monotonically. The loop ends because each field has finitely many values."""
+        """Write a loop whose fields change monotonically. The loop ends because each field has finitely many values."""
         e = self.e
         forms = [e.pick(self.fixpoint_forms()) for _ in range(e.number(1, 2))]
         bodies = [form() for form in forms]
@@ -326,18 +331,18 @@ class Writer:
     def fixpoint_forms(self) -> list[Callable[[], Moving]]:
         """Return the forms of fixpoint loops.
 
-        Each form gives a gather, an apply, and the kinds of the fields that it declares.
+        Each form consists of a gather, an apply, and the kinds of the fields that the form declares.
         """
         return [self._label, self._distance, self._flag, self._bits, self._widest, self._tree]
 
     def _ends(self) -> tuple[str, str]:
-        """Return a domain and perhaps a condition that is constant in the loop."""
+        """Return a domain, and sometimes a condition that is constant in the loop."""
         scope = self.over_edges(self.scope)
         cond = f" if {self.e.expr('bool', scope, 1)}" if self.e.chance(30) else ""
         return self.e.pick(["u -> self", "self -> u", "u -- self"]), cond
 
     def _start(self, kind: str) -> str:
-        """Return an initial value that is different at one vertex or at several vertices."""
+        """Return an initial value that differs at one or several vertices."""
         source = self.e.pick([n for n, k in self.graph_names.items() if k == "vertex"] or ["none"])
         where = self.e.pick([f"self == {source}", self.e.expr("bool", self.scope, 1)])
         return f"{self.e.pick(['0', '1', '3'])} if {where} else {kind}"
@@ -376,7 +381,7 @@ class Writer:
         return self.e.number(0, 1)
 
     def whole(self, low: int, high: int) -> int:
-        """Return an integer in a range, or sometimes one near the limits of its type."""
+        """Return an integer in a range, or sometimes an integer near the limits of its type."""
         top = 2**31 - 1
         return self.e.pick([top, top - 1, top // 2 + 1, -top, -top - 1]) if self.e.chance(12) else \
             self.e.number(low, high)
@@ -402,7 +407,7 @@ class Writer:
                 f"apply ({far}, {parent}) = min(({far}, {parent}), {acc})", {far: "int", parent: "vertex"})
 
     def sending_changes(self) -> None:
-        """A loop over changes of integers, so that every sum is exact."""
+        """Write a loop over changes of integers, so that every sum is exact."""
         name, acc = self._declare("int", self.e.expr("int", self.scope, 1)), self.fresh("a")
         self.kinds[name] = "int"
         self.line(0, f"repeat {self.e.pick(['at most', ''])} {self.e.number(1, 4)} times:".replace("  ", " "))
@@ -427,12 +432,13 @@ class Writer:
 
 
 def _plain(key: str) -> str:
-    """Return a key as text; a choice (`a if c else b`) is put in parentheses, as the grammar requires."""
+    """Return a key as text. A choice (`a if c else b`) is put in parentheses, as the grammar requires."""
     return f"({key})" if " if " in key else key
 
 
 def started(w: Writer, group: bool = False) -> Generated:
-    """Return the head of a program, with its graph and inputs. group: the program has a set of vertices as a parameter.
+    """Return the head of a program, with its graph and inputs. group: whether the program has a set of vertices as a
+    parameter.
     """
     e = w.e
     columns = e.pick([{}, {"w": "int"}, {"w": "wide"}, {"w": "float"}, {"w": "int", "c": "float"}])
@@ -463,7 +469,7 @@ def started(w: Writer, group: bool = False) -> Generated:
 
 
 def finished(w: Writer, made: Generated) -> Generated:
-    """Return the whole program, with the inputs from `started`."""
+    """Return the whole program, with the graph and inputs from `started`."""
     e = w.e
     if e.chance(40):
         kind = e.pick(["i64", "bool", "float"])
@@ -474,7 +480,7 @@ def finished(w: Writer, made: Generated) -> Generated:
 
 @st.composite
 def programs(draw: st.DrawFn) -> Generated:
-    """Programs with one or two loops over several fields, with a graph and inputs."""
+    """Draw programs with one or two loops over several fields, with a graph and inputs."""
     w = Writer(Expressions(draw))
     made = started(w)
     for _ in range(w.e.number(1, 2)):

@@ -1,4 +1,4 @@
-"""The verifiers reject wrong results, and reference graphs and engine graphs are the same."""
+"""The verifiers reject wrong results, and a reference graph and the engine's graph have the same edges."""
 
 from __future__ import annotations
 

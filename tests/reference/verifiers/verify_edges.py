@@ -1,4 +1,4 @@
-"""Verifiers that work on the list of edges, for graphs of any size: layers of networks, cascades, matchings."""
+"""Verifiers that work on the edge list, for graphs of any size: layers of networks, cascades, matchings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def verify_gin(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_temporal_reach(graph: RefGraph, params: Params, result: Result) -> None:
-    """Label setting in the order of arrivals: an edge that leaves later never arrives before it leaves."""
+    """Compare with label setting in the order of arrivals, which is correct since no edge arrives before it leaves."""
     leaves, takes = graph.columns["leaves"], graph.columns["takes"]
     rows: list[list[int]] = [[] for _ in range(graph.n)]
     for edge, source in enumerate(graph.src.tolist()):
@@ -92,7 +92,9 @@ def verify_influence(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_matching(graph: RefGraph, params: Params, result: Result) -> None:
-    """Every edge has an end in a pair that weighs no less: this implies half the largest weight, and maximality."""
+    """Check that every edge has an end in a matched pair that weighs no less. This implies maximality and half of the
+    largest weight.
+    """
     mate = np.asarray(result["mate"])
     pairs = np.flatnonzero(mate >= 0)
     np.testing.assert_array_equal(mate[mate[pairs]], pairs)
@@ -124,7 +126,7 @@ def verify_label_spreading(graph: RefGraph, params: Params, result: Result) -> N
 
 
 def verify_eccentricity(graph: RefGraph, params: Params, result: Result) -> None:
-    """By searches from all vertices, or from some of them where there are many."""
+    """Compare with searches from all vertices, or from some vertices of a large graph."""
     chosen = np.arange(graph.n) if graph.n <= _FEW else np.arange(0, graph.n, -(-graph.n // 60))
     low = np.asarray(result["low"])
     np.testing.assert_array_equal(low, result["high"])
