@@ -1,4 +1,4 @@
-"""Graphs whose rows are in another order than the vertices, as in page files by degree: results stay the same."""
+"""If the rows of a graph are in another order than the vertices, as in page files by degree, results stay the same."""
 
 from __future__ import annotations
 

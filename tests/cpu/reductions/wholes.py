@@ -1,4 +1,4 @@
-"""Programs with reductions that need all contributions of a vertex at once, and graphs to run them on."""
+"""Programs with reductions that need all contributions of a vertex at once, and graphs for these programs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ repeat 2 times:
 
 
 def medians_of(graph: RefGraph, seed: int) -> dict[str, Array]:
-    """Return random fields for `MEDIANS`, with infinities and negative zeros among them."""
+    """Return random fields for `MEDIANS`, including infinities and negative zeros."""
     rng = np.random.default_rng(seed)
     drawn = {letter: values(kind, graph.n, seed + k)
              for k, (letter, kind) in enumerate(zip("abcd", ("i8", "u16", "i64", "u64"), strict=True))}
@@ -124,7 +124,7 @@ def all_types(kinds: tuple[str, ...]) -> str:
 
 
 def values(kind: str, n: int, seed: int) -> Array:
-    """Return random values with repetitions, and the limits of their type."""
+    """Return random values with repetitions, including the limits of their type."""
     rng = np.random.default_rng(seed)
     if kind == "bool":
         return rng.integers(0, 2, n).astype(bool)
@@ -139,8 +139,8 @@ def values(kind: str, n: int, seed: int) -> Array:
 
 
 def hubs(n: int, degrees: dict[int, int], seed: int, rest: int = 3000) -> RefGraph:
-    """Return a graph of vertices with the given in-degrees, with parallel edges and loops, and `rest` further random
-    edges.
+    """Return a graph that has vertices with the given in-degrees, with parallel edges and loops, and `rest` further
+    random edges.
     """
     rng = np.random.default_rng(seed)
     src = [rng.integers(0, n, rest), *(rng.integers(0, n, d) for d in degrees.values())]
@@ -156,5 +156,5 @@ LONG: dict[str, dict[int, int]] = {
 
 
 def params(name: str) -> dict[str, Any]:
-    """Return the parameters for a run of a program above."""
+    """Return the parameters for a run of one of the programs of this file."""
     return {"iterations": 6} if name == "cdlp" else {}

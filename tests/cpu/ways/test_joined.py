@@ -1,6 +1,6 @@
-"""Random programs whose loop pushes packed words, against the interpreter in every mode and order.
+"""Random programs whose loop pushes packed words, compared with the interpreter in every mode and order.
 
-Words hold tuples or several fields; the programs have messages and `where`.
+A word holds a tuple or several fields. The programs have messages and `where`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def program(number: int) -> tuple[Program, dict[str, str]]:
 
 
 def values(rng: np.random.Generator, type_: str, n: int) -> NDArray[np.generic]:
-    """Return values of few kinds, so that many are equal. Most values are infinite if the type has infinities."""
+    """Return values with many repetitions. Most values are infinite if the type has infinities."""
     if type_ in ("bool", "vertex"):
         return rng.random(n) < 0.3 if type_ == "bool" else rng.integers(0, n, n)
     dtype = np.dtype(DTYPES.get(type_, type_))

@@ -1,4 +1,4 @@
-"""Loops that push sums of changes on the CPU have the bits, rounds and active vertices of a pull."""
+"""Loops that push sums of changes on the CPU have the same bits, rounds and active vertices as a pull."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def program(text: str) -> Program:
 
 
 def assert_pushed(text: str, graph: RefGraph, most: int = 40, meant: bool = True) -> set[str]:
-    """Compare runs under every partition of the work with a pull; returns the modes that ran.
+    """Compare runs under every partition of the work with a pull; return the modes that ran.
 
     If `meant` is set, also compare with the interpreter.
     """
@@ -176,7 +176,7 @@ def test_vertices_of_many_segments(text: str, pushes: bool) -> None:
 
 
 def test_zeros_keep_their_signs() -> None:
-    """A vertex that receives nothing adds 0, which turns a -0 from an earlier underflow into 0."""
+    """A vertex that receives nothing adds 0, so that a -0 from an earlier underflow becomes 0."""
     text = """program p
 vertex x: f32
 repeat:
@@ -216,7 +216,9 @@ def test_as_many_supersteps_as_asked() -> None:
 
 
 def test_supersteps_that_repeat_are_found() -> None:
-    """A change circulates for ever around a ring of odd length and changes its sign in each round."""
+    """The engine detects that supersteps repeat. Around a ring of odd length a change circulates forever, and its sign
+    changes in each round.
+    """
     text = PATHS.replace("1 if indegree == 0 else 0", "0").replace("program paths", "program p(s: vertex)").replace(
         "i64 = 0", "i8 = 1 if self == s else 0").replace("+= news", "-= news")
     ring = Graph.from_edges(np.arange(7), (np.arange(7) + 1) % 7)
