@@ -1,4 +1,4 @@
-"""Results as frames and files of other libraries: every type of field reads back as it was."""
+"""Results as frames and files of other libraries: fields of every type are read back unchanged."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ global different = count(v.low != v.top for v in vertices)
 
 @dataclass(frozen=True)
 class Drawn:
-    """The edges of a graph: ends uint32[m], and columns by name, [m] each."""
+    """The edges of a graph: ends uint32[m], and columns of shape [m] by name."""
 
     n: int
     src: Array
@@ -64,7 +64,7 @@ class Drawn:
 
     @property
     def reference(self) -> RefGraph:
-        """The graph of the reference interpreter."""
+        """Return the graph for the reference interpreter."""
         return RefGraph(self.n, self.src, self.dst, self.columns)
 
 

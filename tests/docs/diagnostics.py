@@ -1,4 +1,4 @@
-"""The pages about diagnostics: titles come from the registry, examples from tests/mistakes.
+"""The pages about diagnostics. Titles come from the registry, and examples from tests/mistakes.
 
 `python -m tests.docs.diagnostics` writes titles, examples, the index and the table of language.md. All other text is
 written by hand.
@@ -23,17 +23,17 @@ _TITLE = re.compile(r"^(?:error|warning)\[(V\d+)\]: (.*)$", re.MULTILINE)
 
 
 def heading(code: Code) -> str:
-    """Return the heading of a code: the kind of mistake, and whether it is a warning."""
+    """Return the heading of a code. It names the kind of mistake, and says if the code is a warning."""
     return code.heading + (" (a warning)" if code.severity == "warning" else "")
 
 
 def shown(code: Code) -> str:
-    """Return the example of a code in a table."""
+    """Return the example of a code as text for a table."""
     return f"`{code.example}`" if code.example else ""
 
 
 def example(code: Code) -> str:
-    """Return the wrong program of a code, the message, and the other messages of the code."""
+    """Return the wrong program of a code, the message, and the other messages of the code, in Markdown."""
     program = (MISTAKES / code / "page.vp").read_text(encoding="utf-8")
     message = (MISTAKES / code / "page.txt").read_text(encoding="utf-8")
     shown = {title for _, title in _TITLE.findall(message)}
@@ -51,7 +51,7 @@ def page(code: Code) -> str:
 
 
 def index() -> str:
-    """Return the list of pages."""
+    """Return the list of all pages."""
     lines = ["# Diagnostics", "", "Every message of the checker has a code, and every code a page.",
              "`vlang check --explain V106` prints the page of a code.", "",
              "| code | means | | for example |", "| --- | --- | --- | --- |"]

@@ -1,4 +1,4 @@
-"""Writes the pictures of docs/gallery.md: `python -m tests.docs.gallery` runs the blocks of the page."""
+"""Write the pictures of docs/gallery.md: `python -m tests.docs.gallery` runs the blocks of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds, runs and compares the transcripts in the documentation.
+"""Find, run and compare the transcripts in the documentation.
 
 `python -m tests.docs.transcripts FILE...` writes the current output of the commands into the files. Review the
 difference before you commit it.
@@ -55,7 +55,7 @@ def commands(block: Block) -> list[str]:
 
 
 def normal(text: str) -> str:
-    """Text without the parts that differ from run to run: times and rates."""
+    """Return a text without the parts that differ from run to run: times and rates."""
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
     return "\n".join(line.rstrip() for line in text.splitlines())

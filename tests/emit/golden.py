@@ -1,4 +1,4 @@
-"""Golden CUDA texts: `python -m tests.emit.golden` rewrites them with the current output of the compiler."""
+"""Expected CUDA texts. `python -m tests.emit.golden` replaces them with the current output of the compiler."""
 
 from __future__ import annotations
 

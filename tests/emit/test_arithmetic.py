@@ -49,7 +49,7 @@ def expressions(type_: str) -> list[str]:
 
 
 def values(type_: str) -> list[Any]:
-    """Return the smallest and largest values, values around zero, and some between."""
+    """Return the smallest and largest values, values around zero, and some values between them."""
     if type_ in FLOATS:
         return [0.0, -0.0, 1.0, -1.5, 2.25, 1e30, -1e30, 1e-40, np.inf, -np.inf, np.nan, 3e9, 7.0]
     info = np.iinfo(np.dtype(f"{type_[0]}{int(type_[1:]) // 8}"))

@@ -1,4 +1,4 @@
-"""Atomic operations on cells (accumulators as words in memory) give the result of `merge` on accumulators."""
+"""Atomic operations on cells (accumulators as words in memory) give the same result as `merge` on accumulators."""
 
 from __future__ import annotations
 

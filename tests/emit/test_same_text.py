@@ -1,4 +1,4 @@
-"""Generated code depends on the program only: text and cache keys are the same for every hash seed of a process."""
+"""Generated code depends only on the program: text and cache keys are the same for every hash seed of a process."""
 
 from __future__ import annotations
 
