@@ -107,10 +107,10 @@ def attached(seed: int, n: int, k: int) -> Ends:
     Vertex 0 is joined to the vertices 1..k, and each later vertex to k earlier vertices.
 
     Each earlier vertex is chosen by drawing an end of an earlier edge, that is, in proportion to its degree. If the
-    drawn end was itself drawn, it is looked up step by step, as in Sanders and Schulz, Scalable generation of
-    scale-free graphs (Information Processing Letters 116, 2016). If a vertex chooses the same vertex twice, the
-    repeated choice is drawn again from the same ends. After many rounds, the remaining repeated choices are replaced by
-    the vertices with the smallest numbers that are not chosen yet.
+    drawn end was itself drawn, the chain of draws is followed step by step, as in Sanders and Schulz, Scalable
+    generation of scale-free graphs (Information Processing Letters 116, 2016). If a vertex chooses the same vertex
+    twice, the repeated choice is drawn again from the same ends. After many rounds, the remaining repeated choices are
+    replaced by the vertices with the smallest numbers that are not chosen yet.
     """
     e = np.arange(k * (n - k))
     src = np.where(e < k, 0, e // k + k)
@@ -153,7 +153,7 @@ def _repeated_in_rows(values: Array) -> NDArray[np.bool_]:
 def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
     """Watts-Strogatz: a ring in which each vertex is joined to the k nearest vertices, and edges are rewired at random.
 
-    The new end of an edge is any vertex that the other end of the edge is not joined to, on the ring or by a rewired
+    The new end of an edge is any vertex that is not yet joined to the other end, neither on the ring nor by a rewired
     edge. If many draws find no such vertex, the edge is not rewired.
 
     Args:
@@ -180,7 +180,7 @@ def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
 
 
 def _pair(src: Array, dst: Array, n: int) -> Array:
-    """A number for each unordered pair."""
+    """A distinct number for each unordered pair."""
     return np.minimum(src, dst) * n + np.maximum(src, dst)
 
 

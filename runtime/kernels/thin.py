@@ -203,9 +203,10 @@ def queued_flags(words, count, queue):
 
 
 def thin(table, control):
-    """Run supersteps until none is active, or the next one has too many vertices or edges, or costs too much.
+    """Run supersteps until no vertex is active, or the next superstep has too many vertices or edges, or costs too
+    much.
 
-    A superstep that is not run leaves the flags as they were, so that it can run in another way.
+    A superstep that is not run leaves the flags unchanged, so that another way can run it.
     """
     queue, flags = pointer_u32(table, THIN_QUEUE), pointer_u8(table, THIN_FLAGS)
     records = pointer_i64(table, THIN_RECORDS)

@@ -113,7 +113,7 @@ def named_values(values: Array, kind: Kind) -> Array:
 
 
 def merged(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """All names of all parts, sorted by code point. If one part has all names, it is returned unchanged."""
+    """All names of all parts, sorted by code point. If one part has all names, this part is returned unchanged."""
     listed = [tuple(part) for part in parts]
     longest = max(listed, key=len, default=())
     every = set(longest).union(*listed)

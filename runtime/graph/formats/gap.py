@@ -130,7 +130,7 @@ def _whole(path: str, name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _layout(begin: bytes, size: int) -> _Layout | None:
-    """The layout by the counts at the beginning, if a file of `size` bytes can have it; None if it cannot."""
+    """The layout that the counts at the beginning describe; None if a file of `size` bytes cannot have this layout."""
     if len(begin) < HEADER.size:
         return None
     directed, m, n = HEADER.unpack(begin[: HEADER.size])

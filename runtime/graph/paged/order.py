@@ -21,7 +21,7 @@ def order_by_degree(degrees: Sequence[NDArray[Any]], empty: Empty = empty) -> ND
     """The vertices by decreasing degree, and by increasing number if degrees are equal, uint32[n].
 
     The degree of a vertex is the sum over `degrees`, arrays of integers of shape [n]. `empty` allocates the result. The
-    function uses 8 bytes of memory per vertex besides. Raises GraphError if a degree needs more than 32 bits.
+    function uses 8 more bytes of memory per vertex. Raises GraphError if a degree needs more than 32 bits.
     """
     n = len(degrees[0])
     keys = np.empty(n, dtype=np.uint64)

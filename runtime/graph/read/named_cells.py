@@ -32,7 +32,7 @@ class WrongCell(Exception):
     Attributes:
         place: the position of its first byte.
         cell: its text.
-        why: what is wrong, to follow "`cell` in column 3 ...".
+        why: what is wrong, as the end of the sentence "`cell` in column 3 ...".
         expected: what was expected.
     """
 
@@ -82,8 +82,8 @@ class NamedCells:
     def finish(self, values: Array, what: str) -> Kind | None:
         """The kind of the column (names or times), or None for bools.
 
-        `values` are the numbers of all cells; names get their final numbers, in place. `what` is the column, for
-        messages. Raises GraphError for names that are not UTF-8.
+        `values` are the numbers of all cells. The numbers of names are replaced by the final ones, in place. `what` is
+        the column, for messages. Raises GraphError for names that are not UTF-8.
         """
         if self._table is None:
             return Times(UNITS[self._type]) if self._type in UNITS else None

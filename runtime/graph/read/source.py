@@ -198,8 +198,8 @@ class TextFile:
     def _fill(self, source: TextBytes, target: memoryview) -> tuple[int, str | None]:
         """Fill `target`.
 
-        Returns the number of bytes, which is less than the size of `target` only at the end of the text, and the damage
-        that ended the text, or None.
+        Returns the number of bytes, and the damage that ended the text, or None. The number is less than the size of
+        `target` only at the end of the text.
         """
         have = 0
         try:

@@ -81,7 +81,8 @@ def ordinals(adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
 def sums_between(
     near: Neighbours, adjacency: Adjacency, values: NDArray[Any] | None, threads: int
 ) -> NDArray[Any]:
-    """An array of 0, then for each entry (a, b) of `near` the sum of `values` over the entries (a, b) of an adjacency.
+    """A leading 0, then one sum per entry (a, b) of `near`: the sum of `values` over the entries (a, b) of an
+    adjacency.
 
     The sums have the dtype of `values`. Sums of floats are rounded once. Sums of integers are exact, or infinite where
     the type cannot hold them.

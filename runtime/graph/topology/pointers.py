@@ -33,7 +33,7 @@ def pointed_lists(values: NDArray[Any], order: Order | None, threads: int) -> Ad
 
     Args:
         values: uint32[n], the vertex at which each vertex points, 2^32 - 1 for `none`.
-        order: the order in which the graph stores its vertices; None for that of their numbers.
+        order: the order in which the graph stores its vertices; None for the order of the vertex numbers.
         threads: the number of threads that build the lists.
     """
     return Adjacency("in", _rows(values, order, threads), {}, lambda name: np.zeros(0), threading.RLock())

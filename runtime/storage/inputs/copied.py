@@ -78,7 +78,7 @@ def copied_folder(shown: str, names: Sequence[str]) -> Copied:
 
 @contextmanager
 def readable(shown: str) -> Iterator[None]:
-    """A context that turns the OSError of a copy into DiskError: the source fails, or the temporary folder is full."""
+    """A context that turns an OSError into a DiskError: the source cannot be read, or the temporary folder is full."""
     try:
         yield
     except (DiskError, FileNotFoundError):

@@ -161,7 +161,7 @@ class PageFile:
     def ids(self) -> VertexIds:
         """Read the ids of the vertices in increasing order. The position of an id is the dense number of its vertex.
 
-        With the layout "ids" the pages use the same numbers; for the other layout see `permutation`. Raises GraphError
+        With the layout "ids" the pages use the same numbers; for the other layouts see `permutation`. Raises GraphError
         and DiskError.
         """
         header = self._header

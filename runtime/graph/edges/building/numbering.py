@@ -1,7 +1,7 @@
 """Numbers the vertices of a file: provisional numbers while the file is read, ranks of the ids at the end.
 
-Each end of an edge is stored in 32 bits, whatever the ids are: as the id itself while all ids are below 2^32, else as
-the number of the id in a hash table.
+Each end of an edge takes 32 bits. The stored value is the id itself while all ids are below 2^32, else the number of
+the id in a hash table.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ class IntegerIds:
 class TextIds:
     """Text ids; the final number of an id is its rank by code point, which is the order of the UTF-8 bytes.
 
-    Each end of an edge costs one hash and one look-up, and the n strings are sorted once. The memory in use is that of
-    a TokenTable and the strings.
+    Each end of an edge costs one hash and one look-up, and the n strings are sorted once. The memory in use is a
+    TokenTable plus the strings.
     """
 
     def __init__(self) -> None:
