@@ -1,4 +1,5 @@
-"""`Graph.from_edges` on tables: any types of ids and columns, from every library that shares its columns as Arrow."""
+"""`Graph.from_edges` on tables with any types of ids and columns, from every library that shares its columns as Arrow.
+"""
 
 from __future__ import annotations
 

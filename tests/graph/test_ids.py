@@ -1,4 +1,4 @@
-"""Vertex ids: numbering by rank, finding and naming vertices."""
+"""Vertex ids: vertices are numbered by the rank of their ids, found by id, and named."""
 
 from __future__ import annotations
 

@@ -114,7 +114,8 @@ def test_no_marks_of_a_merge() -> None:
 
 
 def test_names() -> None:
-    """Names in Python, skeletons and CUDA C; `file.tell` is allowed, since Python defines it."""
+    """Names in Python, skeletons and CUDA C contain none of the words. `file.tell` is allowed, since Python defines it.
+    """
     paths = [path for folder in ("vlang", "runtime") for kind in ("*.py", "*.pyi", "*.cuh")
              for path in sorted((ROOT / folder).rglob(kind))]
     lines = [(f"{path.relative_to(ROOT)}:{number}", line.replace("file.tell()", "")) for path in paths

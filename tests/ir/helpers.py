@@ -1,4 +1,4 @@
-"""Helpers that give the IR and the facts of a program text."""
+"""Functions that return the IR and the facts of a program text."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def applies(program: f.Program) -> list[f.Apply]:
 
 
 def only(text: str, name: str, precision: int = 32) -> f.Expr:
-    """Return the initial value of a field."""
+    """Return the initial value of the field `name`."""
     return next(s.value for s in ir(text, precision).body if isinstance(s, f.InitField) and s.name == name)

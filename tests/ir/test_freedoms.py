@@ -1,4 +1,4 @@
-"""Loops that run under granted rules give unchanged results on random small graphs (language.md 10.3 and 11)."""
+"""Loops that run under granted rules give the same results on random small graphs (language.md 10.3 and 11)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 60
 
 
 class Texts:
-    """Draws random loops over a few fields. Many loops have joined writes, for which rules can be granted."""
+    """A generator of random loops over a few fields. Many loops have joined writes, for which rules can be granted."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -45,7 +45,7 @@ class Texts:
         return "\n".join(lines) + "\n"
 
     def step(self, name: str) -> list[str]:
-        """Return a gather and an apply, sometimes in a `where`."""
+        """Return a gather and an apply, sometimes inside of a `where`."""
         rng = self.rng
         ends = rng.choice(["u -> self", "self -> u", "u -- self"])
         cond = f" if {self.condition('u.')}" if rng.random() < 0.3 else ""
@@ -112,7 +112,8 @@ def graph(rng: random.Random) -> Graph:
 
 
 def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | None = None) -> list[State] | None:
-    """Return the initial state and the states after each superstep; None if the loop does not converge or may overflow.
+    """Return the initial state and the states after each superstep. Return None if the loop does not converge or may
+    overflow.
     """
     machine = Machine(program, at)
     if start is not None:
@@ -131,7 +132,9 @@ def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | N
 
 
 def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random) -> State:
-    """Rule A: update random single vertices in place, from old states of neighbours; then sweep to the end."""
+    """Apply rule A: update random single vertices in place, from old states of neighbours; then update all vertices
+    until no value changes.
+    """
     machine = Machine(program, at)
     history = [machine.copy()]
 
@@ -153,17 +156,17 @@ def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Ran
 
 
 def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, push: bool) -> list[State]:
-    """Run a loop phase by phase under rule P or N; returns the state after each superstep.
+    """Run a loop phase by phase under rule P or N; return the state after each superstep.
 
-        Under rule P only vertices that changed since the phase last ran send. Under rule N only the receivers of
-        changed vertices run.
+    Under rule P only the vertices that changed since the last run of the phase send. Under rule N only the receivers of
+    changed vertices run.
 
     Args:
         program: The program.
         at: The graph.
-        loop: The facts of its loop.
+        loop: The facts of the loop.
         rounds: The number of supersteps.
-        push: Whether rule P applies, rather than rule N.
+        push: Whether rule P is applied; otherwise rule N is applied.
     """
     machine = Machine(program, at)
     seen: list[State | None] = [None] * len(loop.phases)
@@ -194,7 +197,7 @@ def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, 
 
 
 def resting(program: f.Program, at: Graph, loop: LoopFacts, rounds: int) -> list[State]:
-    """Rule X1: vertices at an absorbing value do not gather."""
+    """Apply rule X1: vertices with an absorbing value do not gather."""
     machine = Machine(program, at)
     states = [machine.copy()]
 
@@ -222,7 +225,7 @@ def _looking_at(state: State) -> Callable[[str, int], Any]:
 
 
 def frontier(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random) -> State | None:
-    """Rule X2: one random active neighbour decides, and only vertices without a value gather."""
+    """Apply rule X2: one random active neighbour decides the value, and only vertices without a value gather."""
     machine = Machine(program, at)
     (name,) = loop.writes[0].fields
     joined = loop.writes[0].joined

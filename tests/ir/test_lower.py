@@ -1,4 +1,4 @@
-"""Lowering: names, types, conversions and inlining, tested on the text of the IR."""
+"""Lowering of names, types, conversions and inlining, tested on the text of the IR."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def drawn_graph(n: int, edges: int, seed: int = 1, **options: Any) -> Graph:
 
 
 def same_graph(found: Graph, expected: Graph) -> None:
-    """Compare two graphs except for the orders of their rows.
+    """Assert that two graphs are equal, except for the order of their rows.
 
     The function compares ids, rows in both directions in the order of the ids, columns with types and bounds, and
     notes.

@@ -1,4 +1,4 @@
-"""A page source for tests that serves the pages of a graph in memory late, in any order, or with errors."""
+"""A source of pages for tests. It serves the pages of a graph in memory late, in any order, or with errors."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Views:
 class MemoryStore:
     """A `StoredEdges` that serves the pages of a graph in memory as if they were on disk.
 
-    A page is copied into the buffer, and the rest of the buffer is filled with ones. So a kernel that reads a page too
-    early, or out of bounds, gets wrong values.
+    A page is copied into the buffer, and the rest of the buffer is filled with ones. A kernel that reads a page too
+    early, or out of bounds, therefore gets wrong values.
 
     Args:
         graph: the graph.
@@ -66,13 +66,13 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def coded(self, columns: Mapping[str, Column]) -> MemoryStore:
-        """Return the same pages, with other codings of columns."""
+        """Return the same pages with other encodings of columns."""
         other = copy(self)
         other.columns = dict(columns)
         return other
 
     def cuts(self, kind: str) -> PageCuts:
-        """Return the page boundaries of an adjacency direction, without its edges."""
+        """Return the page boundaries of an adjacency direction, without the edges."""
         pages = self._pages(kind)
         return PageCuts(**{spec.name: getattr(pages, spec.name) for spec in fields(PageCuts)})
 
@@ -113,11 +113,11 @@ class MemoryStore:
         return 0
 
     def random_cost(self) -> float:
-        """Return the cost of a random read relative to a sequential one: a value as of a disk."""
+        """Return the cost of a random read relative to a sequential read; the value is typical of a disk."""
         return 4.7
 
     def rate(self, most: int) -> float:
-        """Return the rate of page reads, in bytes a second: a value as of a disk."""
+        """Return the rate of page reads, in bytes a second; the value is typical of a disk."""
         return 1e9
 
     def rows(self) -> Rows:
@@ -156,12 +156,12 @@ def opened(graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, i
 
 @contextmanager
 def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> Iterator[None]:
-    """A context in which runs stream every graph on disk.
+    """Return a context manager in which runs stream every graph on disk.
 
     Args:
         buffers: the number of buffers of the ring.
         kept: the share of the pages that fit into memory in addition to the ring.
-        windows: the folder for a file with the vertex arrays that have no random reads.
+        windows: the folder for a file with the vertex arrays that are not read at random; None keeps them in memory.
     """
 
     def place(plan: Plan, graph: Graph, options: Options) -> Placement:

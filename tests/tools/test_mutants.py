@@ -1,4 +1,4 @@
-"""Formatter and editor functions on damaged programs give a result or diagnostics, never a Python exception."""
+"""On damaged programs, the formatter and editor functions give a result or diagnostics, never a Python exception."""
 
 from __future__ import annotations
 

@@ -31,12 +31,12 @@ __all__ = ["digest", "stages"]
 
 
 def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
-    """The name and text of each stage. The only stage of a wrong program is "messages".
+    """Yield the name and text of each stage. The only stage of a wrong program is "messages".
 
     Args:
         text: The program.
-        variant: Chooses the precision, the fields that the caller passes, the edge columns, the class of graph sizes,
-            and the optimisations to leave out.
+        variant: The precision, the fields that the user passes, the edge columns, the class of graph sizes, and the
+            optimisations to leave out.
     """
     try:
         program = Program(text, "demo.vp", precision=64 if variant % 4 == 3 else 32)
@@ -68,14 +68,14 @@ def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
 
 
 def _resumed(judged: tuple[tuple[Going, ...], tuple[str, ...]]) -> str:
-    """Return the loops that may continue from an old result, and why the others may not."""
+    """Return the loops that may continue from an old result, and the reasons why other loops may not."""
     found, refused = judged
     parts = [{name: part for name, part in vars(one).items() if name != "facts"} for one in found]
     return canonical(parts) + canonical(refused)
 
 
 def _code(target: str, plan: Plan) -> str:
-    """Return a plan, with the functions of its kernels except functions that all programs share."""
+    """Return the text of a plan with the functions of its kernels, without functions that all programs share."""
     own = [part for part in _functions(plan.text) if part not in _shared(target)]
     return canonical(dataclasses.replace(plan, text="")) + "\n".join(own)
 
@@ -94,7 +94,9 @@ def _functions(text: str) -> list[str]:
 
 
 def _ranges(program: f.Program, ranges: Ranges) -> str:
-    """Return the range of every expression, and inside of reductions also the range if the condition holds."""
+    """Return the range of every expression. Inside of reductions, also return the range under the condition of the
+    reduction.
+    """
     values = [value for one in statements(program.body) for value in expressions(one)]
     found = [ranges.of(value) for value in values]
     for reduce in (one for value in values for one in f.walk(value) if isinstance(one, f.Reduce)):
@@ -118,7 +120,7 @@ def _or_refusal(made: Callable[[], str]) -> str:
 def canonical(value: Any) -> str:
     """Return a value as text. Sets and mappings are sorted, and attributes with their default value are left out.
 
-    So a new attribute with a default value changes only the texts of values that set the attribute.
+    A new attribute with a default value therefore changes only the texts of values that set this attribute.
     """
     if dataclasses.is_dataclass(value):
         both = ((one, getattr(value, one.name)) for one in dataclasses.fields(value))
