@@ -1,4 +1,4 @@
-"""Figures (the measurement, its reference, the target), and the runs of several contestants in turn."""
+"""Figures, each with its reference and target, and timed runs of several contestants in turn."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 Usage: `python benchmarks/gpu/product.py [--graphs rmat22,grid2000,...] [--quick]`.
 
-For each graph the script measures three things in turn, in one process and on one device: the product of the matrix of
-weights (CSR, f32) and a vector by cuSPARSE, called through CuPy; a vlang program that only computes this product
-(`PRODUCT`); and a sweep of PageRank. The results of both products are compared first. The script prints one line of
-milliseconds for each graph: cuSPARSE, the program, and their ratio; PageRank and its bound; and the time of the gathers
-of all edges. The bound of PageRank is the product by cuSPARSE plus two passes over the vertices. Such a pass reads and
-writes 4 bytes a vertex at the measured rate of copies.
+For each graph the script measures three contestants in turn, in one process and on one device. The first is the product
+of the matrix of weights (CSR, f32) and a vector by cuSPARSE, called through CuPy. The second is a vlang program that
+only computes this product (`PRODUCT`). The third is a sweep of PageRank. The results of both products are compared
+first. The script prints one line of milliseconds for each graph: cuSPARSE, the program, and their ratio; PageRank and
+its bound; and the time of the gathers of all edges. The bound of PageRank is the product by cuSPARSE plus two passes
+over the vertices. Such a pass reads and writes 4 bytes a vertex at the measured rate of copies.
 
 Results are written to benchmarks/results (not with --quick).
 """

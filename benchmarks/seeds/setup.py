@@ -108,8 +108,8 @@ class Setup:
     def streamed(
         self, which: Program, graph: Graph, share: float, edge_bytes: int = 4, **options: Any
     ) -> dict[str, Any]:
-        """Return the options of a streamed run. It gets the least device memory plus room for a share of the edges, at
-        least for eight pages.
+        """Return the options of a streamed run. The run gets the least possible device memory plus room for a share of
+        the edges, or for eight pages if this is more.
 
         Args:
             which: the program.

@@ -59,7 +59,9 @@ def test_other_numbers_of_ranks(case: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def stopped(folder: Path, monkeypatch: pytest.MonkeyPatch, size: int = 3) -> Result:
-    """Stop the case "pull" after some supersteps on ranks; return the result of a run in one process."""
+    """Run the case "pull" on ranks and stop it after some supersteps. Return the result of a complete run in one
+    process.
+    """
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         run("pull", size, folder, 6)

@@ -38,7 +38,7 @@ def listed(graph: Graph) -> list[tuple[Any, ...]]:
 
 
 def values_of(type_: Any) -> st.SearchStrategy[Any]:
-    """Return values of a type that are exact in Python."""
+    """Return random values of a type. Python represents each of these values exactly."""
     if pa.types.is_dictionary(type_):
         type_ = type_.value_type
     if pa.types.is_boolean(type_):

@@ -40,9 +40,12 @@ def facts_of(source: str, precision: int = 32) -> Facts:
 class _Sight(Evaluator):
     """An evaluator that reads neighbours as an execution way prescribes.
 
-    pick: function that selects contributions; its arguments are the neighbour and the row of each edge end, and its
-    result is their indices. older: earlier values of fields. old: the vertices whose earlier values are read. halves:
-    whether contributions are reduced in two parts, which are then merged.
+    Attributes:
+        pick: function that selects contributions. Its arguments are the neighbour and the row of each edge end, and its
+            result is the indices of the selected contributions.
+        older: earlier values of fields.
+        old: the vertices whose earlier values are read.
+        halves: whether contributions are reduced in two parts, which are then merged.
     """
 
     pick: Pick | None = None
@@ -116,8 +119,10 @@ def _joined(values: list[Value]) -> Value:
 class Free(_Machine):
     """The interpreter, with chosen loops run in other ways.
 
-    ways: the line of a loop -> its way. fact: the facts of the current loop. kept: a dict in which the current way
-    keeps its state; it is empty when the loop starts.
+    Attributes:
+        ways: the way of each chosen loop, by the line of the loop.
+        fact: the facts of the current loop.
+        kept: a dict in which the current way keeps its state. The dict is empty when the loop starts.
     """
 
     def __init__(

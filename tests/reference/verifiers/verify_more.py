@@ -216,7 +216,9 @@ def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """Check the definition: the sum over s and t of the share of shortest paths from s to t that pass through v."""
+    """Check that the score equals its definition: the sum over s and t of the share of shortest paths from s to t that
+    pass through v.
+    """
     far, step, want = _distances(graph), _matrix(graph), np.zeros(graph.n)
     paths, level = np.eye(graph.n), np.eye(graph.n)
     for hops in range(1, graph.n):
