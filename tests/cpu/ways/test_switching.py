@@ -86,9 +86,9 @@ def test_look_by_cost() -> None:
     def look(active: int, reached: int, left: int) -> bool:
         return should_look(EVEN, False, 10_000, 100_000, active, reached, left, 10 * left)
 
-    assert look(5000, 50_000, 4000)  # a look costs 4000 rows and 8000 edges, a push 5000 vertices and 50,000 edges
+    assert look(5000, 50_000, 4000)  # a scan costs 4000 rows and 8000 edges, a push 5000 vertices and 50,000 edges
     assert not look(10, 100, 9990)
-    assert look(1, 10, 0)  # no vertex is left, so a look costs nothing
+    assert look(1, 10, 0)  # no vertex is left, so a scan costs nothing
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_later_calls_copy_nothing_of_the_graph() -> None:
         for source in (3, 140, 7):
             paths(graph, source)
     first, *later = opened
-    assert 8 * EDGES < first.uploaded < 14 * EDGES + 16 * N  # in-edges are there, but for their weights
+    assert 8 * EDGES < first.uploaded < 14 * EDGES + 16 * N  # in-edges are on the device, except their weights
     assert all(device.uploaded < EDGES for device in later)
     graph.release()
     assert (graph.on_device(), gpu.buffers) == ((), [])
