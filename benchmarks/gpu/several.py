@@ -47,7 +47,7 @@ class Variant:
         samples: the measured times in milliseconds.
         megabytes: megabytes copied between the GPUs in a run, or in the later sweeps of a run.
         note: the note of the run on the exchange.
-        problem: why there is no time, or how the result differs.
+        problem: the reason why there is no time, or the difference of the result.
     """
 
     work: str

@@ -120,7 +120,7 @@ vertex e: int = position(max((v.x, v) for v in S)[1], S)
     {"S": list(range(17)), "T": list(range(16, -1, -1))},
 ])
 def test_sets_of_vertices(members: dict[str, Any]) -> None:
-    """A member that is listed twice counts twice. Its position is the position of its first entry."""
+    """A member that is listed twice counts twice. The position of a member is the position of its first entry."""
     assert_both(SETS, Case(family("messy"), members), inexact=EXACT, ways=1)
 
 

@@ -70,7 +70,8 @@ def test_every_way_is_as_pulled(form: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub is pushed from in parts. It has slightly more or fewer edges than a part, exactly as many, or a multiple.
+    """A hub is pushed from in parts. The hubs have slightly more or fewer edges than a part, exactly as many, or a
+    multiple.
     """
     monkeypatch.setattr(cpu_reach, "_NARROW", 0)
     monkeypatch.setattr(ReachLoop, "_should_look", lambda _: False)

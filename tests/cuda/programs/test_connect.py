@@ -16,7 +16,7 @@ pytestmark = needs_compiler
 
 
 def on_gpu(result: Result, other: Result) -> None:
-    """Assert that a result equals that of the CPU and that rule K was used."""
+    """Assert that a result equals the result of the CPU, and that rule K was used."""
     assert connected(result)
     assert_same(result, other)
 

@@ -64,7 +64,8 @@ class _Sight(Evaluator):
         return Rows(len(at), inner.own[at], {domain.name: others[at]}, inner.edge[at]), group[at]
 
     def _places(self, expr: t.Reduce, inner: Rows) -> Array:
-        """Return the places of edges as for edges in the order of the graph. Contributions may be in any order."""
+        """Return the places that the edges have in the order of the graph, although contributions may be in any order.
+        """
         if self.pick is None or inner.edge is None or inner.own is None:
             return super()._places(expr, inner)
         order = np.argsort(inner.edge, kind="stable")
