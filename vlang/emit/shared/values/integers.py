@@ -119,7 +119,7 @@ def narrowed(writer: Writer, name: str, source: Scalar, target: Scalar, known: R
     if range_.low < target.lowest:
         text = d.select(f"{name} <= {d.constant(max(target.lowest, source.lowest), source)}",
                         d.constant(target.lowest, target), text)
-    if range_.high > target.highest or range_.up:  # also where the number of `inf` is a finite one of an unsigned type
+    if range_.high > target.highest or range_.up:  # also if the value for `inf` is finite in an unsigned type
         text = d.select(f"{name} >= {d.constant(min(target.highest, source.highest), source)}",
                         d.constant(target.highest, target), f"({text})" if text != plain else text)
     return text
