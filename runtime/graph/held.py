@@ -63,10 +63,10 @@ class HeldGraph:
     _notes: list[str]
     _kept: tuple[str, ...]
     _adjacencies: Adjacencies | StoredAdjacencies
-    _base: Self | None = None  # of a graph that `read_as` has made, the graph that it was made of
-    _other: Self | None = None  # the graph that `read_as` has made last
+    _base: Self | None = None  # if `read_as` made this graph, the original graph
+    _other: Self | None = None  # the graph that `read_as` made most recently
     _codings: Mapping[str, Coding] = MappingProxyType({})
-    _coded: dict[str, Adjacency]  # the adjacency lists of a graph that `read_as` has made
+    _coded: dict[str, Adjacency]  # if `read_as` made this graph, its adjacency lists
     _source: Source | None = None  # how the graph was read; None if it was changed since
     _light: Source | None = None  # if set, a pickle holds this instead of the arrays
 

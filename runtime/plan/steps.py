@@ -179,7 +179,8 @@ class Fold:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A graph-level value. After the reductions `fold`, the kernel "scalars" stores it in the slot scalar:`name`.
+    """A graph-level value. After the reductions `fold`, the kernel "scalars" stores the value in the slot
+    scalar:`name`.
 
     Attributes:
         name: the name of the scalar.

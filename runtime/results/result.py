@@ -43,7 +43,7 @@ class Result(Exported):
     Fields are arrays of shape [vertices], or [vertices, k] for vectors T[k]; row i belongs to vertex `r.ids[i]`.
     Integers and floats keep the type of the program. Integer `inf` is the largest value of its type and `-inf` the
     least; `r.reached(name)` distinguishes both values from ordinary numbers. Fields of type `category` hold names, as
-    objects; times are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value
+    objects; times are datetime64, with NaT for infinite times. Fields of type `vertex` hold the user's ids. The value
     `none` is stored as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if
     ids are strings.
 

@@ -73,7 +73,7 @@ class FileEdges:
         return self._file.kinds
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n].
+        """The lengths of the rows of the adjacency `kind`, uint32[n].
 
         `empty` allocates this array and a temporary array of half the size.
         """
