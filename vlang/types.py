@@ -244,7 +244,7 @@ def converts(source: Type, target: Type) -> bool:
     if target == TEXT:
         return source == INTEGER
     if target.named:
-        return source == TEXT or (source == INTEGER and target.kind == "time")  # of integers only `inf` fits
+        return source == TEXT or (source == INTEGER and target.kind == "time")  # only the literal `inf` fits
     if not (source.numeric and target.numeric):
         return False
     if target.weak:

@@ -18,7 +18,7 @@ from vlang.syntax.program_file import MOST_LEVELS
 __all__ = ["MOST_COMPONENTS", "MOST_OPERATIONS", "Sizes", "too_deep", "too_long"]
 
 MOST_OPERATIONS = 20_000
-MOST_COMPONENTS = 1024  # of a vector: a CPU kernel unrolls its operations; at this length LLVM takes a minute
+MOST_COMPONENTS = 1024  # components of a vector: a CPU kernel unrolls its operations, which takes LLVM a minute
 
 
 @dataclass(frozen=True)

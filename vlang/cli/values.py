@@ -97,7 +97,7 @@ def _describes(text: str, graph: Graph) -> bool:
     from vlang.api.arguments.vertex_lists import is_described  # start-up
 
     if not graph.ids.text:
-        return is_described(text) or text.startswith("random:")  # a wrong one is an error of the binding
+        return is_described(text) or text.startswith("random:")  # binding reports a wrong description
     return is_described(text) and text not in graph.ids
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Coded", "Named", "check_kinds", "codes_of", "name_run", "time_value", "times_of"]
 
 Array = NDArray[Any]
-_MOST = 10_000  # names among which near ones are looked for
+_MOST = 10_000  # in a longer list of names, no similar name is searched
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def refused(run: Run, node: t.Reduce, at: Sight) -> bool:
 
 
 def _otherwise(run: Run, node: t.Reduce, cond: t.Expr, at: Sight) -> bool:
-    """Report a comparison of a pointer of v with `self` or a pointer of `self`, except a conjunct `v.f == self`."""
+    """Report a comparison of a pointer `v.f` with `self` or `self.g`, except a conjunct `v.f == self`."""
     own = {s.name for s in at.scope.visible() if s.kind == "field" and s.type == VERTEX}
     v = node.domain.name
     for part in conjuncts(cond):

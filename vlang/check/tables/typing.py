@@ -205,7 +205,7 @@ def _unfit(literal: t.Literal, negative: bool, goal: Scalar) -> str | None:
 
 
 def _unnamed(literal: t.Literal, goal: Scalar) -> str | None:
-    """The reason why a literal is no value of a category or of a type of times; None if it is a value of the type."""
+    """The reason why a literal is no value of a category or time type; None if it is a value of the type."""
     if not isinstance(literal.value, str):
         if goal.kind == "time" and literal.text == "inf":
             return None

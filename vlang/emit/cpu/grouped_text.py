@@ -33,7 +33,7 @@ def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
         edge: the writer of the function that is called for every edge.
         d: the dialect.
         grouped: the grouped gather.
-        place: code of the offset of the table of this gather.
+        place: the offset of this gather's table, as code.
     """
     types = grouped.components
     holds, word = grouped.edge(edge)

@@ -41,7 +41,7 @@ class ChangesSent:
         return bool(self.flagged or self.nothing)
 
     def received(self, reduce: f.Reduce) -> f.Reduce:
-        """A reduction as evaluated at an edge: its condition tests the flag, if the reduction is one of `flagged`."""
+        """Return the reduction to evaluate at an edge. If it is one of `flagged`, its condition also tests the flag."""
         if reduce not in self.flagged:
             return reduce
         cond = ACTIVE if reduce.cond is None else f.Op(BOOL, "and", (reduce.cond, ACTIVE))

@@ -87,7 +87,7 @@ def _done(writes: tuple[Write, ...], gather: f.Gather, fields: set[str]) -> str:
 
 
 def is_final(writer: StageWriter, early: Early) -> str:
-    """Code of the test that no gather can change a vertex: its fields are final (X1), or it was reached before (X2)."""
+    """Code that tests that no gather can change a vertex: its fields are final (X1), or it was reached before (X2)."""
     d, scope = writer.dialect, writer.scope()
     if early.kind == "frontier":
         (name,) = writer.stage.written
@@ -102,7 +102,7 @@ def is_final(writer: StageWriter, early: Early) -> str:
 
 
 def decided(writer: StageWriter, early: Early) -> str:
-    """Code of the test that no further contribution can change the accumulators (rule X1)."""
+    """Code that tests that no further contribution can change the accumulators (rule X1)."""
     d = writer.dialect
     if not early.decided:
         return d.false

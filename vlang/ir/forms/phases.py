@@ -76,7 +76,7 @@ def _phase(scope: LoopScope, number: int, group: tuple[f.Statement, ...]) -> Pha
 
 
 def _from_neighbours(scope: LoopScope, statement: f.Statement) -> frozenset[str]:
-    """The fields written in the loop that reductions of a statement or of its block read from neighbours."""
+    """The fields that the loop writes and that reductions in a statement or its block read from neighbours."""
     exprs = (expr for s in statements((statement,)) for expr in expressions(s))
     return frozenset(name for expr in exprs for name in scope.neighbour(expr))
 

@@ -49,7 +49,7 @@ class Expressions(Reductions):
         self.names = names
         self._arguments: dict[Symbol, f.Expr] = {}
         self._reducing = False  # inside the body or the condition of a reduction
-        self._pointing = False  # the same of a reduction over the vertices that point here
+        self._pointing = False  # inside a reduction over the vertices that point to this vertex
         self._ends = ""  # the kind of the edges of the innermost reduction over edges: "in", "out" or "both"
         self.picks: set[Symbol] = set()  # the accumulators of picks, which are tuples of a hash and the chosen value
         self.ahead: dict[f.Expr, f.GraphValue] = {}  # values of one vertex that a reduction reads, by their names

@@ -24,7 +24,7 @@ class Reductions(ABC):
     precision: int
     _checked: Checked
     _reducing: bool  # inside the body or the condition of a reduction
-    _pointing: bool  # the same of a reduction over the vertices that point here
+    _pointing: bool  # inside a reduction over the vertices that point to this vertex
     _ends: str  # the kind of the edges of the innermost reduction over edges: "in", "out" or "both"
 
     @abstractmethod

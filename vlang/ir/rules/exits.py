@@ -148,9 +148,9 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: the fields of a neighbour that make the neighbour's contribution void if they have the identity.
+    """Rule Z: the fields of a neighbour whose neutral value makes the neighbour's contribution void.
 
-    The identity is the identity of the reduction, or `false` for a bool that must be true for a contribution.
+    The neutral value is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """
     return _silencing(reduce, known)[0] if strict(reduce, known).granted else ()
 

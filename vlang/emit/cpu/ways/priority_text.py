@@ -125,7 +125,7 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The function `joined_part`: a sender's common part, from its packed words instead of its outdated fields."""
+    """The function `joined_part`, which computes a sender's common part from packed words; its fields are outdated."""
     assert how.words is not None
     words = how.words
     if _together(writer):
@@ -160,7 +160,7 @@ def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _key(value: str, low: bool, log: bool) -> str:
-    """Code of the priority of a value; the least priority goes first.
+    """Code that computes the priority of a value; the least priority goes first.
 
     If values are multiplied (`log`), the priority is the bit pattern of the value, which is a piecewise linear
     approximation of its base-2 logarithm.

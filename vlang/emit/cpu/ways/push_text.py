@@ -205,7 +205,7 @@ def joining(
 
 
 def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: str) -> str:
-    """Code of a test that a part has not changed; for min and max of numbers, the test is a single comparison.
+    """Code that tests that a part has not changed; for min and max of numbers, the test is a single comparison.
 
     Args:
         d: the dialect.

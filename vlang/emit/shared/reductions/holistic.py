@@ -178,7 +178,7 @@ def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
 
 
 def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
-    """Code of an integer converted to u32; a larger value becomes the largest u32.
+    """Code that converts an integer to u32; a larger value becomes the largest u32.
 
     A negative value must not change the result. So a negative value becomes 0 for `hindex`, and the largest u32 for
     `mex`.
