@@ -36,7 +36,7 @@ from vlang.runtime.threads.processors import available_threads
 __all__ = ["Converted", "convert"]
 
 _ORDERING = 17  # bytes per vertex: degrees of both directions, and keys that are sorted or numbers that are looked up
-_RANKING = 29  # bytes per vertex for hubs first
+_RANKING = 29  # bytes per vertex for the layout "hubs"
 _STEPS = {"reading": 0.5, "counting": 0.05, "writing": 0.45}
 """The steps of a conversion, with the expected share of the time."""
 
@@ -67,9 +67,9 @@ def convert(
         source: a path, `-` for standard input, or the name and arguments of a generator.
         target: path of the page file to write.
         reading: how the source is read; None for the options of `Reading()`.
-        memory: the budget in bytes, in addition to the interpreter and machine code; None for 80 % of the free memory.
-            Edges are kept in temporary files in the folder of `target`: up to 32 bytes per edge, plus twice its
-            columns.
+        memory: the budget in bytes, without the memory of the interpreter and of machine code; None for 80 % of the
+            free memory. Edges are kept in temporary files in the folder of `target`: up to 32 bytes per edge, plus
+            twice the size of its columns.
         layout: "degree", "ids" or "hubs", as in `Graph.save`.
         disks: folders of the stripes; () for a single file.
         page_bytes: the size in bytes at which a page ends and the next one begins.

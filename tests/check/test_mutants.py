@@ -2,7 +2,7 @@
 
 The originals are the programs of the standard library and of the design.
 
-VLANG_MUTANTS=N tries N mutants instead of 5,000.
+VLANG_MUTANTS=N tries N mutants instead of 2,000.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vlang.errors import ProgramError
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((*(ROOT / "stdlib").glob("*.vp"), *(ROOT / "tests/reference/design").glob("*.vp")))
-COUNT = int(os.environ.get("VLANG_MUTANTS", "5000"))
+COUNT = int(os.environ.get("VLANG_MUTANTS", "2000"))
 SHARES = 10
 EMITTED = 300  # correct mutants for which code is written, for both targets
 ALIKE = tuple(tuple(kind.split()) for kind in (

@@ -212,7 +212,7 @@ def test_restarts_after_kills(tmp_path: Path) -> None:
     Files of a generation appear after every superstep. Each kill waits until new files have appeared, and all ranks
     have two.
     """
-    seed, kills = random.randrange(1 << 30), 20 if os.environ.get("VLANG_EXHAUSTIVE") else 3
+    seed, kills = random.randrange(1 << 30), 20 if os.environ.get("VLANG_EXHAUSTIVE") else 2
     print(f"seed {seed}")
     draw, mark, folder = random.Random(seed), str(tmp_path), tmp_path / "state"
     (tmp_path / "slow.vp").write_text(COUNTED)
