@@ -20,8 +20,7 @@ __all__ = ["row_of_sums", "sum_rows"]
 _ROW = ir.VectorType(ir.DoubleType(), WIDTH)
 
 
-@intrinsic
-def row_of_sums(context: Any) -> Any:
+def _row_of_sums(context: Any) -> Any:
     """`row_of_sums()`: a pointer to stack memory for one row of sums."""
     result = types.CPointer(types.float64)
 
@@ -31,8 +30,7 @@ def row_of_sums(context: Any) -> Any:
     return result(), generate
 
 
-@intrinsic
-def sum_rows(context: Any, sums: Any, values: Any, neighbours: Any, begin: Any, end: Any) -> Any:
+def _sum_rows(context: Any, sums: Any, values: Any, neighbours: Any, begin: Any, end: Any) -> Any:
     """`sum_rows(sums, values, neighbours, begin, end)`: store the sum of rows of `values`, added up in order.
 
     Entries `begin` to `end` of `neighbours`, u32, are the numbers of these rows. `values` are floats of 32 or 64 bits.
@@ -55,3 +53,6 @@ def sum_rows(context: Any, sums: Any, values: Any, neighbours: Any, begin: Any, 
 
     pointer = types.CPointer(types.uint32)
     return types.void(types.CPointer(types.float64), values, pointer, begin, end), generate
+
+
+row_of_sums, sum_rows = intrinsic(_row_of_sums), intrinsic(_sum_rows)

@@ -1,0 +1,52 @@
+"""Personalised PageRanks by `Program.map`, which share their reads of the edges, and one after the other.
+
+Usage: `python benchmarks/cpu/together.py [TURNS]`. Both ways alternate; the script prints the medians of the processor
+time of one thread, and their ratio. VLANG_DATA is the folder of published graphs (see inputs.py).
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import vlang
+from benchmarks.cpu.inputs import folder
+from vlang import Graph
+from vlang.api.running import together
+
+GRAPHS = ["kron:12", "kron:14", "kron:16", "kron:18", "ca-GrQc", "soc-Slashdot0902"]
+RUNS = 16
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
+
+
+def main(turns: int) -> None:
+    """Print a line for each graph. Every graph counts as large enough, to show from where on sharing pays."""
+    together._FEWEST = together._DENSE = 0
+    ppr = vlang.load("ppr")
+    for name in GRAPHS:
+        file = folder() / name / f"{name}.txt.gz"
+        if ":" not in name and not file.exists():
+            continue
+        graph = Graph.read(name if ":" in name else file)
+        sources = graph.ids.values[np.flatnonzero(graph.row_lengths("out"))]
+        seeds = [[one] for one in np.random.default_rng(1).choice(sources, RUNS).tolist()]
+        ways: list[Callable[[], Any]] = [lambda: [ppr(graph, seeds=one, threads=1) for one in seeds],
+                                         lambda: list(ppr.map(graph, seeds=seeds, threads=1))]
+        taken = [[_seconds(way) for way in ways] for _ in range(turns + 1)][1:]
+        alone, shared = (statistics.median(column) for column in zip(*taken))
+        print(f"{name:18} {graph.m / graph.n:5.1f} edges a vertex  alone {alone:.3f} s  together {shared:.3f} s  "
+              f"{alone / shared:.2f} times", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3)
