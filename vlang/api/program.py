@@ -106,8 +106,8 @@ class Program:
                 graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids; or
                 its values by vertex id in a dict, a pandas Series or a DataFrame. Fields without initializer must be
                 given. Everyday options are given by name, and research options as a dict `research`; both override
-                `options`. If a name is that of an option and also of a parameter or field, the keyword means the
-                parameter or field, and the option must be passed in `options`.
+                `options`. If an option has the name of a parameter or field, the keyword means the parameter or field,
+                and the option must be passed in `options`.
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
@@ -243,7 +243,7 @@ class Program:
         return type(self), (self.source, self.filename, self.precision, self.derive, self.constants)
 
     def stages(self, precision: int | None = None) -> Stages:
-        """The checked tree, the IR and the facts of the program, at a precision (default: that of the program)."""
+        """The checked tree, the IR and the facts of the program, at a precision (default: the program's)."""
         precision = precision or self.precision
         known = self._stages.get(precision)
         if known is None:
@@ -305,7 +305,7 @@ class Program:
             precision: 32 or 64, the bits of `int` and `float`; None for the program's own.
             target: "numba" (CPU) or "cuda" (CUDA C).
             without: names of optimisations to leave out, from vlang.ir.switches.OPTIMISATIONS.
-            renumbered: whether the rows of the graph are stored in another order than that of the vertex ids
+            renumbered: whether the rows of the graph are stored in another order than the vertex ids
                 (vlang.runtime.graph.edges.order).
             sizes: an upper bound of the graph's size, one of vlang.ir.forms.ranges.SIZES.
         """
