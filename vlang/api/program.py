@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from vlang.api.arguments.bind_options import bind_options
-from vlang.api.arguments.bound_call import bound_call
+from vlang.api.bound_call import bound_call
 from vlang.api.calls import Call, Stages
 from vlang.api.constants import checked_values, defaults_of, described_parameters, missing, sized_types
 from vlang.api.described import FieldInfo, documented, signature_of

@@ -103,7 +103,16 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
 
 
 def warnings_after(program: Program, call: Call, outcome: Outcome, integers: bool) -> tuple[str, ...]:
-    """Warnings about values that overflowed, of integers only if `integers`. Raises RangeError."""
+    """Warnings about values that overflowed in a run.
+
+    Args:
+        program: the program.
+        call: the bound call.
+        outcome: the outcome of the run.
+        integers: whether to look for integers, too.
+
+    Raises RangeError if the outputs do not show an overflow of floats.
+    """
     warnings = _overflows(program, call, outcome) if outcome.infinite else ()
     return warnings or (_integers(program, call, outcome) if integers else ())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ __all__ = ["alone_because", "run_together"]
 
 _FEWEST = 1 << 17  # edges of a graph below which taking turns takes longer than it saves
 _DENSE = 16  # edges of a vertex below which the passes over vertices, which are not shared, are most of the time
-_FREE = {"threads": None, "max_rounds": None, "precision": None, "derive": None, "deterministic": False}
+_FREE = frozenset({"threads", "max_rounds", "precision", "derive", "deterministic"})
 """Options with which runs may go together, whatever their values."""
 
 
@@ -43,8 +43,13 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
     """Why calls of a program, on one graph and with the same options, must run one after the other; "" if together."""
     call = calls[0]
     graph, options = call.graph, call.options
-    if replace(options, **_FREE) != Options() or chosen_budget(options) is not None or here() is not None:
-        return "only runs on the CPU with a few everyday options, and without a memory budget, go together"
+    plain = Options()
+    asked = sorted(one.name for one in fields(Options) if getattr(options, one.name) != getattr(plain, one.name))
+    other = next((name for name in asked if name not in _FREE), "" if chosen_budget(options) is None else "memory")
+    if other:
+        return f"with the option `{other}` runs do not go together"
+    if here() is not None:
+        return "they run on several ranks"
     if listeners():
         return "their progress is shown or recorded"
     if len(calls) < LEAST:
@@ -53,7 +58,7 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
         return "the edges are on disk"
     if graph.m < max(_FEWEST, _DENSE * graph.n):
         return f"the graph has fewer than {_FEWEST:,} edges, or than {_DENSE} times as many as vertices"
-    if any(set(other.fields) != set(call.fields) or other.graph is not graph for other in calls):
+    if any(set(one.fields) != set(call.fields) or one.graph is not graph for one in calls):
         return "they are given different fields"
     plan = _plan_of(program, call)
     stages = [stage for loop in plan.loops if type(way_of(WAYS, loop, graph, options)) is Supersteps

@@ -1,7 +1,7 @@
 """Personalised PageRanks by `Program.map`, which share their reads of the edges, and one after the other.
 
-Usage: `python benchmarks/cpu/together.py [TURNS]`. Both ways alternate; the script prints the medians of the processor
-time of one thread, and their ratio. VLANG_DATA is the folder of published graphs (see inputs.py).
+Usage: `python benchmarks/cpu/own/together.py [TURNS]`. Both ways alternate; the script prints the medians of the
+processor time of one thread, and their ratio. VLANG_DATA is the folder of published graphs (see inputs.py).
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import vlang
 from benchmarks.cpu.inputs import folder
-from vlang import Graph
+from vlang import Graph, Program
 from vlang.api.running import together
 
 GRAPHS = ["kron:12", "kron:14", "kron:16", "kron:18", "ca-GrQc", "soc-Slashdot0902"]
@@ -27,6 +28,16 @@ def _seconds(work: Callable[[], Any]) -> float:
     begin = time.process_time()
     work()
     return time.process_time() - begin
+
+
+def _alone(program: Program, graph: Graph, seeds: list[list[Any]]) -> None:
+    for one in seeds:
+        program(graph, seeds=one, threads=1)
+
+
+def _together(program: Program, graph: Graph, seeds: list[list[Any]]) -> None:
+    for _ in program.map(graph, seeds=seeds, threads=1):
+        pass
 
 
 def main(turns: int) -> None:
@@ -40,8 +51,7 @@ def main(turns: int) -> None:
         graph = Graph.read(name if ":" in name else file)
         sources = graph.ids.values[np.flatnonzero(graph.row_lengths("out"))]
         seeds = [[one] for one in np.random.default_rng(1).choice(sources, RUNS).tolist()]
-        ways: list[Callable[[], Any]] = [lambda: [ppr(graph, seeds=one, threads=1) for one in seeds],
-                                         lambda: list(ppr.map(graph, seeds=seeds, threads=1))]
+        ways = [partial(_alone, ppr, graph, seeds), partial(_together, ppr, graph, seeds)]
         taken = [[_seconds(way) for way in ways] for _ in range(turns + 1)][1:]
         alone, shared = (statistics.median(column) for column in zip(*taken))
         print(f"{name:18} {graph.m / graph.n:5.1f} edges a vertex  alone {alone:.3f} s  together {shared:.3f} s  "

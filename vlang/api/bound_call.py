@@ -18,7 +18,13 @@ __all__ = ["bound_call"]
 
 
 def bound_call(program: Program, graph: Graph, options: Options, arguments: dict[str, Any]) -> Call:
-    """The call of a program with options that are already read; `arguments` holds parameters and fields only.
+    """The call of a program with options that are already read.
+
+    Args:
+        program: the program.
+        graph: the graph of the run.
+        options: the options of the run.
+        arguments: values of parameters and fields, by name.
 
     Raises BindError.
     """
