@@ -147,6 +147,7 @@ def test_an_error_comes_in_its_place() -> None:
 @pytest.mark.parametrize(("name", "given", "why"), [
     ("bfs", {"source": list(range(8))}, "no loop of the program runs by full passes"),
     ("php", {"source": list(range(8))}, "is neither a field of its neighbour nor a message"),
+    ("cdlp", {"iterations": [1] * 8}, "a vertex takes all that its neighbours contribute at once"),
     ("ppr", {"seeds": [[1], [2]]}, "fewer than 6 runs"),
     ("ppr", {"seeds": [[k] for k in range(8)], "memory": "1G"}, "with the option `memory` runs do not go together"),
 ])

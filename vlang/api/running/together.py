@@ -65,8 +65,10 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
               for stage in loop.stages]
     if not stages:
         return "no loop of the program runs by full passes"
-    return "" if any("together" in stage.ways for stage in stages) else \
-        next(stage.refused["together"] for stage in stages)
+    if any("together" in stage.ways for stage in stages):
+        return ""
+    return next((stage.refused["together"] for stage in stages if "together" in stage.refused),
+                "a vertex takes all that its neighbours contribute at once")
 
 
 def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
