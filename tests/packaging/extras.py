@@ -7,6 +7,7 @@ is there. The script prints a line for each extra, and ends with status 1 if one
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -120,8 +121,9 @@ assert done.returncode == 0, done.stdout + done.stderr
 
 def _quietly(command: Sequence[str | Path], folder: Path) -> str:
     """Run a command; returns "" if it succeeds, else the end of its output."""
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=1500)
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=1500)
     except subprocess.TimeoutExpired:
         return "took more than 25 minutes"
     return "" if done.returncode == 0 else (done.stdout + done.stderr)[-1500:]
