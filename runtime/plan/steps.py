@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_POINTING = "pointing:"
+
 __all__ = [
     "Bound", "Contract", "CopySpec", "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part",
     "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "level_slot",
@@ -388,7 +390,7 @@ def every_step(steps: Iterable[Step]) -> Iterator[Step]:
 
 def pointer_of(domain: str | None) -> str:
     """The field in a domain "pointing:FIELD"; "" for another domain."""
-    return (domain or "").partition("pointing:")[2]
+    return domain[len(_POINTING):] if domain is not None and domain.startswith(_POINTING) else ""
 
 
 def level_slot(kind: str, name: str, level: int) -> str:

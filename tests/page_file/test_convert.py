@@ -18,6 +18,7 @@ from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.convert import convert
 from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.entries import Entries, Sorter
+from vlang.runtime.convert.need import announced
 from vlang.runtime.convert.source import Reading
 from vlang.runtime.graph.edges.building.numbering import rank_by_bitmap
 from vlang.runtime.graph.graph import Graph
@@ -207,6 +208,8 @@ def test_the_named_memory_suffices_to_convert(layout: str, tmp_path: Path) -> No
     with pytest.raises(OutOfMemory, match="to be converted") as refused:
         convert(source, target, memory=8 << 20, layout=layout, threads=4)
     named = int(str(refused.value).partition("--memory ")[2].partition("M")[0])
+    with pytest.raises(OutOfMemory, match=f"524,288 vertices and 524,288 edges.*give --memory {named}M"):
+        announced(str(source), Reading(), 8 << 20, layout, 4)
     convert(source, target, memory=named << 20, layout=layout, threads=4)
     with pytest.raises(OutOfMemory):
         convert(source, tmp_path / "y.vg", memory=int(0.8 * named) << 20, layout=layout, threads=4)

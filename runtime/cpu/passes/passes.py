@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
-from vlang.runtime.compile.objects import Kernels
+from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
@@ -49,6 +49,8 @@ from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Passes"]
 
+_AIMED = SLOT_PAGES, SLOT_SEGMENTS, SLOT_LONGS
+
 
 @dataclass
 class Passes:
@@ -82,6 +84,7 @@ class Passes:
         self.pointed = Pointed(self.graph, self.state, self.cpu.threads)
         self._stats, self._total = np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
+        self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
         self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the one behind the last
         self.ahead = Ahead(self.state)
 
@@ -114,8 +117,7 @@ class Passes:
             return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
-        room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
-        if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
+        if choose_blocks(asked, pages.edges, there, swept[0], coming) and (there or _fit(pages)):
             made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads, self.vertices))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
@@ -146,8 +148,8 @@ class Passes:
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
-        self.state.frame[SLOT_LISTED] = 0
-        self._stats[:] = 0
+        self.state.store(SLOT_LISTED, 0)
+        self._stats.fill(0)
         self.state.point(SLOT_STATS, self._stats)
         self.send_all(stage)
         if not fused or stage.fused is None:
@@ -247,9 +249,13 @@ class Passes:
         return pages.adjacency.offsets[vertices + 1] - pages.adjacency.offsets[vertices]
 
     def _aim(self, stage: StageSpec, pages: PageCuts) -> None:
-        self.state.point(SLOT_PAGES, self._table(stage))
-        self.state.point(SLOT_SEGMENTS, pages.segments)
-        self.state.point(SLOT_LONGS, pages.longs)
+        table, state = self._table(stage), self.state
+        known = self._aims.get(stage.name)
+        if known is None or known[0] is not table or known[1] is not pages:
+            words = address_of(table), address_of(pages.segments), address_of(pages.longs)
+            known = self._aims[stage.name] = table, pages, words
+        for slot, word in zip(_AIMED, known[2]):
+            state.store(slot, word)
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
         """Launch a kernel over all vertices, in the order of `tasks`; `frame` defaults to that of the state."""
@@ -258,7 +264,7 @@ class Passes:
 
     def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
                 frame: NDArray[np.uint64] | None = None) -> None:
-        self.cpu.launch(self.kernels[kernel], (self.state.frame if frame is None else frame,),
+        self.cpu.launch(self.kernels[kernel], (self.state.frame_address if frame is None else frame,),
                         self.freedoms.tasks(tasks, count), count, cost)
 
     def _counted(self, edges: int) -> tuple[Stats, int]:
@@ -393,3 +399,8 @@ class Passes:
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
             kernel(*made.arrays, vertices, count, made.width)
+
+
+def _fit(pages: Pages) -> bool:
+    """Whether the cache blocks of these pages fit into the budget."""
+    return ledger.left is None or ledger.left > blocks_bytes(pages.edges, pages.n)
