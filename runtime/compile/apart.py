@@ -74,9 +74,17 @@ _running: _Apart | None = None  # threads share it under the lock of vlang.runti
 
 
 def object_code(text: str, name: str, result: str, args: tuple[str, ...], symbol: str) -> bytes:
-    """Compile a function of a kernel text in another process. Arguments and errors as for `Compiler.object_code`.
+    """Compile a function of a kernel text in another process. Callers take turns.
 
-    Callers take turns. Raises Unavailable if the process cannot be started, or ends twice without an answer.
+    Args:
+        text: the kernel text.
+        name: the name of the function in the text.
+        result: the result type, "void" or "i64".
+        args: the argument types, such as "u32*".
+        symbol: the name of the function in the object code.
+
+    Raises InternalError if numba rejects the text, and Unavailable if the process cannot be started, or ends twice
+    without an answer.
     """
     asked = {"text": text, "name": name, "result": result, "args": args, "symbol": symbol}
     request = json.dumps(asked).encode() + b"\n"
@@ -144,7 +152,7 @@ def serve() -> None:
         compiler = compilers.get(text) or compilers.setdefault(text, Compiler(text))
         try:
             code = compiler.object_code(request["name"], request["result"], tuple(request["args"]), request["symbol"])
-            head = {"size": len(code)}
+            head: dict[str, Any] = {"size": len(code)}
         except InternalError as error:
             code, head = b"", {"size": 0, "error": str(error)}
         if not _answer(taken, json.dumps(head).encode() + b"\n" + code):

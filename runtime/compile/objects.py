@@ -79,7 +79,7 @@ class Kernel:
         wide: whether all arguments have 64 bits.
     """
 
-    __slots__ = ("_checks", "_function", "_returns", "address", "name", "wide")
+    __slots__ = ("_checks", "_function", "address", "name", "wide")
 
     def __init__(self, name: str, address: int, signature: _Signature) -> None:
         self.name, self.address = name, address
@@ -88,18 +88,18 @@ class Kernel:
         self._function = prototype(address)
         self.wide = all(a.endswith("*") or a in ("i64", "u64") for a in signature.args)
         self._checks = tuple(_dtype(a[:-1]) if a.endswith("*") else None for a in signature.args)
-        self._returns = signature.result != "void"
 
     def __call__(self, *args: Any) -> int:
         words = self.words(args)
-        if not self._returns:
-            status = self._function(_UNUSED_AT, None, *words)
-            if status:
-                self.ended(status)
-            return 0
         result = ctypes.c_int64(0)
         self.ended(self._function(ctypes.addressof(result), None, *words))
         return result.value
+
+    def at(self, *words: int) -> None:
+        """Call a kernel without result, with addresses in place of arrays. Nothing is checked; arrays must be alive."""
+        status = self._function(_UNUSED_AT, None, *words)
+        if status:
+            self.ended(status)
 
     def words(self, args: Sequence[Any]) -> list[int | None]:
         """Convert arguments to addresses and numbers. The arrays must stay alive until the kernel has run."""

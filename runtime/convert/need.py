@@ -43,7 +43,15 @@ class Demand:
 
     @staticmethod
     def of(n: int, directions: int, widths: Sequence[int], layout: str, page_bytes: int) -> Demand:
-        """The memory to write n vertices, with edges in 1 or 2 directions, to pages of `page_bytes`."""
+        """The memory to write a page file.
+
+        Args:
+            n: the number of vertices.
+            directions: 2 for a directed graph, else 1.
+            widths: bytes per value, of each column.
+            layout: "degree", "ids" or "hubs".
+            page_bytes: the size in bytes at which a page ends.
+        """
         page = max(page_bytes, (1 << 14) * (4 + sum(widths))) + (1 << 16)
         return Demand(_ORDERING[layout] * n, (4 * directions + 3) * n, page, widths)
 
@@ -56,7 +64,9 @@ def announced(spec: str, reading: Reading, memory: int | None, layout: str, thre
     """A sentence that says what a conversion will need, before anything is read.
 
     Args:
-        spec, reading, layout: as for `convert`.
+        spec: the path or generator that is converted.
+        reading: how it is read.
+        layout: "degree", "ids" or "hubs".
         memory: the budget in bytes; None for the default, with which only large graphs are announced.
         threads: how many threads will be used; None for one per processor.
 

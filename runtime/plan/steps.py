@@ -136,7 +136,7 @@ class StageSpec:
         """The adjacency direction whose edges the pass reads; None if it reads no edges of the graph."""
         return None if self.pointer else self.domain
 
-    @property
+    @cached_property
     def pointer(self) -> str:
         """The field of vertices along which the pass gathers; "" if it does not gather along pointers."""
         return pointer_of(self.domain)

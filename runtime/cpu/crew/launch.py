@@ -65,7 +65,10 @@ class Cpu:
              after: tuple[Any, ...]) -> None:
         if helpers == 0 or self._crew is None:
             self._alone[0] = 0
-            kernel(*before, tasks, count, self._alone_at, *after)
+            if len(before) == 1 and type(before[0]) is int and not after:  # most launches: nothing is converted
+                kernel.at(before[0], address_of(tasks), count, self._alone_at)
+            else:
+                kernel(*before, tasks, count, self._alone_at, *after)
         else:
             words = kernel.words((*before, tasks, count, self._crew.counter, *after))
             self._crew.launch(kernel, words, helpers)

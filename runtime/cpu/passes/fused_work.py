@@ -62,7 +62,7 @@ class Ahead:
     def clear(self) -> None:
         """Mark the results of all kernels as outdated, because a pass without fused work changes the state."""
         self._ready = frozenset()
-        self._state.store(SLOT_FUSED, 0)
+        self._state.words[SLOT_FUSED] = 0
 
     def aim(self, stage: StageSpec, inside: bool) -> None:
         """Prepare a pass with fused work, which runs inside the kernels of the pass, or in one kernel after it.
@@ -99,7 +99,7 @@ class Ahead:
     def arrived(self, stage: StageSpec, inside: bool) -> None:
         """Record that a pass and its fused work have ended; arguments as for `aim`."""
         assert stage.fused is not None
-        self._state.store(SLOT_FUSED, 0)
+        self._state.words[SLOT_FUSED] = 0
         windows, arrays = self._state.windows, self._state.arrays
         for later in stage.fused.own if inside else ():
             if windows is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlang.records import dataclass
 from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
-from vlang.runtime.cpu.paged.source import PageSource
+from vlang.runtime.cpu.paged.source import PageSource, Streamed
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
 from vlang.runtime.cpu.passes.blocking import Blocked, Trial, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
@@ -48,8 +48,6 @@ from vlang.runtime.plan.plan import (
 from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Passes"]
-
-_AIMED = SLOT_PAGES, SLOT_SEGMENTS, SLOT_LONGS
 
 
 @dataclass
@@ -148,7 +146,7 @@ class Passes:
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
-        self.state.store(SLOT_LISTED, 0)
+        self.state.words[SLOT_LISTED] = 0
         self._stats.fill(0)
         self.state.point(SLOT_STATS, self._stats)
         self.send_all(stage)
@@ -204,8 +202,12 @@ class Passes:
     def _by_page(self, stage: StageSpec, kernel: str, tasks: Tasks, segments: Tasks, cost: int) -> None:
         """Launch `kernel` over `tasks`, and the kernel for segments over `segments`, one batch of pages at a time."""
         assert stage.domain is not None
+        source = self.pointed if stage.pointer else self.source
+        if not isinstance(source, Streamed) and self.state.windows is None and not len(segments):
+            if len(tasks):
+                self._launch(kernel, tasks, len(tasks), cost)
+            return
         every = max(1, len(tasks) + len(segments))
-        source = self._source_of(stage.domain)
         for short, long in by_page(source, stage.domain, stage.columns, self._table(stage), tasks, segments):
             part = cost * (len(short) + len(long)) // every
             if len(short):
@@ -252,10 +254,10 @@ class Passes:
         table, state = self._table(stage), self.state
         known = self._aims.get(stage.name)
         if known is None or known[0] is not table or known[1] is not pages:
-            words = address_of(table), address_of(pages.segments), address_of(pages.longs)
-            known = self._aims[stage.name] = table, pages, words
-        for slot, word in zip(_AIMED, known[2]):
-            state.store(slot, word)
+            aimed = address_of(table), address_of(pages.segments), address_of(pages.longs)
+            known = self._aims[stage.name] = table, pages, aimed
+        words = state.words
+        words[SLOT_PAGES], words[SLOT_SEGMENTS], words[SLOT_LONGS] = known[2]
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
         """Launch a kernel over all vertices, in the order of `tasks`; `frame` defaults to that of the state."""
