@@ -20,7 +20,7 @@ _UNKNOWN = 1 << 30  # the budget if the system does not report free memory
 
 
 class Budget:
-    """A budget of `total` bytes of memory, in addition to the interpreter and machine code.
+    """A budget of `total` bytes of memory, which does not include the interpreter and machine code.
 
     Attributes:
         total: the size of the budget in bytes.

@@ -66,9 +66,9 @@ def convert(
         source: a path, `-` for standard input, or the name and arguments of a generator.
         target: path of the page file to write.
         reading: how the source is read; None for the options of `Reading()`.
-        memory: the budget in bytes, in addition to the interpreter and machine code; None for 80 % of the free memory.
-            Edges are kept in temporary files in the folder of `target`: up to 32 bytes per edge, plus twice its
-            columns.
+        memory: the budget in bytes, without the memory of the interpreter and of machine code; None for 80 % of the
+            free memory. Edges are kept in temporary files in the folder of `target`: up to 32 bytes per edge, plus
+            twice the size of its columns.
         layout: "degree", "ids" or "hubs", as in `Graph.save`.
         disks: folders of the stripes; () for a single file.
         page_bytes: the size in bytes at which a page ends and the next one begins.

@@ -113,8 +113,8 @@ class Source:
         notes: sentences about the source.
         left_out: columns that could not be read: name -> reason.
         warnings: sentences about values that may be misinterpreted.
-        kept: self-loops and parallel edges, as far as they were not dropped (a part of KEPT). The last note lists the
-            kinds that were kept.
+        kept: the kinds of edges in KEPT ("self-loops", "parallel edges") that were not dropped. The last note lists
+            these kinds.
         sorted: whether the edges are in the order of the rows that the graph would have in memory. If both directions
             of edges are stored, parallel edges are stored in the order of these edges.
         fresh: whether the edges come from a list of edges, not from a stored graph; the notes of a stored graph already

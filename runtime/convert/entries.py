@@ -1,8 +1,8 @@
 """Sorts edges by row and neighbour within a budget: two scans to buckets on disk, then a sort per bucket in memory.
 
 The first scan counts degrees, by which the rows are divided into buckets with equally many entries. The second scan
-writes every entry to its bucket. A bucket that is too large for memory, as even a single row may be, is divided by its
-keys until the parts fit. All steps are stable: parallel edges keep the order of the list.
+writes every entry to its bucket. A bucket that is too large for memory (a single row may be too large) is divided by
+its keys until the parts fit. All steps are stable: parallel edges keep the order of the list.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ class _Buckets:
 
     @staticmethod
     def cut(degrees: NDArray[np.uint32], most: int) -> _Buckets:
-        """Divide the rows into runs of about `most` entries; a run may be larger for a single row or to save runs."""
+        """Divide the rows into runs of about `most` entries; a run may be larger if it is a single row, or to
+        reduce the number of runs.
+        """
         n = len(degrees)
         most = max(most, -(-int(degrees.sum(dtype=np.uint64)) // MOST_BUCKETS))
         bounds = [0]

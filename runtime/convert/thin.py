@@ -143,7 +143,7 @@ class _Thin:
 
 
 def _downward(keys: Array, shift: int) -> int:
-    """The number of entries whose neighbour is at most their row: a count of each undirected edge once."""
+    """The number of entries whose neighbour is at most their row, which counts each undirected edge once."""
     return int(np.count_nonzero((keys & np.uint64((1 << shift) - 1)) <= keys >> np.uint64(shift)))
 
 

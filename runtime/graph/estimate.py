@@ -59,7 +59,7 @@ def _with(shape: Shape, **changes: Any) -> Shape:
 def _generated(spec: str, directed: bool | None) -> Shape | None:
     """The counts of a generated graph.
 
-    Self-loops are counted twice although undirected graphs store them once, because there are few of them.
+    An undirected graph stores a self-loop once. The estimate counts it twice, because self-loops are rare.
     """
     name, _, rest = spec.partition(":")
     words = rest.split(",")

@@ -36,7 +36,8 @@ class EverydayGraph(HeldGraph):
         return f"<div><b>{escape(graph.name)}</b></div>\n<table>{''.join(lines)}</table>"
 
     def simple(self) -> Graph:
-        """This graph without self-loops and parallel edges, as for `require simple`; `thinned` says which edges stay.
+        """This graph without self-loops and parallel edges, as for `require simple`. See `thinned` for the edges that
+        stay.
         """
         return cast("Graph", self).thinned("drop", "drop")
 
@@ -62,7 +63,7 @@ class EverydayGraph(HeldGraph):
     def largest_component(self) -> Graph:
         """The subgraph of the largest connected component, ignoring edge directions.
 
-        Of several largest components, the one with the smallest id is taken.
+        If several components are the largest, the component with the smallest id is taken.
         """
         from vlang.runtime.graph.derived.parts import component_graph  # start-up
 
@@ -71,9 +72,10 @@ class EverydayGraph(HeldGraph):
     def contracted(self, groups: Any, weight: str = "weight") -> Graph:
         """The graph of the groups of vertices, such as the communities of a result.
 
-        Its ids are the different values of `groups`, in increasing order. The edges between two groups are one edge
-        with the sum of their values in the column `weight` (float64), or their number if there is no such column; edges
-        inside a group are a self-loop. Other columns are left out. In an undirected graph each edge counts once.
+        Its ids are the different values of `groups`, in increasing order. All edges between two groups become one edge,
+        and all edges inside a group become a self-loop. The column `weight` (float64) of the new edge is the sum of the
+        values of the old edges, or their number if this graph has no such column. Other columns are left out. In an
+        undirected graph each edge counts once.
 
         Args:
             groups: the group of each vertex, array[n] of ids, numbers or texts.
@@ -89,8 +91,9 @@ class EverydayGraph(HeldGraph):
     def on_device(self) -> tuple[DeviceCopy, ...]:
         """The parts of this graph that GPUs keep between runs, each with `device`, `what`, `nbytes` and `used`.
 
-        A run on a GPU leaves the parts that it has copied on the GPU, within the limit of its option `device_cache`,
-        and later runs use these parts. A forked process, a copy of the graph and an unpickled graph have no such parts.
+        After a run on a GPU, the parts that the run copied stay on the GPU, up to the limit of its option
+        `device_cache`, and later runs use these parts. A forked process, a copy of the graph and an unpickled graph
+        have no such parts.
         """
         return tuple(copy for one in self._copied() for copy in one.listed())
 
@@ -155,8 +158,8 @@ class EverydayGraph(HeldGraph):
                 empty, the page file is a single file.
 
         Raises:
-            GraphError: no format has this suffix, the format cannot hold this graph, or `layout` or `disks` is
-                wrong or not for this format.
+            GraphError: no format has this suffix, the format cannot hold this graph, or `layout` or `disks` is wrong or
+                does not apply to this format.
             DiskError: a file cannot be written.
         """
         from vlang.runtime.graph.formats.saving import save_graph  # start-up

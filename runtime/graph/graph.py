@@ -302,8 +302,8 @@ class Graph(EverydayGraph):
     ) -> Graph:
         """The graph with the edges src[e] -> dst[e], or with an edge for each row of the table `src`.
 
-        A table is any object with `__arrow_c_stream__` or `__arrow_c_array__`, such as those of pandas, polars, pyarrow
-        and DuckDB.
+        A table is any object with `__arrow_c_stream__` or `__arrow_c_array__`, such as the tables of pandas, polars,
+        pyarrow and DuckDB.
 
         Args:
             src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. If `ids` is given, `src`

@@ -64,10 +64,10 @@ class HeldGraph:
     _notes: list[str]
     _kept: tuple[str, ...]
     _adjacencies: Adjacencies | StoredAdjacencies
-    _base: Self | None = None  # of a graph that `read_as` has made, the graph that it was made of
-    _other: Self | None = None  # the graph that `read_as` has made last
+    _base: Self | None = None  # if `read_as` made this graph, the original graph
+    _other: Self | None = None  # the graph that `read_as` made most recently
     _codings: Mapping[str, Coding] = MappingProxyType({})
-    _coded: dict[str, Adjacency]  # the adjacency lists of a graph that `read_as` has made
+    _coded: dict[str, Adjacency]  # if `read_as` made this graph, its adjacency lists
     _source: Source | None = None  # how the graph was read; None if it was changed since
     _light: Source | None = None  # if set, a pickle holds this instead of the arrays
 
@@ -203,12 +203,12 @@ class HeldGraph:
         return column.low, column.high
 
     def read_as(self, kinds: Mapping[str, Kind]) -> Self:
-        """A graph like this one, whose columns of categories or times have other lists of names or other units.
+        """This graph with other lists of names, or other units, for columns of categories or times.
 
-        Both graphs share everything that is built; a run converts the values when it reads them. Returns this graph if
-        its columns have these kinds already. The most recent result is cached.
+        Both graphs share all adjacency lists; a run converts the values when it reads them. The result is this graph
+        itself if its columns already have these kinds. The most recent result is cached.
 
-        `kinds` has for each of these columns all names of the categories, or the unit of the times.
+        `kinds` maps the name of each of these columns to all names of its categories, or to the unit of its times.
         """
         base = self if self._base is None else self._base
         codings = {name: coding_of(base.kinds[name], kind) for name, kind in kinds.items()}
@@ -249,7 +249,7 @@ class HeldGraph:
 
     @property
     def order_bytes(self) -> int:
-        """Bytes of memory of the order of the rows, 0 if it is None or in a file."""
+        """The memory that the order of the rows takes, in bytes; 0 if `order` is None or in a file."""
         return 0 if self.order is None or self.order.in_file else 2 * self.order.dense.nbytes
 
     def order_to_file(self) -> None:
@@ -287,8 +287,8 @@ class HeldGraph:
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
         """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
 
-        In a directed graph, "both" merges the in-edges and out-edges of each vertex into one row sorted by neighbour,
-        with in-edges first if neighbours are equal; it has 2 m entries. In an undirected graph all three kinds are one
+        In a directed graph, the kind "both" has 2 m entries: each row merges the in-edges and the out-edges of a vertex
+        by neighbour, with in-edges first if neighbours are equal. In an undirected graph all three kinds are one
         object. Rows and neighbours have dense numbers, or internal numbers if `order` is not None. Raises GraphError
         for an unknown column.
         """
@@ -364,7 +364,8 @@ def _coded(columns: Mapping[str, Column], codings: Mapping[str, Coding]) -> dict
 
 
 def _checked(edges: EdgeList) -> EdgeList:
-    """The edge list, checked, with narrowed columns and contiguous read-only arrays, as kernels do not check indices.
+    """The edge list, checked, with narrowed columns and contiguous read-only arrays, because kernels do not check
+    indices.
     """
     if len(edges.ids) >= MANY:  # a few bytes of a file may declare many vertices
         require_room(8 * (len(edges.ids) + 1), f"an adjacency of {len(edges.ids):,} vertices")

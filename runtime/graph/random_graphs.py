@@ -16,14 +16,14 @@ __all__ = ["attached", "blocks", "count_within", "geometric", "pairs_of", "rewir
 
 _BLOCK = 1 << 20
 _ROUNDS = 256
-"""The most rounds of drawing anew what occurred before; each leaves a small part of the one before."""
+"""The maximum number of rounds in which repeated values are drawn again; each round leaves few of them."""
 
 Array = NDArray[Any]
 Ends = tuple[Array, Array]
 
 
 def mixed(seed: int, stream: int, counters: Array) -> NDArray[np.uint64]:
-    """64 random bits for each counter, which is below 2^58. Draws of different streams, 0..63, are independent."""
+    """64 random bits for each counter; counters are below 2^58. Draws of different streams, 0..63, are independent."""
     with np.errstate(over="ignore"):
         z = counters.astype(np.uint64) + np.uint64(stream << 58) + _wrapped(seed * 0x632BE59BD9B4E019)
         z *= np.uint64(0x9E3779B97F4A7C15)
@@ -107,10 +107,10 @@ def attached(seed: int, n: int, k: int) -> Ends:
     Vertex 0 is joined to the vertices 1..k, and each later vertex to k earlier vertices.
 
     Each earlier vertex is chosen by drawing an end of an earlier edge, that is, in proportion to its degree. If the
-    drawn end was itself drawn, it is looked up step by step, as in Sanders and Schulz, Scalable generation of
-    scale-free graphs (Information Processing Letters 116, 2016). If a vertex chooses the same vertex twice, the
-    repeated choice is drawn again from the same ends. After many rounds, the remaining repeated choices are replaced by
-    the vertices with the smallest numbers that are not chosen yet.
+    drawn end was itself drawn, the chain of draws is followed step by step, as in Sanders and Schulz, Scalable
+    generation of scale-free graphs (Information Processing Letters 116, 2016). If a vertex chooses the same vertex
+    twice, the repeated choice is drawn again from the same ends. After many rounds, the remaining repeated choices are
+    replaced by the vertices with the smallest numbers that are not chosen yet.
     """
     e = np.arange(k * (n - k))
     src = np.where(e < k, 0, e // k + k)
@@ -153,7 +153,7 @@ def _repeated_in_rows(values: Array) -> NDArray[np.bool_]:
 def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
     """Watts-Strogatz: a ring in which each vertex is joined to the k nearest vertices, and edges are rewired at random.
 
-    The new end of an edge is any vertex that the other end of the edge is not joined to, on the ring or by a rewired
+    The new end of an edge is any vertex that is not yet joined to the other end, neither on the ring nor by a rewired
     edge. If many draws find no such vertex, the edge is not rewired.
 
     Args:
@@ -165,7 +165,7 @@ def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
     e = np.arange(n * (k // 2))
     src, ring = e % n, (e % n + e // n + 1) % n
     moved = np.flatnonzero(uniform(seed, 0, e) < probability)
-    keys = np.concatenate([_pair(src, ring, n), np.full(len(moved), -1)])  # all of the ring, then the new places
+    keys = np.concatenate([_pair(src, ring, n), np.full(len(moved), -1)])  # the ring, then the rewired edges
     ends, waiting = ring[moved], np.arange(len(moved))
     for attempt in range(_ROUNDS):
         if not len(waiting):
@@ -180,7 +180,7 @@ def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
 
 
 def _pair(src: Array, dst: Array, n: int) -> Array:
-    """A number for each unordered pair."""
+    """A distinct number for each unordered pair."""
     return np.minimum(src, dst) * n + np.maximum(src, dst)
 
 

@@ -208,7 +208,7 @@ def hook_segments(pages, segments, parents, tasks, count, counter):
 
 
 def used(parents, low, high, flags):
-    """Set the flags of the trees, each at its root, that have any of the vertices low..high-1."""
+    """Set the flag of the root of each tree that contains any of the vertices low..high-1."""
     for v in range(low, high):
         flags[parents[v]] = np.uint8(1)
 

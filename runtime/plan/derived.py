@@ -1,6 +1,6 @@
 """The names of edge columns that every graph has, because the values are derived from its adjacency lists.
 
-The brackets keep these names apart from those of edge fields.
+The brackets distinguish these names from the names of edge fields.
 """
 
 from __future__ import annotations

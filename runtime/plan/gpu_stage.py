@@ -1,4 +1,4 @@
-"""The data of a pass that only a GPU needs."""
+"""The data that only a GPU needs to run a pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class GpuStage:
         item: bytes of a contribution.
         accumulator: bytes of the accumulators of a vertex.
         cell: bytes of the accumulators of a vertex in shared memory, into which atomic operations join contributions; 0
-            if no atomic operation can.
+            if no atomic operation joins these contributions.
         cell_reason: why `cell` is 0; "" otherwise.
         native: whether every atomic operation on `cell` is a single instruction, and not a compare-and-swap loop.
         exact: whether the bits of the result are independent of the order of contributions.

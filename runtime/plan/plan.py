@@ -9,7 +9,7 @@ names the others:
 
     scalar:NAME   a parameter, let, global, limit or until value, with the type in `Plan.scalars`. The scalar of a set
                   of vertices is its number of members. A vector or tuple has the scalars NAME.0, NAME.1, ...
-    given:NAME    the components of a parameter that is a vector, or a matrix column by column
+    given:NAME    the components of a vector parameter, or of a matrix parameter column by column
     set:NAME      u32, the members of a set of vertices; sorted:NAME has them in increasing order, and places:NAME the
                   index in set:NAME of each member of sorted:NAME
     field:F       the values of field F before the pass; next:F is the array to which the pass writes them (the same
@@ -25,8 +25,9 @@ names the others:
     ids:listed    u64, 1 if ids are other integers; ids:list, u64[n], then has the id of each vertex
     ids:dense     u32[n], the dense number of each row, and ids:internal, u32[n], the row of each dense number, if rows
                   are not in the order of the ids (runtime/graph/edges/order.py)
-    near:WAY:T:C  T[1 + entries of near:neighbours], 0, then the sum of the edge column C over the edges between the two
-                  vertices of each entry, WAY "out" or "in"; without C, the number of edges
+    near:WAY:T:C  T[1 + entries of near:neighbours]: a leading 0, then for each entry the sum of the edge column C over
+                  the edges between its two vertices in direction WAY ("out" or "in"); without C, the number of these
+                  edges
     near:starts   u64[n + 1], the offsets of the rows in near:neighbours, u32, which has the distinct neighbours of each
                   vertex in either direction, without self-loops
 
@@ -150,7 +151,7 @@ class ArraySpec:
         slot: the full name of its slot.
         dtype: the stored type.
         length: the elements of the array. "vertices", "segments:KIND" and "blocks": one per vertex, segment or block.
-            "segments:pointing:FIELD" is the most that pointers can need.
+            "segments:pointing:FIELD": the largest number of segments that pointers can need.
             "set:S": one per member of S. "blocked": for each worker, one per row of a strip of cache blocks; allocated
             when a pass first runs by blocks. "pushed": one per vertex; allocated when a pass first pushes sums.
             "later": one per vertex; allocated when a pass first sends messages for the pass after it. "one": a single
@@ -179,8 +180,9 @@ class Watch:
         lets: other graph-level values.
         undefined: outputs that are checked for NaN only.
         note: in check mode, a vertex field of u32 with the number of the check that failed at a vertex, or 0.
-        numbers: in check mode, pairs of names of graph-level values: the number of the check that failed, or the
-            largest u32; and the vertex at which it failed, or "" if there is no such value.
+        numbers: in check mode, pairs of names of graph-level values. The first value is the number of the check that
+            failed, or the largest u32. The second value is the vertex at which the check failed; its name is "" if no
+            vertex is recorded.
     """
 
     fields: frozenset[str] = frozenset()
@@ -236,14 +238,14 @@ class Plan:
         arrays: the other arrays.
         steps: the steps in the order of the run. A contract is a step, too, and is checked at its position.
         globals: the graph-level results as (name, type name).
-        defaults: scalars that replace parameters that are not given, and edge fields ("edge.NAME") that the graph does
+        defaults: the scalars for parameters that are not given, and for edge fields ("edge.NAME") that the graph does
             not have.
         faults: the arrays and scalars that record faults.
         vertices: the names of the scalars whose values are vertices.
-        scattered: the slots of arrays over vertices in which kernels of passes and folds access entries of other
-            vertices than the one being processed. All other arrays are accessed in the order of the vertices.
-        far: slot -> line of the first such access, for arrays that kernels access at vertices that are neither the
-            processed vertex nor its neighbours, and for near:neighbours if kernels read whole neighbour lists.
+        scattered: the slots of arrays over vertices in which kernels of passes and folds access entries of vertices
+            other than the vertex being processed. All other arrays are accessed in the order of the vertices.
+        far: slot -> line of the first far access, which is an access to a vertex that is neither the processed vertex
+            nor one of its neighbours. The slot near:neighbours is included if kernels read whole neighbour lists.
     """
 
     name: str

@@ -75,7 +75,7 @@ class SumSpec:
     """How a pass on a CPU pushes sums of changes: into accumulators that are all zero between two supersteps.
 
     slot: the accumulators are the arrays `slot`.0, `slot`.1, ... exact: whether sums have the same bits in any order.
-    quiet: whether the values of a vertex that receives nothing keep their bits.
+    quiet: whether a vertex that receives no contribution keeps the bits of its values.
     """
 
     slot: str
@@ -89,8 +89,8 @@ class StageSpec:
 
     Attributes:
         name: the name of the pass, unique in the plan.
-        domain: "in", "out", "both", "pointing:FIELD" (over the vertices whose FIELD is the vertex of the row), or None
-            (over vertices).
+        domain: "in", "out", "both", "pointing:FIELD" (a row has the vertices whose FIELD is the vertex of the row), or
+            None (a pass over vertices).
         kernels: role -> name of the kernel. Roles are "pull", "segments", "finish", "compute", "messages", "blocked",
             "fused", and "listed" if "pull" does not accept lists of vertices; on a CPU also the roles of each way.
         columns: the edge columns as (name, dtype), in the order of the page row.
@@ -181,7 +181,8 @@ class Fold:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A graph-level value. After the reductions `fold`, the kernel "scalars" stores it in the slot scalar:`name`.
+    """A graph-level value. After the reductions `fold`, the kernel "scalars" stores the value in the slot
+    scalar:`name`.
 
     Attributes:
         name: the name of the scalar.
@@ -356,16 +357,17 @@ class Contract:
     """A `require` of the program.
 
     Attributes:
-        name: the hidden field that marks the vertices where the condition fails; for the kinds "graph" and "later" a
-            scalar; for "needs" unused.
-        kind: "graph", "vertex" or "edge" for a condition that is checked before the run; "later" for one about values
-            that the run computes; "needs" for required properties of the graph.
+        name: the hidden field that marks the vertices where the condition fails; for the kinds "graph" and "later" the
+            name of a scalar; unused for the kind "needs".
+        kind: "graph", "vertex" or "edge" for a condition that is checked before the run; "later" for a condition on
+            values that the run computes; "needs" for required properties of the graph.
         domain: for kind "edge", the direction of the edges.
         text: the condition as in the program; for "needs" the properties, separated by spaces.
         line: the line in the program.
         bounds: if not empty, bounds that are equivalent to the condition. If the ranges of the columns prove these
             bounds, no edge is read.
-        reads: for kind "later", the numbers that the condition reads: the name in the text, and that of the scalar.
+        reads: for kind "later", the numbers that the condition reads, each as its name in the text and the name of its
+            scalar.
     """
 
     name: str

@@ -30,7 +30,7 @@ class StreamedPages:
     Attributes:
         pages: the number of pages, S + L in the paper.
         slots: the number of pages that fit into GPU memory at the same time, B in the paper.
-        page_bytes: the number of bytes of the largest page; pages are about equal.
+        page_bytes: the size of the largest page in bytes; all pages have about the same size.
         page_edges: the mean number of edges of a page.
         copied: seconds for each byte that is copied to the GPU, 1 / c2 in the paper.
         launch: seconds for each launch of a kernel, t_call in the paper.
@@ -56,7 +56,7 @@ class StreamedPages:
 
 
 def expected_rounds(plan: Plan, rounds: Sequence[Round], streamed: Mapping[str, StreamedPages]) -> list[Round]:
-    """Copies of the rounds with the seconds that the cost models expect; None for rounds without streamed pages.
+    """Copies of the rounds whose `expected` is the seconds by the cost models; None for rounds without streamed pages.
 
     The model for sweeps applies to a pull, and the model for traversals to a push. Both models depend on the number of
     pages that the round used.

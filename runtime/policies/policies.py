@@ -82,7 +82,7 @@ def policy_notes(plan: Plan, options: Options) -> tuple[str, ...]:
 
 
 def _synchronous(loop: LoopSpec) -> str:
-    """Why a loop does not run in place although `asynchronous` asks for this; "" if it does."""
+    """The reason why a loop does not run in place although `asynchronous` requests this; "" if it runs in place."""
     if not loop.asynchronous:
         return loop.asynchronous_reason
     if any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in loop.stages):
@@ -93,7 +93,8 @@ def _synchronous(loop: LoopSpec) -> str:
 def with_models(
     plan: Plan, options: Options, rounds: Callable[[], Sequence[Round]], streamed: Mapping[str, StreamedPages]
 ) -> tuple[Sequence[Round], str]:
-    """The rounds with the seconds that the cost models of the policy expect, and a note; nothing without such models.
+    """The rounds with the seconds that the cost models of the policy expect, and a note on them; ((), "") without
+    models.
 
     Args:
         plan: the program.

@@ -19,8 +19,8 @@ class Choice:
         option: the name of the option.
         value: its value, as stored in `Options`.
         why: the reason, and the section of the paper.
-        defines: True if the system would not be the same with another value, so that another value of the caller is
-            refused; False if the caller's value replaces the value of the policy.
+        defines: True if another value would make a different system, so that the caller may not choose another value;
+            False if the caller's value replaces the value of the policy.
     """
 
     option: str
@@ -38,7 +38,7 @@ class Policy:
         paper: the system, its authors, and where it was published.
         choices: the choices for each kind of device that the system has, "cpu" or "gpu".
         left_out: the parts of the paper that are not built here, one phrase each.
-        besides: the parts of this engine that stay in use and that the paper does not have, one phrase each.
+        besides: the parts of this engine that are not in the paper but stay in use, one phrase each.
         models: whether the cost models of the paper (`vlang.runtime.policies.cost_models`) are compared with each run.
     """
 
@@ -55,7 +55,7 @@ class Policy:
 
 
 def joins_only(plan: Plan) -> str:
-    """Why a plan cannot run if kernels join contributions two at a time; "" if it can."""
+    """The reason why a plan cannot run with kernels that only join two contributions at a time; "" if it can."""
     for stage in plan.stages:
         if stage.structures:
             return f"pass {stage.name} needs all contributions of a vertex at once (rule R), and its kernels join " \
@@ -64,7 +64,7 @@ def joins_only(plan: Plan) -> str:
 
 
 def shards_only(plan: Plan) -> str:
-    """Why a plan cannot run if contributions are joined by atomic operations in shared memory; "" if it can."""
+    """The reason why atomic operations in shared memory cannot join the contributions of a plan; "" if they can."""
     for stage in plan.stages:
         if stage.domain is not None and stage.gpu is not None and not stage.structures and not stage.gpu.cell:
             reason = stage.gpu.cell_reason or "no atomic operation joins its contributions"
@@ -73,7 +73,7 @@ def shards_only(plan: Plan) -> str:
 
 
 def listed_only(plan: Plan, deterministic: bool) -> str:
-    """Why a plan cannot run over a list of edges in any order, without adjacency lists; "" if it can.
+    """The reason why a plan cannot run over a list of edges in any order, without adjacency lists; "" if it can.
 
     deterministic: whether the bits of the result must not depend on timing.
     """

@@ -36,11 +36,11 @@ class Exported(ABC):
         """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.
 
         Args:
-            by: the field; by default the first that is not of type `vertex`. `x.1` is the second component of x.
+            by: the field; by default the first field that is not of type `vertex`. `x.1` is the second component of x.
             kind: "histogram"; "rank", values in decreasing order; "bars", vertices per value; "map", vertices at the
                 coordinates x and y, which are fields or columns of the vertex table; "graph", a drawing of at most 400
-                vertices; or "auto", which takes a map if there are coordinates, draws graphs of up to 60 vertices, and
-                otherwise goes by the type and distribution of the values.
+                vertices; or "auto", which chooses "map" if there are coordinates, "graph" for up to 60 vertices, and
+                otherwise a kind that suits the type and the distribution of the values.
 
         Raises BindError if the kind does not suit the field, VlangError if matplotlib is missing.
         """

@@ -17,12 +17,12 @@ __all__ = ["is_folder", "prepare_folder", "save_part"]
 
 
 def is_folder(path: str) -> bool:
-    """Whether an output is a folder of part files, as its name ends in a slash."""
+    """Whether an output is a folder of part files: the name of such an output ends in a slash."""
     return path.endswith("/")
 
 
 def prepare_folder(path: str) -> None:
-    """Create the folder of part files. Raises GraphError if it has part files already, and DiskError."""
+    """Create the folder of part files. Raises GraphError if the folder already has part files, and DiskError."""
     pyarrow(f"writing {path}")
     folder = Path(path)
     with writing(path, folder):
@@ -61,7 +61,7 @@ class _Part(Exported):
         self._first, self._last = (result._rows * i // parts for i in (part, part + 1))
 
     def summary_dict(self) -> dict[str, Any]:
-        """See `Exported`; the description is that of the whole run."""
+        """See `Exported`; describes the whole run."""
         return self._whole.summary_dict()
 
     @property

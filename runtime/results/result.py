@@ -43,7 +43,7 @@ class Result(Exported):
     Fields are arrays of shape [vertices], or [vertices, k] for vectors T[k]; row i belongs to vertex `r.ids[i]`.
     Integers and floats keep the type of the program. Integer `inf` is the largest value of its type and `-inf` the
     least; `r.reached(name)` distinguishes both values from ordinary numbers. Fields of type `category` hold names, as
-    objects; times are datetime64, with NaT for infinite ones. Fields of type `vertex` hold the user's ids. The value
+    objects; times are datetime64, with NaT for infinite times. Fields of type `vertex` hold the user's ids. The value
     `none` is stored as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if
     ids are strings.
 
@@ -84,8 +84,8 @@ class Result(Exported):
         notes: sentences on requests that the run did not fulfil: parts of a policy that are not built, loops that do
             not run in place.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
-        remembered: a sentence on results of an earlier run that the graph kept and this run used, so that `seconds`
-            excludes the time of computing these results; "" if there are none.
+        remembered: a sentence on results of an earlier run that the graph kept and this run used; "" if there are none.
+            `seconds` excludes the time of computing these results.
     """
 
     def __init__(
@@ -120,7 +120,8 @@ class Result(Exported):
                 and NONE for `none`. An array with a method `get()` is in device memory; `get()` copies it to the host.
             smallest_first: fields such as distances, of which `top` lists the smallest values first.
             origin: the run; None if no run can resume from this result.
-            names: the names of categories; `fields` has the index of a category in this sequence. """
+            names: the names of categories; `fields` has the index of a category in this sequence.
+        """
         self.program = program
         self.rounds = rounds
         self.converged = converged
@@ -287,7 +288,8 @@ class Result(Exported):
         write_text(file, json_blocks(self.summary_dict(), list(self._raw), self._rows, self._columns))
 
     def to_npz(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Write a NumPy archive with the arrays `vertex` (ids), every field and every global, as in memory.
+        """Write a NumPy archive with the arrays `vertex` (ids), every field and every global, with the types that they
+        have in memory.
 
         Columns of strings have a fixed width, and `none` is "". If `file` is a path, it is written atomically. Raises
         DiskError.

@@ -27,7 +27,9 @@ def size_option(count: int) -> str:
 
 
 def memory_option(count: int) -> str:
-    """A budget of at least so many bytes as an argument in Python and as an option of the command."""
+    """Format a budget of at least `count` bytes for messages: the argument in Python, then the option of the
+    command.
+    """
     return f'memory="{size_option(count)}" (--memory {size_option(count)})'
 
 

@@ -66,7 +66,7 @@ class DeviceCopies:
         self._process = os.getpid()
 
     def part(self) -> DeviceCopies:
-        """The copies of a part of the graph, which count as copies of the graph."""
+        """Create the record of a part of the graph. Copies of the part count as copies of the graph."""
         made = DeviceCopies()
         self._parts = (*self._parts, made)
         return made
@@ -92,7 +92,9 @@ class DeviceCopies:
                 part.release()
 
     def __del__(self, getpid: Callable[[], int] = os.getpid) -> None:
-        """getpid: bound here, since `os` is gone for a graph that lives until the interpreter ends."""
+        """Free the copies on all devices. `getpid` is a default value, because `os` may be gone when the interpreter
+        ends.
+        """
         if getattr(self, "_process", None) == getpid():
             for holder in self._holders:
                 holder.abandon(self.number)

@@ -1,12 +1,12 @@
 """The ledger of host memory: a count of the bytes of all large arrays, and the limit that the user has set.
 
-A budget is a promise about the anonymous and shared memory of a process: reading, building, converting and running
-together take less than the budget plus 64 MB, which are reserved for the interpreter, LLVM and the stacks of threads.
+A budget limits the anonymous and shared memory of a process: reading, building, converting and running together take
+less than the budget plus 64 MB. The 64 MB are reserved for the interpreter, LLVM and the stacks of threads.
 Under a budget every large array is counted where NumPy allocates it (`vlang.runtime.storage.counted`). Without a budget
 the modules `memory` and `passing` map memory themselves; under a budget they use NumPy's allocator. An allocation that
 does not fit is refused. Without a budget nothing is counted.
 
-Arrays that are still alive from before the budget began, such as the results of earlier runs, belong to the caller and
+Arrays that were allocated before the budget began, such as the results of earlier runs, belong to the caller and
 do not count towards the budget.
 """
 
@@ -31,10 +31,10 @@ _NO_LIMIT = 2**62
 
 @dataclass
 class Ledger:
-    """The counters of this process. Threads may share the ledger, as each change of a counter is one atomic operation.
+    """The counters of this process. Threads may share the ledger: each change of a counter is an atomic operation.
 
     Attributes:
-        apart: bytes in `used` that do not count towards the budgets in force, as they were allocated before these
+        apart: bytes in `used` that do not count towards the budgets in force, because they were allocated before these
             budgets began.
     """
 
@@ -67,7 +67,7 @@ class Ledger:
 
     @property
     def wanted(self) -> int:
-        """The bytes that would have been in use with the last allocation that was refused."""
+        """The number of bytes that would be in use if the last refused allocation had succeeded."""
         return self.used - self.apart + int(self._words[REFUSED])
 
     def refusal(self) -> OutOfMemory:

@@ -89,7 +89,7 @@ class _Back(weakref.ref[_Lease]):
         return self
 
     def __init__(self, lease: _Lease, block: Block, idle: deque[_Back]) -> None:
-        """Does nothing, as `weakref.ref` takes its arguments in `__new__`."""
+        """Do nothing, because `weakref.ref` takes its arguments in `__new__`."""
 
 
 class Memory:

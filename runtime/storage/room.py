@@ -30,7 +30,7 @@ def require_room(need: int, what: str) -> None:
 
 
 def hold(size: int, what: str) -> object:
-    """Count memory that a library allocates as used in the budget, as long as the returned object lives.
+    """Reserve `size` bytes of the budget for memory that a library allocates, as long as the returned object lives.
 
     The object is an array of `size` bytes that is never written. Without a budget, the memory of the machine is checked
     instead. `what` names the operation, as the subject of a sentence. Raises OutOfMemory.

@@ -51,10 +51,13 @@ class Listener(Protocol):
     """Receives reports. Methods may be called by several threads; times are those of `time.perf_counter`."""
 
     def begin(self, name: str, of: str, size: int) -> None:
-        """A step begins, perhaps inside another: its name ("reading"), its subject, and the subject's bytes, or 0."""
+        """The step `name` on `of` begins, perhaps inside another step. `size`, if not 0, is the number of bytes of
+        `of`.
+        """
 
     def reach(self, fraction: float, count: str) -> None:
-        """The current step has done this fraction of its work, 0 to 1; `count` is the same in words, or ""."""
+        """The current step has done this fraction of its work, 0 to 1. `count` is the fraction in words, or "".
+        """
 
     def end(self) -> None:
         """The current step has ended."""
@@ -104,7 +107,7 @@ def unreported() -> Iterator[None]:
 
 @contextmanager
 def step(name: str, of: str = "", size: int = 0) -> Iterator[None]:
-    """A context manager that reports a step: its name ("reading"), its subject, and the subject's bytes, or 0."""
+    """A context manager that reports the step `name` on `of`. `size`, if not 0, is the number of bytes of `of`."""
     found = _LISTENERS.get()
     if not found:
         yield
@@ -120,7 +123,7 @@ def step(name: str, of: str = "", size: int = 0) -> Iterator[None]:
 
 
 def reach(fraction: float, count: str = "") -> None:
-    """Report the fraction of the current step that is done, 0 to 1. count: the same in words, such as "3 of 64"."""
+    """Report the fraction of the current step that is done, 0 to 1. count: the fraction in words, such as "3 of 64"."""
     for one in _LISTENERS.get():
         one.reach(fraction, count)
 

@@ -19,7 +19,7 @@ GRACE = 20.0
 class Interrupts:
     """A context in which the first SIGINT or SIGTERM is recorded, and raised only after at most `grace` seconds.
 
-    A second signal is raised at once. A handler is replaced only if it would end the run: the one that raises
+    A second signal is raised at once. Only handlers that would end the run are replaced: the handler that raises
     KeyboardInterrupt, and the default action of SIGTERM. In threads other than the main thread no handler is replaced.
 
     Attributes:

@@ -27,7 +27,7 @@ def on_threads(threads: int, function: Callable[[Item], Result], items: Sequence
     """Return `[function(i) for i in items]`, computed by up to `threads` threads including this one.
 
     Raises the first exception of a call. Fewer threads run if the system cannot start more. After an interrupt no
-    further call begins. The interrupt is raised when the running calls have ended, as they write to arrays of the
+    further call begins. The interrupt is raised when the running calls have ended, because they write to arrays of the
     caller.
     """
     results: dict[int, Result] = {}

@@ -1,4 +1,4 @@
-"""Check mode: the first operation of a run that fails, in the engine and in the reference interpreter."""
+"""Check mode finds the first operation of a run that fails, in the engine and in the reference interpreter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vlang.syntax.tree import Span
 from vlang.types import I32
 
 NIGHTLY = "VLANG_FUZZ" in os.environ
-COUNT = int(os.environ.get("VLANG_FUZZ", "50")) // 10
+COUNT = int(os.environ.get("VLANG_FUZZ", "20")) // 10
 SEED = int(os.environ.get("VLANG_FUZZ_SEED", random.randrange(1 << 20) if NIGHTLY else 4))
 
 # Each failing operation is in its own branch. `at` chooses the branch, and so the expected column and kind of error.

@@ -1,8 +1,8 @@
-"""Token-level mutants of programs: the compiler reports diagnostics or writes code, and raises no Python error.
+"""For token-level mutants of programs, the compiler reports diagnostics or writes code, and raises no Python error.
 
 The originals are the programs of the standard library and of the design.
 
-VLANG_MUTANTS=N tries N mutants instead of 5,000.
+VLANG_MUTANTS=N tries N mutants instead of 2,000.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vlang.errors import ProgramError
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((*(ROOT / "stdlib").glob("*.vp"), *(ROOT / "tests/reference/design").glob("*.vp")))
-COUNT = int(os.environ.get("VLANG_MUTANTS", "5000"))
+COUNT = int(os.environ.get("VLANG_MUTANTS", "2000"))
 SHARES = 10
 EMITTED = 300  # correct mutants for which code is written, for both targets
 ALIKE = tuple(tuple(kind.split()) for kind in (
@@ -30,7 +30,7 @@ ALIKE = tuple(tuple(kind.split()) for kind in (
 
 
 def mutant(seed: int) -> str:
-    """A program with one to three tokens left out, doubled, or replaced.
+    """Return a program in which one to three tokens are left out, doubled or replaced.
 
     In every second program a replacement has the kind of the original token, so that the program may be correct.
     """
@@ -51,9 +51,8 @@ def mutant(seed: int) -> str:
 
 
 def emitted(text: str) -> None:
-    """Derive facts and write code of a correct program for both targets.
-
-    A target may refuse the program with a diagnostic.
+    """Derive the facts of a correct program, and write its code for both targets. A target may refuse the program with
+    a diagnostic.
     """
     program = Program(text, "demo.vp")
     assert program.explain("facts")

@@ -1,6 +1,5 @@
-"""Killed and resumed runs end with the same bits as undisturbed runs.
-
-VLANG_KILLS=200 sets the number of kills to 200.
+"""Runs that were killed and resumed end with the same bits as undisturbed runs. VLANG_KILLS=200 sets the number of
+kills to 200.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_killed_runs() -> None:
-    kills, seed = int(os.environ.get("VLANG_KILLS", "30")), random.randrange(1 << 30)
+    kills, seed = int(os.environ.get("VLANG_KILLS", "8")), random.randrange(1 << 30)
     print(f"seed {seed}")
     done = subprocess.run([sys.executable, "-W", "error", "-m", "tests.checkpoints.kills", str(kills), str(seed)],
                           capture_output=True, text=True, timeout=600, cwd=ROOT,

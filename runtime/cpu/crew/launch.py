@@ -36,7 +36,8 @@ class Cpu:
             give_back(crew)
 
     def prepare(self, cost: int) -> None:
-        """Load the kernels of the crew if launches of this cost use a crew, so that no launch waits for them."""
+        """Load the kernels of the crew if launches of this cost use a crew, so that launches do not wait for loading.
+        """
         if self.threads > 1 and cost >= _SMALL:
             crew_kernels().prepare(crew_kernels())
 
@@ -49,7 +50,7 @@ class Cpu:
             before: the arguments before the tasks.
             tasks: int64, contiguous; most kernels take int64[T, 3].
             count: the number of tasks.
-            cost: about the number of edges and vertices that the launch processes.
+            cost: the approximate number of edges and vertices that the launch processes.
             after: the arguments after the counter.
         """
         if count == 0:
@@ -75,13 +76,13 @@ class Cpu:
 
     def crew(self, kernel: Kernel, before: tuple[Any, ...], control: NDArray[np.int64], cost: int,
              after: tuple[Any, ...] = (), most: int | None = None) -> None:
-        """Run `kernel(*before, control, *after)` on threads that synchronise at barriers inside the kernel.
+        """Run `kernel(*before, control, *after)` on several threads, which synchronise at barriers inside the kernel.
 
         Args:
             kernel: the kernel.
             before: the arguments before the control block.
             control: int64, the control block; it begins with the layout of vlang.runtime.plan.layouts.meet_words.
-            cost: about the number of edges and vertices that the launch processes.
+            cost: the approximate number of edges and vertices that the launch processes.
             after: the arguments after the control block.
             most: the maximum number of threads; None for no limit.
         """
@@ -98,10 +99,10 @@ class Cpu:
         """Run the launches of a script, one after the other.
 
         Args:
-            script: int64[k, PLAY_WORDS]; the word PLAY_HELPERS is the maximum number of helpers, which this method may
-                reduce.
-            costs: int64[k], about the number of edges and vertices that each launch processes.
-            level_slot: the slot of the frames to which the level of a launch is written.
+            script: int64[k, PLAY_WORDS]. The word PLAY_HELPERS is the maximum number of helpers; this method may reduce
+                it.
+            costs: int64[k], the approximate number of edges and vertices that each launch processes.
+            level_slot: the slot in each frame to which the level of a launch is written.
         """
         script[costs < _SMALL, PLAY_HELPERS] = 0
         found = self._helpers(min(self.threads - 1, int(script[:, PLAY_HELPERS].max(initial=0))))
@@ -115,7 +116,7 @@ class Cpu:
         return self._taken().counter
 
     def _taken(self) -> Crew:
-        """The crew, which is taken from the idle crews on first use."""
+        """The crew of this object, taken from the idle crews on first use."""
         if self._crew is None or not self._crew.usable:
             self._crew = take_crew(self.threads - 1)
         return self._crew

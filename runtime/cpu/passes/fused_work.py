@@ -1,4 +1,4 @@
-"""Kernels that are fused into a full pass: reductions over vertices, and messages, computed block by block."""
+"""Work that is fused into a full pass, and runs block by block: reductions over vertices, and messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Ahead"]
 
 
 class Ahead:
-    """The kernels whose results for the present state were already computed by fused work, so that they need not run.
+    """The kernels that need not run, because fused work has already computed their results for the current state.
 
     The arrays of this object are allocated on first use, because most short runs have no fused work.
 
@@ -33,7 +33,7 @@ class Ahead:
 
     @cached_property
     def frame(self) -> NDArray[np.uint64]:
-        """The frame as it will be after the pass in progress."""
+        """The frame as of the end of the current pass."""
         return np.zeros_like(self._state.frame)
 
     @cached_property
@@ -45,7 +45,7 @@ class Ahead:
 
     @cached_property
     def _left(self) -> NDArray[np.int64]:
-        """For each block, the number of vertices that the pass in progress has not processed yet."""
+        """For each block, the number of vertices that the current pass has not processed yet."""
         return self._count.copy()
 
     @cached_property
@@ -60,12 +60,14 @@ class Ahead:
         return kernel in self._ready
 
     def clear(self) -> None:
-        """Mark the results of all kernels as outdated, because a pass without fused work changes the state."""
+        """Mark the results of all kernels as outdated, because a pass without fused work has changed the state."""
         self._ready = frozenset()
         self._state.words[SLOT_FUSED] = 0
 
     def aim(self, stage: StageSpec, inside: bool) -> None:
-        """Prepare a pass with fused work, which runs inside the kernels of the pass, or in one kernel after it.
+        """Prepare a pass with fused work.
+
+        The fused work runs inside the kernels of the pass, or in one kernel after the pass.
 
         Args:
             stage: the pass.
@@ -110,5 +112,5 @@ class Ahead:
 
 
 def _first(later: str) -> str:
-    """Map the slot of the messages that a pass writes to the slot of the messages that it reads."""
+    """Map the slot to which a pass writes messages to the slot from which it reads messages."""
     return f"work:{later.partition(':')[2]}"

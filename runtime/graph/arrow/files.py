@@ -125,7 +125,9 @@ class FileTable:
                                  f"{self.schema.field(name).type}; all files of a table have the same columns")
 
     def bounds(self, column: str) -> tuple[int, int] | None:
-        """The least and greatest value of a column of integers by the statistics in the files; None if unknown."""
+        """The least and greatest value of a column of integers according to the statistics in the files; None if
+        unknown.
+        """
         pa = pyarrow(self.name)
         low, high = [], []
         for path in self.files:
@@ -192,7 +194,7 @@ def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _hold(size: int, what: str) -> object:
-    """Count memory of pyarrow in a budget, if there is one. Raises OutOfMemory."""
+    """Count the memory that pyarrow uses in a memory budget; None means no budget. Raises OutOfMemory."""
     return None if ledger.limit is None else hold(size, what)
 
 

@@ -23,7 +23,7 @@ def named_type(type_: Any, wanted: bool, asked: str) -> str:
 
     Args:
         type_: the Arrow type.
-        wanted: whether the caller named the column; a column of plain texts is read only then.
+        wanted: whether the caller named the column; False skips a column of plain texts.
         asked: the type that the caller requested for the column, or "".
     """
     types, kind = pyarrow("a table").types, kind_of(type_)
@@ -40,7 +40,7 @@ def _unit(type_: Any) -> str:
 
 
 class NamedColumn:
-    """Reads the batches of one column as numbers; `finish` returns the names or the unit of time behind the numbers."""
+    """Reads the batches of one column as numbers; `finish` returns what the numbers mean."""
 
     def __init__(self, type_: str, what: str) -> None:
         """Begin before the first batch. `type_` is the result of `named_type`; `what` is the column, for messages."""
@@ -49,7 +49,9 @@ class NamedColumn:
         self.dtype = np.dtype(np.uint32 if type_ == "category" else np.int64)
 
     def numbers(self, array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
-        """The values of a batch, and a mask of the missing values; None if no value is missing. Raises GraphError."""
+        """The values of a batch, and a mask of the missing values; the mask is None if no value is missing. Raises
+        GraphError.
+        """
         pa = pyarrow("a table")
         missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
         if self._type != "category":
@@ -75,7 +77,8 @@ class NamedColumn:
     def finish(self, values: Array) -> Kind:
         """The kind of the column (names or times).
 
-        `values` are the numbers of all batches; names get their final numbers, in place. Raises GraphError.
+        `values` are the numbers of all batches. The numbers of names are replaced by the final ones, in place. Raises
+        GraphError.
         """
         if self._type != "category":
             return Times(UNITS[self._type])

@@ -45,12 +45,12 @@ def component_graph(graph: Graph) -> Graph:
         return graph
     _, rows = _rows(graph)
     roots = _roots(graph.n, listed_rows(rows, graph.threads), rows.targets)
-    largest = int(np.bincount(roots, minlength=graph.n).argmax())  # of equal ones the first
+    largest = int(np.bincount(roots, minlength=graph.n).argmax())  # the first of the largest components
     return _induced(graph, roots == largest, "Largest component")
 
 
 def _rows(graph: Graph) -> tuple[str, Rows]:
-    """The direction of the adjacency lists that have every edge column, and these adjacency lists."""
+    """A direction whose adjacency lists have every edge column, and these adjacency lists."""
     base = graph.built()
     return base.kind, Rows(base.offsets, base.targets, {name: base.stored(name) for name in graph.columns})
 

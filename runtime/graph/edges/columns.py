@@ -26,8 +26,8 @@ class Column:
     Attributes:
         dtype: the stored dtype.
         low, high: the smallest and the largest value; 0, 0 without edges.
-        coding: converts integers that stand for names or times to those of a program; None if the program reads the
-            stored values.
+        coding: converts the integers of names or times to the integers that the program uses; None if the program reads
+            the stored values.
     """
 
     dtype: np.dtype[Any]
@@ -102,7 +102,7 @@ def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
 
 
 def converts(stored: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether a stored column has to be converted to the dtype `wanted`; no for bools, which are stored as uint8."""
+    """Whether a stored column has to be converted to the dtype `wanted`; False for bools, which are stored as uint8."""
     return stored != wanted and not (wanted.kind == "b" and stored == np.uint8)
 
 

@@ -80,7 +80,7 @@ def lost(
         graph: the graph.
         vertices: whether the format lists edges only, and so has no vertices without edges.
         ids: the first id if the format numbers the vertices; None if it keeps the ids.
-        direction: whether the format does not say that edges are undirected.
+        direction: whether the format cannot mark edges as undirected.
         typed: whether the format distinguishes texts from integers.
     """
     notes = []

@@ -68,7 +68,7 @@ def given_array(name: str, value: Any) -> np.ndarray[Any, Any]:
 
 
 def refuse_masked(name: str, value: object) -> None:
-    """Raise GraphError for an array with masked values. NumPy would give the values under the mask."""
+    """Raise GraphError for an array with masked values. NumPy itself would silently use the values under the mask."""
     masked = sys.modules.get("numpy.ma")  # loaded if the value is a masked array; it takes 10 ms to load
     if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
         count = int(masked.getmaskarray(value).sum())
@@ -81,7 +81,7 @@ def _shown(value: object) -> str:
 
 
 def named_types(columns: Iterable[str] | None) -> dict[str, str]:
-    """The columns of names, times and bools in `columns`, with their types, if `columns` is a mapping from names to
+    """The types of the columns of names, times and bools, by name, if `columns` is a mapping from names to
     types. Raises GraphError for an unknown type.
     """
     if not isinstance(columns, Mapping):

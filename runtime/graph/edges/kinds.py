@@ -113,7 +113,7 @@ def named_values(values: Array, kind: Kind) -> Array:
 
 
 def merged(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """All names of all parts, sorted by code point. If one part has all names, it is returned unchanged."""
+    """All names of all parts, sorted by code point. If one part has all names, this part is returned unchanged."""
     listed = [tuple(part) for part in parts]
     longest = max(listed, key=len, default=())
     every = set(longest).union(*listed)
@@ -172,7 +172,7 @@ class Scale:
 
 
 Coding = Codes | Scale
-"""How a program reads the integers of a column, where it does not read them as they are stored."""
+"""The conversion of a column's integers for a program that does not read them as stored."""
 
 
 def coding_of(kind: Kind, wanted: Kind) -> Coding | None:

@@ -1,4 +1,4 @@
-"""The counts that determine the memory of a graph, for a graph in memory or one that has not been read yet."""
+"""The counts that determine how much memory a graph takes, before or after the graph is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Counts", "Shape"]
 
 
 class Counts(Protocol):
-    """The properties of a graph from which the way to run a loop is chosen."""
+    """The properties of a graph by which the engine chooses the way to run a loop."""
 
     @property
     def n(self) -> int: ...
@@ -39,10 +39,10 @@ class Shape:
         m: entries of the adjacency of in-edges; an undirected edge has an entry in both directions.
         directed: False if every edge is stored in both directions.
         columns: the stored type of each edge column.
-        ruled: names in `columns` that a rule computes on first use.
+        ruled: the names of the columns that a rule for weights computes on first use.
         listed: edges in the edge list, from which the first adjacency is built; 0 once an adjacency is built.
         built: the adjacencies in memory: a subset of "in", "out" and "both".
-        ids: bytes of the ids.
+        ids: memory of the stored vertex ids, in bytes.
         reading: bytes that the reader needs in addition to the edges, ids and columns.
         exact: whether the counts are exact; False for estimates.
         streamed: whether the edges stay on disk.
@@ -74,7 +74,7 @@ class Shape:
         return self.listed * (8 + self.width) + rows + self.ids
 
     def column_range(self, name: str) -> tuple[float, float]:
-        """Infinite bounds, as the column has not been read."""
+        """Infinite bounds, because the column has not been read."""
         return -math.inf, math.inf
 
     def entries(self, kind: str) -> int:

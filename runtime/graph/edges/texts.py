@@ -76,12 +76,12 @@ class TextVertexIds(VertexIds):
 
     @property
     def consecutive(self) -> bool:
-        """False, as texts are never consecutive integers."""
+        """False, because texts are never consecutive integers."""
         return False
 
     @property
     def text(self) -> bool:
-        """True, as all ids are texts."""
+        """True, because all ids are texts."""
         return True
 
     @property
@@ -131,7 +131,9 @@ class TextVertexIds(VertexIds):
         return found
 
     def _position(self, key: Any) -> int:
-        """The number of ids that are less than `key`, by binary search: UTF-8 has the order of the code points."""
+        """The number of ids less than `key`, by binary search. The order of UTF-8 bytes is the order of the code
+        points.
+        """
         return bisect_left(range(self.count), key.encode("utf-8", "surrogatepass"), key=self.texts.__getitem__)
 
     def label(self, vertex: int) -> str:

@@ -92,10 +92,10 @@ class Archive:
         return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
 
     def sealed(self, name: str) -> bool:
-        """Whether the array `name` has the checksums of all other members, in their order.
+        """Whether the array `name` lists the checksums of all other members, in their order.
 
-        Then they are the arrays that `vlang.runtime.storage.output.write_arrays` wrote. Reading an array compares its
-        bytes with its checksum.
+        If so, the members are the arrays that `vlang.runtime.storage.output.write_arrays` wrote. Reading an array
+        compares its bytes with its checksum.
         """
         if name not in self:
             return False

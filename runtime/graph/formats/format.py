@@ -58,7 +58,7 @@ class Beginning:
 
     @cached_property
     def text(self) -> bytes:
-        """The first 4096 bytes of the first part after decompression; fewer if they cannot be decompressed."""
+        """The first 4096 decompressed bytes of the first part; fewer if decompression fails."""
         if not self.bytes:
             return Beginning(self.parts[0]).text if self.parts and self.parts[0] != self.path else b""
         packing = packing_of(self.bytes)
@@ -82,9 +82,9 @@ class GraphFormat(ABC):
         name: the name for messages.
         cells: whether files have rows with cells, so that the options `missing`, `source_column`, `target_column` and
             `vertices` apply.
-        suffixes: the suffixes of names under which graphs are written in this format; () if it is only read, or is
-            written otherwise.
-        packs: whether the format is text, which may be compressed.
+        suffixes: the suffixes of names under which graphs are written in this format; () if the format is only read, or
+            its suffix is handled elsewhere.
+        packs: whether the format is a text format, whose files may be compressed.
     """
 
     name: str
@@ -117,7 +117,7 @@ class GraphFormat(ABC):
             graph: the graph.
             file: the output.
             path: the path of the file, for messages.
-            suffix: the suffix of the name, without that of a compression.
+            suffix: the suffix of the name, without a compression suffix.
 
         Raises:
             GraphError: the format cannot hold this graph.
@@ -128,8 +128,8 @@ class GraphFormat(ABC):
 class ListFormat(GraphFormat):
     """A format of files that list edges. The same reader stores edges in memory and, for a conversion, on disk.
 
-    `typed` says whether the columns have types. If they have, all columns of numbers are read unless the options name
-    columns.
+    `typed` says whether the format declares the types of columns. A reader of such a format reads all columns of
+    numbers, unless the options name columns.
     """
 
     cells = True
@@ -201,7 +201,7 @@ class StoredEdges:
 
     Attributes:
         listed: the edges, the ids and the notes.
-        dtypes: the dtype of each column, which may be narrower than that of its array.
+        dtypes: the dtype of each column, which may be narrower than the dtype of its array.
         rule: the rule that computes the column `weight`; None without one.
         sorted: whether the edges are in the order of the rows that the graph would have in memory.
         fresh: whether the file is a list of edges, not a graph that vlang saved; the notes of a saved graph already say
@@ -216,7 +216,7 @@ class StoredEdges:
 
 
 class StoredFormat(GraphFormat):
-    """A format of stored graphs, whose direction, ids and columns are those of the file."""
+    """A format of stored graphs. The file determines the direction, the ids and the columns."""
 
     cells = False
 

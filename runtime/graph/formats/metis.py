@@ -143,7 +143,7 @@ class _Counts(NamedTuple):
     Attributes:
         n, m: the numbers of vertices and of edges.
         sizes: 1 if each line begins with the size of its vertex, else 0.
-        weights: the number of weights of the vertex that each line then has.
+        weights: the number of vertex weights in each line, after the size.
         weighted: whether a weight follows each neighbour.
     """
 
@@ -156,7 +156,7 @@ class _Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class _Head:
-    """The counts; `text`, `line` (from 1) and `end` are the line of the counts, its number, and the byte after it."""
+    """The counts, and the line that holds them: its `text`, its number `line` (from 1), and the byte `end` after it."""
 
     counts: _Counts
     text: str
@@ -178,12 +178,12 @@ def _counts(line: bytes) -> _Counts | None:
 
 
 def _looks(counts: _Counts, width: int, lines: Sequence[bytes], whole: bool) -> bool:
-    """Whether lines must be lists of neighbours: many differ in length from the first line, and all fit its counts.
+    """Whether `lines` can only be lists of neighbours: the lengths of many differ from `width`, and all fit `counts`.
 
     Args:
         counts: the counts of the first line.
         width: how many numbers the first line has.
-        lines: the lines after it.
+        lines: the lines after the first line.
         whole: whether these are all lines of the file.
     """
     rows = [line.split() for line in lines[:-1]]  # the last line is incomplete, or empty
@@ -305,7 +305,7 @@ class _Rows:
             text: the lines.
             values: int64, the numbers.
             begins: the first byte of each number.
-            after: for each line, the number of numbers up to its end.
+            after: for each line, how many numbers precede its end.
         """
         n, m, sizes, weights, weighted = self._counts
         lead, each, store = sizes + weights, 1 + weighted, self._store

@@ -22,7 +22,7 @@ SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
 
 
 def writer_of(path: str | Path) -> tuple[GraphFormat, str, str] | None:
-    """The format of a name, its suffix, and the suffix of a compression or ""; None if the name has no such suffix.
+    """The format, the suffix, and the compression suffix (or "") of a file name; None if no format has its suffix.
 
     Raises GraphError for a compressed file of a binary format.
     """

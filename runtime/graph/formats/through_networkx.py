@@ -98,7 +98,7 @@ class _Foreign(ListFormat):
             raise GraphError(f"{path}{line}: this is no {self.name} that NetworkX reads: {said}") from None
 
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
-        """None: the counts are unknown. The reader itself checks the memory for the parsed graph before it parses."""
+        """None, because the counts are unknown. The reader checks the memory for the parsed graph before it parses."""
         return None
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
@@ -118,7 +118,7 @@ def _networkx(path: Path, name: str) -> Any:
 
 
 def _whole_text(path: Path) -> bytes:
-    """The decompressed text of a file. Raises OutOfMemory before its parsed graph would exceed the memory."""
+    """The decompressed text of a file. Raises OutOfMemory if its parsed graph would exceed the memory."""
     from vlang.runtime.graph.read.source import TextFile  # start-up
 
     file, parts, size = TextFile(path), [], 0
@@ -144,7 +144,8 @@ def _with_numbers(library: Any, graph: Any) -> Any:
 def _check_xml(path: Path, text: bytes) -> None:
     """Raise GraphError, with a line number, for wrong XML and for declarations of types and entities.
 
-    An entity can refer to other entities, so that a short file expands to any size, or to a file of the machine.
+    An entity can refer to other entities, so a short file could expand to any size, or include another file of the
+    machine.
     """
     from xml.parsers import expat  # start-up
 

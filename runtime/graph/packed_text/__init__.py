@@ -27,7 +27,7 @@ class Damaged(Exception):
 
 
 class TextBytes(Protocol):
-    """The bytes of a text, in order."""
+    """A reader of the bytes of a text, in order."""
 
     def readinto(self, target: memoryview, /) -> int | None:
         """Fill the beginning of `target`. Returns the number of bytes, 0 at the end of the text. Raises Damaged."""
@@ -40,8 +40,8 @@ class Packing:
     Attributes:
         name: its name, for notes and messages.
         magic: the first bytes of such a file.
-        ratio: how many bytes of text a compressed byte holds, about.
-        opened: makes the text of an open file.
+        ratio: the approximate number of bytes of text per compressed byte.
+        opened: creates the decompressed text of an open file.
     """
 
     name: str
@@ -51,7 +51,9 @@ class Packing:
 
 
 def packing_of(begin: bytes) -> Packing | None:
-    """The compression of a file that begins with these bytes (at least six, if it has them); None for plain text."""
+    """The compression of a file that begins with these bytes (at least six bytes, unless the file is shorter); None for
+    plain text.
+    """
     return next((one for one in _PACKINGS if begin.startswith(one.magic)), None)
 
 

@@ -64,7 +64,9 @@ def _blocks(degrees: NDArray[np.uint32]) -> Iterator[tuple[int, int, Int64s]]:
 def _cut_pages(
     degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int, whole: bool
 ) -> tuple[Int64s, Int64s]:
-    """The first edge of each page, followed by the number of edges; and the first vertex of each page."""
+    """Two arrays: the first edge of each page, followed by the number of all edges; and the first vertex of each
+    page.
+    """
     room = page_bytes - 256  # 256 bytes are reserved for the alignment of the arrays in a page
     starts, firsts = [0], [0]
     vertex = edge = 0  # vertex and edge at which the current page begins

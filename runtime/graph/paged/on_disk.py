@@ -78,7 +78,7 @@ class FileEdges:
         return self._file.kinds
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n].
+        """The lengths of the rows of the adjacency `kind`, uint32[n].
 
         `empty` allocates this array and a temporary array of half the size.
         """
@@ -97,11 +97,11 @@ class FileEdges:
         return self._file.view(kind, page, buffer), extent.nbytes
 
     def spare(self, kind: str) -> int:
-        """Bytes of memory that reads of a kind use in addition to the buffers of the caller."""
+        """The memory that a read of adjacency `kind` takes besides the buffer of the caller, in bytes."""
         return self._merged.spare if kind == "both" else 0
 
     def random_cost(self) -> float:
-        """The time of a random read of 4096 bytes divided by that of a sequential read; measured once."""
+        """The time of a random read of 4096 bytes divided by the time of a sequential read; measured once."""
         return self._read.random_cost
 
     def rate(self, most: int) -> float:

@@ -124,8 +124,8 @@ class _Filling:
 class PageWriter:
     """Writes one page file. Call `begin`, `write` and `end` for each direction, then `finish`.
 
-    The writer is a context manager. If its `with` block ends without `finish`, or with an error, it removes the files
-    that it has written, and an existing file of the same name stays unchanged.
+    The writer is a context manager. If its `with` block ends without `finish`, or with an error, the writer removes the
+    files that it has written. An existing file of the same name then stays unchanged.
     """
 
     def __init__(

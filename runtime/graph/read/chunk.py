@@ -75,7 +75,7 @@ class Chunk:
     """The rows of a chunk, stored in a Scratch that is reused after the next window.
 
     Attributes:
-        layout: the layout of the lines, with the roles that the scan used in the end.
+        layout: the layout of the lines, with the roles that the scan finally used.
         rows: the number of rows, without the rows dropped for a missing cell.
         lines: the number of lines of the whole chunk.
         ends: the ids of all rows.
@@ -110,7 +110,7 @@ class Scratch:
         self.result = np.zeros(9, dtype=np.int64)
 
     def fit(self, layout: Layout, size: int) -> None:
-        """Grow to the maximum number of rows in `size` bytes of text, as a field takes at least two bytes."""
+        """Grow to the maximum number of rows in `size` bytes of text: a field takes at least two bytes."""
         capacity = size // (2 * len(layout.fields)) + 1
         if capacity > self.capacity:
             self.capacity = capacity

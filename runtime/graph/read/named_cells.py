@@ -19,7 +19,7 @@ from vlang.times import PARTS, UNITS, WRITTEN, time_of
 
 __all__ = ["NamedCells", "WrongCell", "typed"]
 
-_LONGEST = 26  # of a time in microseconds; longer ones are read one by one
+_LONGEST = 26  # characters of a time in microseconds; longer texts are parsed one by one
 _LENGTHS = frozenset({10, 16, 19, *range(21, _LONGEST + 1)})
 _PLACE, _LENGTH = 0xFFFFFFFF, 0x3FFFFFFF
 
@@ -32,7 +32,7 @@ class WrongCell(Exception):
     Attributes:
         place: the position of its first byte.
         cell: its text.
-        why: what is wrong, to follow "`cell` in column 3 ...".
+        why: what is wrong, as the end of the sentence "`cell` in column 3 ...".
         expected: what was expected.
     """
 
@@ -42,7 +42,7 @@ class WrongCell(Exception):
 
 
 def typed(field: Field, type_: str, cells: Sequence[str]) -> Field:
-    """The field with the role and type in which programs read it.
+    """The field with its role and type set to read its cells as `type_`.
 
     Args:
         field: the field of every line.
@@ -82,8 +82,8 @@ class NamedCells:
     def finish(self, values: Array, what: str) -> Kind | None:
         """The kind of the column (names or times), or None for bools.
 
-        `values` are the numbers of all cells; names get their final numbers, in place. `what` is the column, for
-        messages. Raises GraphError for names that are not UTF-8.
+        `values` are the numbers of all cells. The numbers of names are replaced by the final ones, in place. `what` is
+        the column, for messages. Raises GraphError for names that are not UTF-8.
         """
         if self._table is None:
             return Times(UNITS[self._type]) if self._type in UNITS else None

@@ -110,10 +110,10 @@ class Adjacencies:
         return simple_neighbours(self.adjacency("both"), self.threads)
 
     def between(self, way: str, name: str, dtype: np.dtype[Any]) -> Array:
-        """An array of 0, then for each entry (a, b) of `neighbours` the sum of a column over the edges from a to b.
+        """A leading 0, then one sum per entry (a, b) of `neighbours`: the sum of a column over the edges from a to b.
 
         Args:
-            way: "out"; or "in" for the edges from b to a.
+            way: "out" for the edges from a to b, "in" for the edges from b to a.
             name: the column; "" for the number of edges.
             dtype: the type of the sums.
         """

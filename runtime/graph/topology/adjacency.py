@@ -30,7 +30,7 @@ class Adjacency:
         kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
         offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]].
         targets: uint32[entries], increasing in each row, parallel edges in the order of the input.
-        span: the first vertex over which passes run, and the last one plus 1; all other rows are empty.
+        span: the first vertex over which passes run, and the last such vertex plus 1; all other rows are empty.
 
     Raises GraphError for a row of more than 2^31 - 2 edges.
     """

@@ -3,7 +3,8 @@
 A *strip* is a run of at most 2^16 consecutive destinations, and a *block* has the edges of a strip from one range of
 2^16 senders. One worker processes a strip, block by block: the accumulators of the strip and the messages of the block
 stay in the level-2 cache, and the numbers of rows and senders inside a block have 16 bits. A strip is the CPU
-counterpart of a shard of Garaph (USENIX ATC'17, section 3), cut by senders too (Zhang, Kiriansky, Mendis, Amarasinghe,
+counterpart of a shard of Garaph (USENIX ATC'17, section 3). Strips are also cut by senders (Zhang, Kiriansky, Mendis,
+Amarasinghe,
 Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
 
 In a block, rows with the same number of edges are together, in a *batch*. So the branch at the end of a row is
@@ -47,9 +48,9 @@ from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["Blocks", "blocks_bytes"]
 
-_STRIPS = 16  # about how many strips a graph has at least, so that the work is divided evenly
-_PER_THREAD = 4  # strips per thread
-_LEAST_COST = 1 << 14  # edges and rows of a strip
+_STRIPS = 16  # approximate minimum number of strips, so that the work is divided evenly
+_PER_THREAD = 4  # minimum number of strips per thread
+_LEAST_COST = 1 << 14  # minimum number of edges plus rows of a strip
 
 Int64s = NDArray[np.int64]
 

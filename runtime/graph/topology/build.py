@@ -4,8 +4,8 @@ The entries (row, neighbour) are counted per bucket of rows, then scattered to t
 while it is in cache. The key of a scattered entry has 32 bits if row and neighbour fit, else 64. Large inputs with
 wider keys or columns are scattered in a few groups of buckets, one after the other: the scan is repeated for each
 group, but the temporary arrays hold only the entries of one group. All steps are stable, so the result depends neither
-on the number of threads nor on the grouping. The bucketing for cache is that of propagation blocking (Beamer, Asanovic,
-Patterson, IPDPS 2017).
+on the number of threads nor on the grouping. The division into buckets that fit in cache follows propagation blocking
+(Beamer, Asanovic, Patterson, IPDPS 2017).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ NARROW = 32
 """Bits of a key that is stored as uint32."""
 
 MANY = 1 << 22
-"""Vertices from which memory is compared with what is there before it is taken: few bytes may declare many."""
+"""From this number of vertices on, the free memory is checked first, because a few bytes of a file may declare many."""
 
 SMALL = 1 << 14
-"""Up to this number of entries NumPy sorts, in a few milliseconds, since compiling the kernels takes a second."""
+"""Up to this number of entries, NumPy sorts in a few milliseconds, while compiling the kernels takes a second."""
 
 Array = NDArray[Any]
 

@@ -132,7 +132,9 @@ def entries_of(
 
 
 def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
-    """The range (begin, end) of the entries with neighbour wanted[i] in row of[i], by bisection of all i at once."""
+    """The range (begin, end) of the entries with neighbour `wanted[i]` in row `of[i]`, by bisection for all i at
+    once.
+    """
     found = []
     for past in (False, True):
         low, high = rows.offsets[of].astype(np.int64), rows.offsets[of.astype(np.int64) + 1].astype(np.int64)
@@ -147,9 +149,9 @@ def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
 
 
 def withdrawn(rows: Rows, of: Array, others: Array) -> tuple[Rows, Array]:
-    """Delete all entries with neighbour others[i] in row of[i].
+    """Delete all entries with neighbour `others[i]` in row `of[i]`.
 
-    Returns the rows, and for each i whether no such entry existed.
+    Returns the rows, and for each i whether no entry was deleted.
     """
     if not len(of):
         return rows, np.zeros(0, np.bool_)

@@ -33,7 +33,7 @@ def pointed_lists(values: NDArray[Any], order: Order | None, threads: int) -> Ad
 
     Args:
         values: uint32[n], the vertex at which each vertex points, 2^32 - 1 for `none`.
-        order: the order in which the graph stores its vertices; None for that of their numbers.
+        order: the order in which the graph stores its vertices; None for the order of the vertex numbers.
         threads: the number of threads that build the lists.
     """
     return Adjacency("in", _rows(values, order, threads), {}, lambda name: np.zeros(0), threading.RLock())
@@ -44,7 +44,7 @@ def _rows(values: NDArray[Any], order: Order | None, threads: int) -> Rows:
     if order is None:
         pointing = np.flatnonzero(values != _NONE).astype(np.uint32)
         return build_rows(EdgeScan(values[pointing], pointing, mirror=False), n, {}, threads)
-    ordered = values[order.internal]  # by number
+    ordered = values[order.internal]  # in the order of the vertex numbers
     pointing = np.flatnonzero(ordered != _NONE).astype(np.uint32)
     rows = build_rows(EdgeScan(order.internal[ordered[pointing]], pointing, mirror=False), n, {}, threads)
     return Rows(rows.offsets, order.internal[rows.targets], {})

@@ -1,4 +1,4 @@
-"""The interface of edges on disk, and the stand-in for adjacency lists in a graph whose edges are on disk."""
+"""The interface of edges on disk, and the replacement of adjacency lists in a graph whose edges are on disk."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ class StoredEdges(PageReader, Protocol):
         """The kinds of adjacency that are stored: "in" and "out", or "in" alone for an undirected graph."""
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n].
+        """The lengths of the rows of the adjacency `kind`, uint32[n].
 
         `empty` allocates this array and a temporary array of half the size.
         """
 
     def spare(self, kind: str) -> int:
-        """Bytes of memory that reads of a kind use in addition to the buffers of the caller."""
+        """The memory that a read of adjacency `kind` takes besides the buffer of the caller, in bytes."""
 
     def random_cost(self) -> float:
-        """The time of a random read of 4096 bytes divided by that of a sequential read; measured once."""
+        """The time of a random read of 4096 bytes divided by the time of a sequential read; measured once."""
 
     def rate(self, most: int) -> float:
         """Bytes per second of large sequential reads, inf if the rate cannot be measured; measured once.
@@ -135,39 +135,39 @@ class StoredAdjacencies:
         return loops, parallel
 
     def source(self) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def adjacency(self, kind: str, columns: tuple[str, ...] = ()) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def listing(self) -> NoReturn:
-        """Raise GraphError, as the edges are not in memory."""
+        """Raise GraphError, because the edges are not in memory."""
         self._refuse()
 
     def any(self) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def neighbours(self) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def between(self, way: str, name: str, dtype: object) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def thinned(self, loops: bool, parallel: bool) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def with_rule(self, rule: object) -> NoReturn:
-        """Raise GraphError, as the columns are stored in the file."""
+        """Raise GraphError, because the columns are stored in the file."""
         self._refuse()
 
     def changed(self, *args: Any) -> NoReturn:
-        """Raise GraphError, as the adjacency lists are not in memory."""
+        """Raise GraphError, because the adjacency lists are not in memory."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Paths of temporary copies, which messages show as what the user wrote."""
+"""Paths of temporary copies, which messages show as the text that the user wrote."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Holder:
 
 
 class Copied(PosixPath):
-    """A path that opens a temporary copy, and whose text is what the user wrote.
+    """A path that opens a temporary copy, but whose text is the text that the user wrote.
 
     Attributes:
         opened: the path of the copy.
@@ -78,7 +78,7 @@ def copied_folder(shown: str, names: Sequence[str]) -> Copied:
 
 @contextmanager
 def readable(shown: str) -> Iterator[None]:
-    """A context that turns the OSError of a copy into DiskError: the source fails, or the temporary folder is full."""
+    """A context that turns an OSError into a DiskError: the source cannot be read, or the temporary folder is full."""
     try:
         yield
     except (DiskError, FileNotFoundError):

@@ -1,7 +1,7 @@
-"""Files on other machines, such as `s3://bucket/edges.csv`: copied by fsspec, which the extra `io` installs, and read.
+"""Copies files of other machines, such as `s3://bucket/edges.csv`, by fsspec, which the extra `io` installs.
 
-Only the protocols of a table are used, and only for URLs in a call or a command: never for a text inside a file, and
-never chained (`zip::https://...`), because either could open what the user did not name.
+Only the protocols of a table are used, and only for URLs in a call or a command. URLs in the text of a file and chained
+URLs (`zip::https://...`) are never opened, because they could refer to files that the user did not name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NEEDS = MappingProxyType({"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "https": 
 
 
 class _Files(Protocol):
-    """What is used of a file system of fsspec."""
+    """The methods of a file system of fsspec that this module calls."""
 
     def glob(self, path: str) -> list[str]: ...
     def isdir(self, path: str) -> bool: ...
@@ -41,7 +41,7 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
 
 
 def local(source: str) -> str | Path:
-    """The path of a copy of a URL; any other source unchanged. Raises DiskError."""
+    """The path of a local copy if the source is a URL; any other source is returned unchanged. Raises DiskError."""
     return fetched(source) if is_remote(source) else source
 
 
@@ -68,7 +68,7 @@ def fetched(url: str) -> Copied:
 
 
 def _protocol(url: str) -> str:
-    """The protocol of a URL. Raises DiskError for one that is not used."""
+    """The protocol of a URL. Raises DiskError for a protocol that is not in the table."""
     found = _URL.match(url)
     protocol = found[1].lower() if found else ""
     if "::" in url:

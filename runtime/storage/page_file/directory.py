@@ -39,7 +39,7 @@ class Directory:
         longs: int64[L, 3]: vertex, first and end segment of each row that is cut into segments.
         segments: int64[S, 3]: vertex, first and end edge relative to the page.
         segment_pages: int64[S], the page of each segment.
-        tasks: int64[T, 3]: page, first and end vertex. Together the tasks cover all vertices but those in `longs`.
+        tasks: int64[T, 3]: page, first and end vertex. Together the tasks cover all vertices that are not in `longs`.
         segment_tasks: int64[T, 3]: page, first and end segment. Together the tasks cover all segments.
         sums: uint64[P], the checksum of each page.
         cost: the number of edges and vertices in a task.

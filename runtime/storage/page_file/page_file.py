@@ -72,7 +72,7 @@ class PageFile:
     """
 
     def __init__(self, path: Path, header: Header, fingerprint: bytes, description: Description) -> None:
-        """Called by `open`, which checks the arguments before."""
+        """`open` calls the constructor after it has checked the arguments."""
         self.path = path
         self.n, self.m, self.directed, self.layout = header.n, header.m, header.directed, header.layout
         self.kinds = ("in", "out") if header.directed else ("in",)
@@ -161,7 +161,7 @@ class PageFile:
     def ids(self) -> VertexIds:
         """Read the ids of the vertices in increasing order. The position of an id is the dense number of its vertex.
 
-        With the layout "ids" the pages use the same numbers; for the other layout see `permutation`. Raises GraphError
+        With the layout "ids" the pages use the same numbers; for the other layouts see `permutation`. Raises GraphError
         and DiskError.
         """
         header = self._header

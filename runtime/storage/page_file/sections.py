@@ -59,13 +59,13 @@ def within_bounds(values: Array, info: ColumnInfo) -> bool:
 
 
 def section_bytes(file: FileIO, header: Header, section: Section, empty: Empty = empty) -> NDArray[np.uint8]:
-    """Read a section and verify its checksum; returns uint8[nbytes].
+    """Read a section of a page file and verify its checksum; returns uint8[length of the section].
 
     Args:
         file: the page file, open for reading.
-        header: the header of the file, which has checked that the section lies inside the file.
-        section: the section to read.
-        empty: allocates the array.
+        header: the checked header of the file: all its sections lie inside the file.
+        section: the kind of section to read.
+        empty: allocates the returned array.
 
     Raises ValueError if the section is missing or damaged, and OSError.
     """

@@ -44,7 +44,9 @@ _ENTRY = (str, str, int, int, str)
 
 
 class Damaged(Exception):
-    """A state file whose bytes differ from those that were written. The message says how the damage was detected."""
+    """A state file whose bytes differ from the bytes that were written. The message says how the damage was
+    detected.
+    """
 
 
 class Foreign(Exception):

@@ -17,6 +17,7 @@ import numpy as np
 
 from vlang.check.laws.domain import Interval, domain_of, parameter_domains, parameter_values
 from vlang.check.laws.evaluate import Array, Evaluator, Operand, Unsupported, converted, dtype_of, stored
+from vlang.check.laws.exhaustion import at, broken_triples
 from vlang.check.laws.solver import Found, solve
 from vlang.check.laws.symbolic import installed
 from vlang.check.tables.checked import Laws, Symbol
@@ -63,7 +64,7 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
 
 
 def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
-    """The answer of z3; and the law that its counterexample breaks, or None if evaluation does not confirm that."""
+    """Return z3's answer, and the law that its counterexample breaks; None if evaluation does not confirm it."""
     if not installed():
         return Found(), None
     found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
@@ -129,6 +130,7 @@ class _Trial:
         self.domain = domain_of(run, symbol, node)
         self.identity = self._identity_for(self.evaluators[0])
         self.exhaustive = self._bits() <= 8
+        self.rows: list[tuple[Any, ...]] = []  # all values of a small type, small numbers first
         self.special_rows, self.random = self._pools()
 
     @property
@@ -170,6 +172,8 @@ class _Trial:
         laws: list[Callable[[Evaluator, Sequence[Pool]], _Broken | None]] = [self._identity]
         if not identity_only:
             laws = [self._commutative, self._associative, self._identity]
+            if self.exhaustive:
+                laws[1:2] = [self._associative, self._all_associative]
         for law in laws:
             for evaluator in self.evaluators:
                 broken = law(evaluator, pools)
@@ -196,19 +200,35 @@ class _Trial:
         return None
 
     def _associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
-        name = self.node.name
         for a, b, c in pools:
             both = (self._f(evaluator, self._f(evaluator, a, b), c), self._f(evaluator, a, self._f(evaluator, b, c)))
             wrong = evaluator.within(_differ(*both))
             witness = _smallest(wrong, (a, b, c))
             if witness is not None:
-                x, y, z = witness
-                left = self._f(evaluator, self._f(evaluator, x, y), z)
-                right = self._f(evaluator, x, self._f(evaluator, y, z))
-                evaluator.within(np.asarray(False))
-                return _Broken("associative", (f"{name}({name}({_text(x)}, {_text(y)}), {_text(z)}) = {_text(left)}",
-                                               f"{name}({_text(x)}, {name}({_text(y)}, {_text(z)})) = {_text(right)}"))
+                return self._not_associative(evaluator, *witness)
         return None
+
+    def _all_associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
+        """Test all triples of the values of a small type; there are too many triples for a pool."""
+        def join(left: Operand, right: Operand) -> tuple[Operand, Array]:
+            return self._f(evaluator, left, right), ~evaluator.within(np.asarray(True))
+
+        values = self._columns(self.rows)
+        found = broken_triples(join, _differ, values, len(self.rows))
+        if found is None:
+            return None
+        a, b, c = (at(values, places) for places in found)
+        witness = _smallest(np.asarray(True), (a, b, c))
+        assert witness is not None
+        return self._not_associative(evaluator, *witness)
+
+    def _not_associative(self, evaluator: Evaluator, x: Operand, y: Operand, z: Operand) -> _Broken:
+        name = self.node.name
+        left = self._f(evaluator, self._f(evaluator, x, y), z)
+        right = self._f(evaluator, x, self._f(evaluator, y, z))
+        evaluator.within(np.asarray(False))
+        return _Broken("associative", (f"{name}({name}({_text(x)}, {_text(y)}), {_text(z)}) = {_text(left)}",
+                                       f"{name}({_text(x)}, {name}({_text(y)}, {_text(z)})) = {_text(right)}"))
 
     def _identity(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
         identity = self._identity_for(evaluator)
@@ -227,13 +247,15 @@ class _Trial:
     # ------------------------------------------------------------- operands
 
     def _pools(self) -> tuple[list[Pool], list[Pool]]:
-        """Pools of special triples of operands (all triples, if there are few operands), and of random triples."""
+        """Pools of special triples of operands (all pairs of the values of a small type), and of random triples."""
         scalars = self._scalars()
         if self.exhaustive:
             values = [_all_values(s, d) for s, d in zip(scalars, self.domain, strict=True)]
-            rows = sorted(itertools.product(*values), key=lambda row: [(abs(v), v < 0) for v in row])
-            few = self._triples(rows[:9])  # first, so that a counterexample is small
-            return [few, *(self._with_first(rows, first) for first in range(len(rows)))], []
+            self.rows = sorted(itertools.product(*values), key=lambda row: [(abs(v), v < 0) for v in row])
+            few = self._triples(self.rows[:9])  # first, so that a counterexample is small
+            first, second = np.indices((len(self.rows),) * 2).reshape(2, -1)
+            every = self._columns(self.rows)
+            return [few, (at(every, first), at(every, second), at(every, second))], []
         special = [_special(s, d, i) for s, d, i in zip(scalars, self.domain, self._identities(), strict=True)]
         rows = list(itertools.product(*special))
         rng = np.random.default_rng(20_000)
@@ -255,15 +277,14 @@ class _Trial:
     def _triples(self, rows: list[tuple[Any, ...]]) -> Pool:
         """All triples of the rows."""
         grid = np.indices((len(rows),) * 3, dtype=np.int32).reshape(3, -1)
-        parts = [stored([row[i] for row in rows], s) for i, s in enumerate(self._scalars())]
-        return self._operands([[part[which] for part in parts] for which in grid])
+        values = self._columns(rows)
+        a, b, c = (at(values, which) for which in grid)
+        return a, b, c
 
-    def _with_first(self, rows: list[tuple[Any, ...]], first: int) -> Pool:
-        """All triples of the rows whose first operand is one given row."""
-        grid = np.indices((len(rows),) * 2).reshape(2, -1)
-        parts = [stored([row[i] for row in rows], s) for i, s in enumerate(self._scalars())]
-        same = np.full(grid.shape[1], first)
-        return self._operands([[part[which] for part in parts] for which in (same, *grid)])
+    def _columns(self, rows: list[tuple[Any, ...]]) -> Operand:
+        """The rows as one array, or as a tuple of arrays for a tuple type."""
+        parts = tuple(stored([row[i] for row in rows], s) for i, s in enumerate(self._scalars()))
+        return parts if isinstance(self.type, Tuple) else parts[0]
 
     def _drawn(self, special: list[list[Any]], rng: np.random.Generator) -> Pool:
         """Random triples of special values, for types with too many triples to try them all."""

@@ -40,7 +40,7 @@ def edge_list(
     """The edges src[e] -> dst[e]; see `Graph.from_edges`.
 
     Args:
-        src, dst: vertex ids, shape [E]; indices into `ids` if that is given.
+        src, dst: vertex ids, shape [E]; indices into `ids` if `ids` is given.
         columns: edge columns by name, shape [E] each.
         directed: False if each edge is listed once and means both directions.
         n: the number of vertices, whose ids are 0..n-1; None takes the ids that occur.
@@ -85,7 +85,7 @@ def edges_of_entries(row: Array, col: Array, data: Array, n: int, weight: str, d
     Args:
         row, col: integers in 0..n-1, shape [entries].
         data: values, shape [entries].
-        n: rows and columns of the matrix.
+        n: the number of rows, which is also the number of columns.
         weight: name of the edge column of the values.
         directed: False takes the entries on and above the diagonal of a symmetric matrix as undirected edges.
 

@@ -1,7 +1,7 @@
 """Numbers the vertices of a file: provisional numbers while the file is read, ranks of the ids at the end.
 
-Each end of an edge is stored in 32 bits, whatever the ids are: as the id itself while all ids are below 2^32, else as
-the number of the id in a hash table.
+Each end of an edge takes 32 bits. The stored value is the id itself while all ids are below 2^32, else the number of
+the id in a hash table.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _WORDS = 1 << 11  # words of a bitmap whose set bits are listed at a time: 17 by
 
 
 class MixedSigns(Exception):
-    """Some ids are negative and some exceed 2^63 - 1, so no integer type holds both. The argument is one of these ids.
+    """Raised if some ids are negative and others exceed 2^63 - 1, because no integer type holds both.
+
+    The argument is one of these ids.
     """
 
 
 class BadText(Exception):
-    """The text of an id is not UTF-8. The argument is the bytes of this text."""
+    """Raised if the text of an id is not UTF-8. The argument is the bytes of this text."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,8 @@ class IntegerIds:
 class TextIds:
     """Text ids; the final number of an id is its rank by code point, which is the order of the UTF-8 bytes.
 
-    Each end of an edge costs one hash and one look-up, and the n strings are sorted once. The memory in use is that of
-    a TokenTable and the strings.
+    Each end of an edge costs one hash and one look-up, and the n strings are sorted once. The memory in use is a
+    TokenTable plus the strings.
     """
 
     def __init__(self) -> None:
@@ -202,7 +204,7 @@ def rank_by_bitmap(
 ) -> VertexIds:
     """Replace ids in the narrow range lowest .. lowest + span - 1 by their ranks, by means of a bitmap.
 
-    The function uses span / 8 bytes of memory per thread, and span / 16 bytes more.
+    The function uses span / 8 bytes of memory per thread, plus span / 16 bytes in all.
 
     Args:
         store: the ids at both ends of all edges; ranks replace them.
@@ -240,7 +242,7 @@ def rank_by_bitmap(
 
 
 def _marked(bits: NDArray[np.uint64], lowest: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Set `places` to the positions of the set bits plus `lowest`, in increasing order."""
+    """Write the positions of the set bits, plus `lowest`, to `places` in increasing order."""
     done = 0
     for first in range(0, len(bits), _WORDS):
         block = np.unpackbits(bits[first : first + _WORDS].view(np.uint8), bitorder="little")

@@ -154,7 +154,7 @@ def _fields(table: Table, ends: EndColumns) -> list[Field]:
 
 
 def _first_text(table: Table, field: int) -> tuple[Line, str] | None:
-    """The first cell of a column that is not a number, and its line."""
+    """The first cell in a column that does not hold a number, and the line of this cell."""
     for line, row in zip(table.lines, table.rows):
         if field < len(row) and not NUMBER.fullmatch(row[field]) and not is_missing(row[field]):
             return line, row[field]

@@ -148,7 +148,9 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
 
 
 def write_matrix_market(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[str]:
-    """Write a graph, and return notes about what the file does not keep. A symmetric matrix has the lower triangle.
+    """Write a graph, and return notes about what the file does not keep.
+
+    An undirected graph is written as the lower triangle of a symmetric matrix.
 
     Args:
         graph, file, path, _suffix: see `GraphFormat.write`.
