@@ -202,9 +202,7 @@ def test_budgets_that_are_too_small(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_named_memory_suffices_to_convert(layout: str, tmp_path: Path) -> None:
-    """The budget that the message names suffices for any number of threads. The number of threads does not change this
-    budget.
-    """
+    """The budget that the message names suffices, and the file is the same as with a large budget."""
     n = 1 << 19
     source, target, rng = tmp_path / "g.npz", tmp_path / "x.vg", np.random.default_rng(6)
     Graph.from_edges(rng.integers(0, n, n), rng.integers(0, n, n), vertices=range(n)).save(source)
