@@ -113,3 +113,9 @@ def test_a_suffix_of_no_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"graphs are saved as \.vg, \.npz, "):
         Graph.from_edges([0], [1]).save(tmp_path / "graph.gml")
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("weight", [1.5, 2.0**31])
+def test_weights_that_are_no_integers_of_32_bits_are_refused(weight: float, tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match=r"a \.wsg has weights that are integers of 32 bits"):
+        Graph.from_edges([0, 1], [1, 2], weight=[1.0, weight]).save(tmp_path / "g.wsg")
