@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from functools import cached_property
 
@@ -37,6 +37,7 @@ _NEW_STATEMENT = re.compile(
     r"|(?:vertex|edge)[ \t]+[A-Za-z_]\w*[ \t]*[:,])")
 _WORDS = frozenset({"name", "number", "text", "op", "bad"})
 _CLOSES = {")": "(", "]": "["}
+_LONGEST = 1000  # characters of a line that is compared with other languages, as the patterns take quadratic time
 _CHOICE = re.compile(r"(.*? = )?(.+?) \? (.+?) : (.+)")
 
 
@@ -106,9 +107,17 @@ class Source:
 
 @dataclass
 class Scan:
-    """The logical lines of a text, and the problems found so far."""
+    """The logical lines of a text, and the problems found so far.
+
+    Attributes:
+        source: the text.
+        known: reports a line with a character that the language does not have, if the line is of another language.
+        lines: the logical lines.
+        problems: the problems.
+    """
 
     source: Source
+    known: Known
     lines: list[Line] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -134,9 +143,13 @@ class Scan:
         return one_line(self.source.text[line.start : line.end])
 
 
-def scan(text: str) -> Scan:
+Known = Callable[[Scan, Line], bool]
+"""Reports a line with a character that the language does not have, and returns whether it knows the line."""
+
+
+def scan(text: str, known: Known = lambda scan, line: False) -> Scan:
     """Split a text into logical lines with their depths, and collect problems of characters, brackets and layout."""
-    result = Scan(Source(text))
+    result = Scan(Source(text), known)
     for line in _logical_lines(text, result):
         result.lines.append(line)
     _layout(result)
@@ -217,6 +230,9 @@ def _around_text(word: Word, result: Scan) -> str:
 
 
 def _unknown(word: Word, result: Scan) -> None:
+    line = _around(word, result)
+    if len(line.first) < _LONGEST and result.known(result, line):
+        return
     if word.text == "!":
         result.problem("`!` is written `not`", word.start, word.end, "not an operator of the language")
     elif word.text == "'":
